@@ -1,0 +1,84 @@
+"""The one convention of every benchmark of the project.
+
+``python benchmarks/<drawer>/<name>.py [--quick] [--json] [--data DIR]`` prints a table of figures,
+each with its target and what it is compared with; ``--json`` prints one object instead.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number, its target if it has one, and what it was compared with."""
+
+    what: str
+    value: float
+    sense: Literal[">=", "<="] = ">="
+    target: float | None = None
+    against: str = ""
+    spread: float | None = None
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the target was reached; None where there is no target."""
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.sense == ">=" else self.value <= self.target
+
+
+@dataclass
+class Options:
+    """What the command line asked for, and the settings a script wants reported."""
+
+    quick: bool
+    data: Path
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def main(name: str, measure: Callable[[Options], list[Figure]]) -> None:
+    """Parse the command line, measure, and print the figures."""
+    parser = argparse.ArgumentParser(prog=f"benchmarks/{name}.py")
+    parser.add_argument("--quick", action="store_true", help="smaller figures in under 50 s")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(__file__).resolve().parents[2] / "shared" / "data",
+        help="the folder of picture sets (default: ../shared/data from the project's root)",
+    )
+    arguments = parser.parse_args()
+    options = Options(quick=arguments.quick, data=arguments.data)
+    begin = time.perf_counter()
+    figures = measure(options)
+    result = {
+        "name": name,
+        "figures": [asdict(figure) for figure in figures],
+        "settings": {"quick": options.quick, **options.settings},
+        "seconds": round(time.perf_counter() - begin, 1),
+    }
+    print(json.dumps(result, ensure_ascii=False) if arguments.json else table(result))
+
+
+def table(result: dict[str, Any]) -> str:
+    """Lay the figures of one benchmark out as a Markdown table."""
+    lines = [
+        f"### {result['name']}",
+        "",
+        "| figure | value | target | reached | against |",
+        "|---|---:|---:|:-:|---|",
+    ]
+    for entry in result["figures"]:
+        figure = Figure(**entry)
+        spread = "" if figure.spread is None else f" ± {figure.spread:.3g}"
+        target = "" if figure.target is None else f"{figure.sense} {figure.target:g}"
+        reached = {None: "", True: "yes", False: "**no**"}[figure.reached]
+        value = f"{figure.value:.4g}{spread}"
+        lines.append(f"| {figure.what} | {value} | {target} | {reached} | {figure.against} |")
+    settings = ", ".join(f"{key}: {value}" for key, value in result["settings"].items())
+    return "\n".join([*lines, "", f"{settings}; {result['seconds']} s"])

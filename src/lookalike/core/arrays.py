@@ -1,0 +1,132 @@
+"""Keep arrays on disk: one safetensors file whose header carries a JSON manifest.
+
+A file is written beside its place and renamed over it, so a reader sees the old file or the new
+one, whole. Nothing is ever unpickled. A foreign or damaged file is refused with a clear message
+before anything large is allocated.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.errors import DamagedFile, InvalidInput
+
+MAX_HEADER_BYTES = 1 << 20
+MAX_ARRAYS = 256
+
+
+def save_arrays(
+    path: Path, arrays: Mapping[str, NDArray[Any]], *, kind: str, manifest: Mapping[str, Any]
+) -> None:
+    """Write ``arrays`` and ``manifest`` to ``path``, all or nothing.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file goes; a file already there is replaced in one step.
+    arrays : mapping of str to ndarray
+        What to keep.
+    kind : str
+        What the file is, as ``"oasis/1"``: a name and the version of its layout. Reading asks
+        for the same.
+    manifest : mapping
+        Anything JSON can hold: settings, fingerprints.
+    """
+    from safetensors.numpy import save
+
+    header = json.dumps({"kind": kind, **manifest}, sort_keys=True, ensure_ascii=False)
+    if len(header.encode()) > MAX_HEADER_BYTES // 2:
+        raise InvalidInput(
+            f"the manifest of {path.name} takes {len(header.encode())} bytes; "
+            f"the limit is {MAX_HEADER_BYTES // 2}. Put long lists into arrays."
+        )
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    write_whole(path, save(contiguous, metadata={"manifest": header}))
+
+
+def load_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read what :func:`save_arrays` wrote; refuse anything else.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+    manifest : dict
+    """
+    from safetensors import SafetensorError, safe_open
+
+    _check_header(path)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            text = (file.metadata() or {}).get("manifest")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
+        raise DamagedFile(f"{path} is damaged or not a file of ours: {error}") from error
+    try:
+        manifest = json.loads(text or "")
+        found = manifest.pop("kind")
+    except (ValueError, KeyError, AttributeError) as error:
+        raise DamagedFile(f"{path} carries no manifest; it was not written by lookalike.") from error
+    if found != kind:
+        raise DamagedFile(f"{path} holds {found!r} where {kind!r} was expected.")
+    return arrays, manifest
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a crash leaves the old content or the new, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _check_header(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(length)) if 0 < length <= MAX_HEADER_BYTES else None
+    except FileNotFoundError as error:
+        raise DamagedFile(f"{path} does not exist.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedFile(f"{path} is damaged or not a safetensors file.") from error
+    if not isinstance(header, dict):
+        raise DamagedFile(f"{path} is damaged or not a safetensors file: its header is {length} bytes.")
+    if len(header) > MAX_ARRAYS + 1:
+        raise DamagedFile(f"{path} claims {len(header)} arrays; the limit is {MAX_ARRAYS}.")
+    ends = [
+        entry["data_offsets"][1]
+        for name, entry in header.items()
+        if name != "__metadata__" and _is_entry(entry)
+    ]
+    if len(ends) != len(header.keys() - {"__metadata__"}) or size != 8 + length + max(ends, default=0):
+        raise DamagedFile(f"{path} is damaged: its size of {size} bytes does not match its header.")
+
+
+def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    offsets = entry.get("data_offsets")
+    return (
+        isinstance(offsets, list)
+        and len(offsets) == 2
+        and all(isinstance(offset, int) for offset in offsets)
+    )

@@ -1,0 +1,31 @@
+"""Name the way a vector was made, so that vectors of two kinds never meet."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.errors import FingerprintMismatch
+
+
+def fingerprint(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Hash settings and arrays to 32 hexadecimal digits."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, ensure_ascii=False).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"|{name}:{array.dtype.str}:{array.shape}|".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:32]
+
+
+def check_fingerprint(who: str, expected: str, found: str) -> None:
+    """Refuse to let vectors of two fingerprints meet."""
+    if expected != found:
+        raise FingerprintMismatch(
+            f"{who} holds vectors with the fingerprint {expected}, but these have {found}: they "
+            f"come from another feature, model or codebook and cannot be compared. Make both "
+            f"with the same feature, or index into a new collection."
+        )

@@ -1,0 +1,10 @@
+"""How long work tells how far it is: a callable taking what is done and the total."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+def silent(done: int, total: int) -> None:
+    """Report to nobody."""

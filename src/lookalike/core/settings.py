@@ -1,0 +1,16 @@
+"""Where lookalike keeps what it can make again."""
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Give the folder for files that can be made again, as the default model's graph.
+
+    The environment variable ``LOOKALIKE_CACHE`` names it; otherwise it is ``lookalike`` in the
+    user's cache folder (``XDG_CACHE_HOME``, by default ``~/.cache``).
+    """
+    named = os.environ.get("LOOKALIKE_CACHE")
+    if named:
+        return Path(named).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lookalike"
