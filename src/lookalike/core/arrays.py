@@ -7,7 +7,7 @@ before anything large is allocated.
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from lookalike.core.errors import DamagedFile, InvalidInput
 
 MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS = 256
+DTYPES = tuple("BOOL U8 I8 U16 I16 F16 U32 I32 F32 U64 I64 F64".split())
 
 
 def save_arrays(
@@ -40,14 +41,20 @@ def save_arrays(
     """
     from safetensors.numpy import save
 
-    header = json.dumps({"kind": kind, **manifest}, sort_keys=True, ensure_ascii=False)
-    if len(header.encode()) > MAX_HEADER_BYTES // 2:
+    if len(arrays) > MAX_ARRAYS:
         raise InvalidInput(
-            f"the manifest of {path.name} takes {len(header.encode())} bytes; "
-            f"the limit is {MAX_HEADER_BYTES // 2}. Put long lists into arrays."
+            f"{path.name} may hold at most {MAX_ARRAYS} arrays; got {len(arrays)}. Join some."
         )
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_whole(path, save(contiguous, metadata={"manifest": header}))
+    header = json.dumps({**manifest, "kind": kind}, sort_keys=True, ensure_ascii=False)
+    contiguous = {name: np.require(array, requirements="C") for name, array in arrays.items()}
+    content = save(contiguous, metadata={"manifest": header})
+    header_bytes = int.from_bytes(content[:8], "little")
+    if header_bytes > MAX_HEADER_BYTES:
+        raise InvalidInput(
+            f"the manifest of {path.name} makes a header of {header_bytes} bytes; "
+            f"the limit is {MAX_HEADER_BYTES}. Put long lists into arrays."
+        )
+    write_whole(path, content)
 
 
 def load_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -70,8 +77,10 @@ def load_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict
     try:
         manifest = json.loads(text or "")
         found = manifest.pop("kind")
-    except (ValueError, KeyError, AttributeError) as error:
-        raise DamagedFile(f"{path} carries no manifest; it was not written by lookalike.") from error
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+        raise DamagedFile(
+            f"{path} carries no manifest; it was not written by lookalike."
+        ) from error
     if found != kind:
         raise DamagedFile(f"{path} holds {found!r} where {kind!r} was expected.")
     return arrays, manifest
@@ -80,8 +89,8 @@ def load_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that a crash leaves the old content or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -109,7 +118,9 @@ def _check_header(path: Path) -> None:
     except (OSError, ValueError, RecursionError) as error:
         raise DamagedFile(f"{path} is damaged or not a safetensors file.") from error
     if not isinstance(header, dict):
-        raise DamagedFile(f"{path} is damaged or not a safetensors file: its header is {length} bytes.")
+        raise DamagedFile(
+            f"{path} is damaged or not a safetensors file: its header is {length} bytes."
+        )
     if len(header) > MAX_ARRAYS + 1:
         raise DamagedFile(f"{path} claims {len(header)} arrays; the limit is {MAX_ARRAYS}.")
     ends = [
@@ -117,7 +128,9 @@ def _check_header(path: Path) -> None:
         for name, entry in header.items()
         if name != "__metadata__" and _is_entry(entry)
     ]
-    if len(ends) != len(header.keys() - {"__metadata__"}) or size != 8 + length + max(ends, default=0):
+    if len(ends) != len(header.keys() - {"__metadata__"}) or size != 8 + length + max(
+        ends, default=0
+    ):
         raise DamagedFile(f"{path} is damaged: its size of {size} bytes does not match its header.")
 
 
@@ -126,7 +139,8 @@ def _is_entry(entry: object) -> bool:
         return False
     offsets = entry.get("data_offsets")
     return (
-        isinstance(offsets, list)
+        entry.get("dtype") in DTYPES
+        and isinstance(offsets, list)
         and len(offsets) == 2
         and all(isinstance(offset, int) for offset in offsets)
     )

@@ -1,0 +1,238 @@
+"""Bring files into the database, a batch of whole pictures at a time."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from lookalike.collection.database import Database, numbers, stored
+from lookalike.collection.records import Added
+from lookalike.collection.vectors import pack
+from lookalike.core.errors import UnreadablePicture
+from lookalike.core.progress import Progress
+from lookalike.features import Described, Feature, Known, Visterms, describe_files
+from lookalike.images import Limits, Refused, decode, read_bytes
+
+THUMBNAIL_SIDE = 256
+PICTURES_TO_FIT = 2000
+BATCH_PICTURES, BATCH_SECONDS = 256, 5.0
+"""How much is described before it is committed, and so how much a crash can cost."""
+
+
+def now() -> str:
+    """Give the time in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Adder:
+    """Bring files in: skip what is unchanged, describe the rest, commit in batches.
+
+    Every commit leaves each picture with its facts, vector, thumbnail and a place.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        feature: Feature,
+        *,
+        limits: Limits | None,
+        threads: int | None,
+        progress: Progress,
+    ) -> None:
+        self._database = database
+        self._feature = feature
+        self._limits = limits
+        self._threads = threads
+        self._progress = progress
+        self._sizes: dict[Path, tuple[int, int]] = {}
+        self._pending: list[Described | Known | Refused] = []
+        self._again: list[Path] = []
+        self.added = Added()
+
+    def run(self, paths: Sequence[Path]) -> None:
+        """Bring in what is new or changed among ``paths``."""
+        total = len(paths)
+        self._progress(0, total)
+        queue = list(self._changed(paths))
+        self.added.known += total - len(queue)
+        done = total - len(queue)
+        try:
+            while queue:
+                with closing(self._outcomes(queue)) as outcomes:
+                    committed = time.monotonic()
+                    for outcome in outcomes:
+                        self._pending.append(outcome)
+                        late = time.monotonic() - committed > BATCH_SECONDS
+                        if late or len(self._pending) >= BATCH_PICTURES:
+                            self._commit()
+                            committed = time.monotonic()
+                        done += 1
+                        self._progress(min(done, total), total)
+                self._commit()
+                queue, self._again = self._again, []
+        except KeyboardInterrupt:
+            self._commit()
+            raise
+        self._progress(total, total)
+
+    def _changed(self, paths: Sequence[Path]) -> Iterator[Path]:
+        """Leave out files that are in the collection with the size and time they have now."""
+        for path in paths:
+            try:
+                facts = path.stat()
+                self._sizes[path] = (facts.st_size, facts.st_mtime_ns)
+            except (OSError, ValueError):
+                self._sizes[path] = (-1, -1)
+            known = self._database.row(
+                "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
+            )
+            if known != self._sizes[path]:
+                yield path
+
+    def _outcomes(self, paths: list[Path]) -> Iterator[Described | Known | Refused]:
+        return describe_files(
+            paths,
+            self._feature,
+            limits=self._limits,
+            known=self._is_known,
+            thumbnail_side=THUMBNAIL_SIDE,
+            threads=self._threads,
+        )
+
+    def _is_known(self, sha256: str) -> bool:
+        return self._database.row("SELECT 1 FROM pictures WHERE sha256 = ?", sha256) is not None
+
+    def _commit(self) -> None:
+        if not self._pending:
+            return
+        added, again, left = Added(), list[Path](), list[int]()
+        with self._database.transaction() as connection:
+            for outcome in self._pending:
+                if isinstance(outcome, Refused):
+                    _note_refused(connection, outcome)
+                    added.refused.append(outcome)
+                elif (picture := self._picture(connection, outcome, added)) is None:
+                    again.append(outcome.path)
+                else:
+                    left += self._put(connection, outcome.path, picture)
+            connection.execute(
+                "DELETE FROM pictures WHERE id IN (SELECT value FROM json_each(?)) "
+                "AND NOT EXISTS (SELECT 1 FROM places WHERE picture = pictures.id)",
+                (numbers(left),),
+            )
+        self._pending = []
+        self._again += again
+        for name in ("added", "known", "copies", "moved", "refused"):
+            setattr(self.added, name, getattr(self.added, name) + getattr(added, name))
+
+    def _picture(
+        self, connection: sqlite3.Connection, outcome: Described | Known, added: Added
+    ) -> int | None:
+        """Give the picture a file shows; None if it was known and is gone by now."""
+        sha256 = outcome.facts.sha256 if isinstance(outcome, Described) else outcome.sha256
+        found = connection.execute("SELECT id FROM pictures WHERE sha256 = ?", (sha256,)).fetchone()
+        if found:
+            self._count_known(connection, int(found[0]), outcome.path, added)
+            return int(found[0])
+        if isinstance(outcome, Known):
+            return None
+        added.added += 1
+        return _insert(connection, outcome)
+
+    def _put(self, connection: sqlite3.Connection, path: Path, picture: int) -> list[int]:
+        """Say that a picture lies at a path; give the picture that lay there before."""
+        name = stored(path)
+        before = connection.execute(
+            "SELECT picture FROM places WHERE path = CAST(? AS TEXT) AND picture != ?",
+            (name, picture),
+        ).fetchall()
+        connection.execute(
+            "INSERT INTO places (path, picture, size, mtime_ns) VALUES (CAST(? AS TEXT), ?, ?, ?) "
+            "ON CONFLICT (path) DO UPDATE SET picture = excluded.picture, size = excluded.size, "
+            "mtime_ns = excluded.mtime_ns",
+            (name, picture, *self._sizes[path]),
+        )
+        connection.execute("DELETE FROM refused WHERE path = CAST(? AS TEXT)", (name,))
+        return [number for (number,) in before]
+
+    def _count_known(
+        self, connection: sqlite3.Connection, picture: int, path: Path, added: Added
+    ) -> None:
+        """Tell a copy from a file that moved, and forget the places it moved away from."""
+        rows = connection.execute("SELECT id, path FROM places WHERE picture = ?", (picture,))
+        places = {place: number for number, place in rows.fetchall()}
+        if os.path.abspath(path) in places:  # noqa: PTH100
+            added.known += 1
+            return
+        gone = [number for place, number in places.items() if not os.path.lexists(place)]
+        connection.executemany("DELETE FROM places WHERE id = ?", [(number,) for number in gone])
+        if gone:
+            added.moved += 1
+        else:
+            added.copies += 1
+
+
+def _insert(connection: sqlite3.Connection, described: Described) -> int:
+    facts = described.facts
+    picture = connection.execute(
+        "INSERT INTO pictures (sha256, format, width, height, bytes, taken, added) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
+            now(),
+        ),
+    ).lastrowid
+    connection.execute("INSERT INTO vectors VALUES (?, ?)", (picture, pack(described.vector)))
+    connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (picture, described.thumbnail))
+    return int(picture or 0)
+
+
+def _note_refused(connection: sqlite3.Connection, refused: Refused) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO refused VALUES (CAST(? AS TEXT), ?, ?)",
+        (stored(refused.path), refused.reason, now()),
+    )
+
+
+def fit_visterms(
+    feature: Visterms, paths: Iterable[Path], limits: Limits | None, progress: Progress
+) -> None:
+    """Fit a codebook on a sample of the files that can be read."""
+    given = list(paths)
+    drawn = np.random.default_rng(0).permutation(len(given))[:PICTURES_TO_FIT]
+    sample = [given[place] for place in sorted(drawn.tolist())]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        readable = list(pool.map(lambda path: _is_readable(path, feature, limits), sample))
+    files = [path for path, good in zip(sample, readable, strict=True) if good]
+    if not files:
+        return
+    feature.fit(_Decoded(files, feature.decode_side, limits), progress)
+
+
+def _is_readable(path: Path, feature: Visterms, limits: Limits | None) -> bool:
+    try:
+        decode(read_bytes(path, limits), limits, side=feature.decode_side)
+    except UnreadablePicture:
+        return False
+    return True
+
+
+class _Decoded(Sequence[Image.Image]):
+    """Pictures that are decoded when asked for."""
+
+    def __init__(self, paths: list[Path], side: int | None, limits: Limits | None) -> None:
+        self._paths, self._side, self._limits = paths, side, limits
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN204
+        data = read_bytes(self._paths[place], self._limits)
+        return decode(data, self._limits, side=self._side).image

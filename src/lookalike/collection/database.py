@@ -1,0 +1,215 @@
+"""The SQLite file: what a collection holds is what is committed there."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from lookalike.core.errors import CollectionError, DamagedFile
+
+VERSION = 1
+APPLICATION = 0x6C6F6F6B
+
+# Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
+_SCHEMA = f"""
+PRAGMA page_size = 8192;
+PRAGMA journal_mode = WAL;
+BEGIN IMMEDIATE;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE pictures (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    sha256 TEXT NOT NULL UNIQUE,
+    format TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    height INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    taken TEXT,
+    added TEXT NOT NULL
+);
+CREATE TABLE places (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL
+);
+CREATE INDEX places_of_picture ON places (picture);
+CREATE TABLE vectors (
+    picture INTEGER PRIMARY KEY REFERENCES pictures ON DELETE CASCADE,
+    raw BLOB NOT NULL
+);
+CREATE TABLE thumbnails (
+    picture INTEGER PRIMARY KEY REFERENCES pictures ON DELETE CASCADE,
+    jpeg BLOB NOT NULL
+);
+CREATE TABLE labels (
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    label TEXT NOT NULL,
+    PRIMARY KEY (picture, label)
+) WITHOUT ROWID;
+CREATE TABLE clicks (
+    query TEXT NOT NULL,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    weight REAL NOT NULL,
+    PRIMARY KEY (query, picture)
+) WITHOUT ROWID;
+CREATE INDEX clicks_of_picture ON clicks (picture);
+CREATE TABLE refused (path TEXT PRIMARY KEY, reason TEXT NOT NULL, noted TEXT NOT NULL);
+CREATE TABLE roots (path TEXT PRIMARY KEY);
+CREATE TABLE models (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    file TEXT,
+    previous INTEGER,
+    published INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    figures TEXT NOT NULL,
+    held_back BLOB NOT NULL,
+    learned_from BLOB NOT NULL,
+    made TEXT NOT NULL
+);
+CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+COMMIT;
+"""
+
+
+def stored(path: str | Path) -> bytes:
+    """Give a path as the database keeps it: absolute, in the file system's own bytes.
+
+    Bind it as ``CAST(? AS TEXT)``: names that are not UTF-8 come back as they were.
+    """
+    return os.path.abspath(path).encode("utf-8", "surrogateescape")  # noqa: PTH100
+
+
+def numbers(ids: Iterable[int]) -> str:
+    """Give ids for ``IN (SELECT value FROM json_each(?))``."""
+    return json.dumps([int(number) for number in ids])
+
+
+class Database:
+    """A connection that reads, shared by threads, and a fresh one for each work of writing.
+
+    So readers, in this process and in others, see what was committed and nothing else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = RLock()
+        with _told(path):
+            self._reader = _connect(path)
+        try:
+            self._check()
+        except BaseException:
+            self._reader.close()
+            raise
+
+    @classmethod
+    def create(cls, path: Path) -> None:
+        """Make an empty database where there is none."""
+        with _told(path):
+            connection = sqlite3.connect(path, isolation_level=None)
+            try:
+                connection.executescript(_SCHEMA)
+            finally:
+                connection.close()
+
+    def close(self) -> None:
+        """Close the connection that reads."""
+        with self._lock:
+            self._reader.close()
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Read rows, all of them."""
+        with self._lock, _told(self._path):
+            return self._reader.execute(sql, values).fetchall()
+
+    def row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+        """Read one row, or None."""
+        found = self.rows(sql, *values)
+        return found[0] if found else None
+
+    def state(self) -> dict[str, Any]:
+        """Read what is current: the model and the reduction."""
+        return dict(self.rows("SELECT key, value FROM state"))
+
+    def version(self) -> int:
+        """Give a number that changes when anyone commits."""
+        return int(self.rows("PRAGMA data_version")[0][0])
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let all reading inside see one moment."""
+        with self._lock:
+            self.rows("BEGIN")
+            try:
+                yield
+            finally:
+                self.rows("COMMIT")
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection whose changes are committed together at the end, or not at all."""
+        with _told(self._path):
+            connection = _connect(self._path)
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                connection.close()
+
+    def forget(self) -> None:
+        """Empty the log, which still holds what was deleted."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _check(self) -> None:
+        application = self.rows("PRAGMA application_id")[0][0]
+        version = self.rows("PRAGMA user_version")[0][0]
+        if application != APPLICATION:
+            raise DamagedFile(f"{self._path} is not the database of a collection.")
+        if version > VERSION:
+            raise DamagedFile(
+                f"{self._path} has the version {version}; this lookalike reads up to {VERSION}. "
+                f"Update lookalike."
+            )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    where = f"{path.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(
+        where, uri=True, timeout=30, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say in our words what SQLite objects to."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise CollectionError(
+            f"{path} cannot be used: {error}. What was finished before is kept; see that the "
+            f"disk has room and the folder may be written to, then do it again."
+        ) from error
+    except sqlite3.ProgrammingError as error:
+        if "closed" not in str(error):
+            raise
+        raise CollectionError(f"The collection of {path} was closed. Open it again.") from error
+    except sqlite3.DatabaseError as error:
+        raise DamagedFile(
+            f"{path} is damaged: {error}. Put back a copy of the collection, or index again."
+        ) from error

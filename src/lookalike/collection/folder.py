@@ -1,0 +1,127 @@
+"""The folder of a collection: its files, its manifest, and the lock of the one who writes."""
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import CollectionBusy, CollectionError, DamagedFile
+
+FORMAT = 1
+
+_OURS = re.compile(r"(reduction-[0-9a-f]{32}|models/[0-9]+|cache/index-[0-9a-f]{32})\.safetensors$")
+_UNFINISHED = re.compile(r"(^|/)\.[^/]+\.[0-9a-f]{16}$")
+_BEFORE_MANIFEST = re.compile(
+    r"(lock|feature\.safetensors|collection\.sqlite(-wal|-shm|-journal)?|\.[^/]+\.[0-9a-f]{16})$"
+)
+
+
+class Folder:
+    """Where the files of a collection lie.
+
+    What is current is named by rows of the database; the files named are written and flushed
+    before those rows are committed. A file nobody names is what a killed writer left behind.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = path / "collection.sqlite"
+        self.feature = path / "feature.safetensors"
+        self._manifest = path / "manifest.json"
+
+    def reduction(self, fingerprint: str) -> Path:
+        """Give the file of a reduction."""
+        return self.path / f"reduction-{fingerprint}.safetensors"
+
+    def model(self, number: int) -> Path:
+        """Give the file of a learned model."""
+        return self.path / "models" / f"{number}.safetensors"
+
+    def cache(self, fingerprint: str) -> Path:
+        """Give the file with the vectors ready to be searched."""
+        return self.path / "cache" / f"index-{fingerprint}.safetensors"
+
+    def make(self) -> None:
+        """Make the folder, or take one that is empty or holds an unfinished beginning."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            there = [entry.name for entry in self.path.iterdir()]
+        except OSError as error:
+            raise CollectionError(f"{self.path} cannot be made a collection: {error}.") from error
+        if self._manifest.name in there:
+            raise CollectionError(f"{self.path} is a collection already. Open it instead.")
+        foreign = sorted(name for name in there if not _BEFORE_MANIFEST.match(name))
+        if foreign:
+            raise CollectionError(
+                f"{self.path} cannot become a collection: it holds other things, as "
+                f"{foreign[0]!r}. Name a new or empty folder."
+            )
+
+    def empty(self) -> None:
+        """Remove an unfinished beginning; the lock must be held."""
+        if self._manifest.exists():
+            raise CollectionError(f"{self.path} is a collection already. Open it instead.")
+        for entry in self.path.iterdir():
+            if entry.name != "lock" and _BEFORE_MANIFEST.match(entry.name):
+                entry.unlink()
+
+    def write_manifest(self, feature: dict[str, Any]) -> None:
+        """Write what the collection is; only with this file is the folder one."""
+        content = {"format": FORMAT, "feature": feature}
+        write_whole(self._manifest, json.dumps(content, indent=2, sort_keys=True).encode())
+
+    def read_manifest(self) -> dict[str, Any]:
+        """Read which feature the collection has, or say why the folder is none."""
+        try:
+            content = json.loads(self._manifest.read_bytes())
+            version, feature = content["format"], content["feature"]
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise CollectionError(
+                f"{self.path} is not a collection: it has no {self._manifest.name}. "
+                f"Make one with Collection.create or the command lookalike index."
+            ) from error
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise DamagedFile(f"{self._manifest} is damaged: {error}.") from error
+        if not isinstance(version, int) or version > FORMAT:
+            raise DamagedFile(
+                f"{self.path} has the format {version!r}; this lookalike reads up to {FORMAT}. "
+                f"Update lookalike."
+            )
+        if not isinstance(feature, dict) or not {"name", "fingerprint"} <= feature.keys():
+            raise DamagedFile(f"{self._manifest} is damaged: it names no feature.")
+        return feature
+
+    def clean(self, named: Iterable[Path]) -> None:
+        """Remove files of ours that nobody names; the lock must be held."""
+        kept = set(named)
+        for file in [*self.path.glob("*"), *self.path.glob("models/*"), *self.path.glob("cache/*")]:
+            name = file.relative_to(self.path).as_posix()
+            if _UNFINISHED.search(name) or (_OURS.match(name) and file not in kept):
+                file.unlink(missing_ok=True)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the one who writes, or say at once who is."""
+        try:
+            handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise CollectionError(f"{self.path} cannot be written to: {error}.") from error
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                pid = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
+                raise CollectionBusy(
+                    f"{self.path} is being written to by the process {pid}. Wait until it is "
+                    f"done, or stop it: what it has finished is kept."
+                ) from error
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            yield
+        finally:
+            os.close(handle)

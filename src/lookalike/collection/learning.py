@@ -1,0 +1,182 @@
+"""Learn a similarity from what is known of a collection, and judge it on what was held back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.collection.names import Places
+from lookalike.collection.records import Figures
+from lookalike.core.errors import InvalidInput
+from lookalike.core.progress import Progress
+from lookalike.core.ranking import judge_in_blocks
+from lookalike.features import Vectors
+from lookalike.similarity import OASIS
+from lookalike.supervision import Relevance, clicks_to_relevance, folder_labels
+from lookalike.supervision.names import label_name
+
+Ids = NDArray[np.int64]
+Labels = dict[int, list[str]]
+Clicks = dict[str, dict[int, float]]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is alike among the pictures of which anything is known, by rising id."""
+
+    ids: Ids
+    relevance: Relevance
+    source: str
+    labels: int
+
+    @classmethod
+    def of_labels(cls, labels: Labels) -> "Knowledge":
+        """Take pictures that share a label for alike."""
+        ids = sorted(number for number, names in labels.items() if names)
+        relevance = Relevance.of([set(labels[number]) for number in ids])
+        return cls(np.array(ids, np.int64), relevance, "labels", len(relevance.labels_ or ()))
+
+    @classmethod
+    def of_clicks(cls, clicks: Clicks) -> "Knowledge":
+        """Take pictures chosen for the same query for alike (paper 1, Eq. 18-20)."""
+        ids = sorted({number for chosen in clicks.values() for number in chosen})
+        column = {number: place for place, number in enumerate(ids)}
+        entries = [
+            (row, column[number], weight)
+            for row, chosen in enumerate(clicks.values())
+            for number, weight in chosen.items()
+        ]
+        rows, columns, weights = zip(*entries, strict=True) if entries else ((), (), ())
+        table = sp.csr_matrix((weights, (rows, columns)), (len(clicks), len(ids)), dtype=np.float64)
+        return cls(np.array(ids, np.int64), clicks_to_relevance(table), "clicks", len(clicks))
+
+    def split(
+        self,
+        hold_back: float,
+        rng: np.random.Generator,
+        earlier: tuple[Ids, Ids] | None,
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Choose the rows to learn from and the rows to judge by.
+
+        ``earlier`` are the pictures that the model in use was judged by and learned from: they
+        stay on their side, or that model would be judged by what it has seen.
+        """
+        held_before, learned_before = earlier or (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        fresh = np.flatnonzero(~np.isin(self.ids, np.concatenate([held_before, learned_before])))
+        _, chosen = self.relevance.subset(fresh).hold_out(hold_back, rng)
+        held = np.union1d(np.flatnonzero(np.isin(self.ids, held_before)), fresh[chosen])
+        train = np.setdiff1d(np.arange(len(self.ids)), held)
+        if not self.relevance.subset(held).has_alike.any():
+            raise InvalidInput(
+                f"learn: nothing can be held back to judge by: {len(self.ids)} pictures with "
+                f"{self.labels} {self.source} leave too little that is alike. Name at least two "
+                f"labels with four pictures each."
+            )
+        why = self.relevance.subset(train).trainable()
+        if why:
+            raise InvalidInput(f"learn: nothing can be learned from this: {why}")
+        return train, held
+
+
+def named_labels(
+    labels: Mapping[str | Path, Sequence[str]], places: Places
+) -> tuple[Labels, list[str]]:
+    """Give the labels of the pictures that names stand for, and the names that stand for none."""
+    found: Labels = {}
+    unmatched = []
+    for name, given in labels.items():
+        picture, why = places.find(name)
+        if picture is None:
+            unmatched.append(f"{name}: {why}")
+        else:
+            spelled = [
+                label_name(label) for label in ([given] if isinstance(given, str) else given)
+            ]
+            kept = [*found.get(picture, []), *filter(None, spelled)]
+            found[picture] = list(dict.fromkeys(kept))
+    return found, unmatched
+
+
+def named_clicks(
+    clicks: Mapping[str, Mapping[str | Path, float]], places: Places
+) -> tuple[Clicks, list[str]]:
+    """Give the weights of the pictures that names stand for, and the names that stand for none."""
+    found: Clicks = {}
+    unmatched = {}
+    for query, chosen in clicks.items():
+        weights = found.setdefault(label_name(query), {})
+        for name, weight in chosen.items():
+            picture, why = places.find(name)
+            if picture is None:
+                unmatched[str(name)] = f"{name}: {why}"
+            else:
+                weights[picture] = weights.get(picture, 0.0) + float(weight)
+    return found, list(unmatched.values())
+
+
+def labels_by_folder(places: Iterable[tuple[str, int]], roots: Iterable[str]) -> Labels:
+    """Take the folders a picture lies in for its labels.
+
+    Pictures directly in a root get none if the root has folders with pictures, since then those
+    are the labels.
+    """
+    pictures = dict(places)
+    folders = {Path(path).parent for path in pictures}
+    above = {parent for folder in folders for parent in folder.parents}
+    named = folder_labels(pictures, roots=[root for root in roots if Path(root) in above])
+    found: Labels = {}
+    for path, names in named.items():
+        kept = [*found.get(pictures[path], []), *names]
+        found[pictures[path]] = list(dict.fromkeys(kept))
+    return found
+
+
+def new_learner(settings: Mapping[str, Any] | None, random_state: int | None) -> OASIS:
+    """Make the learner with the settings asked for."""
+    try:
+        return OASIS(**{"random_state": random_state, **(settings or {})})
+    except TypeError as error:
+        known = ", ".join(sorted(OASIS().get_params()))
+        raise InvalidInput(f"learn: settings may name {known}; {error}.") from error
+
+
+def fit(learner: OASIS, X: Vectors, relevance: Relevance, progress: Progress) -> OASIS:
+    """Let the learner learn; refuse a model that the index cannot serve."""
+    learner.fit(X, relevance, progress=progress)
+    if learner.item_vectors(X[:1]).shape[1] != X.shape[1]:
+        raise InvalidInput(
+            "learn: this similarity stores more than a number a picture and cannot be searched "
+            "with. Let symmetric='dissimilarity' come with normalize=True."
+        )
+    return learner
+
+
+def figures(model: OASIS | None, X: Vectors, relevance: Relevance) -> Figures:
+    """Rank each picture's company by a model, or by cosine, and judge the order."""
+    queries: Any = X if model is None else model.query_vectors(X)
+    items: Any = X if model is None else model.item_vectors(X)
+
+    def scores(rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        products = (items @ queries[rows].T).T
+        dense = products.toarray() if sp.issparse(products) else products
+        return np.ascontiguousarray(dense, dtype=np.float32)
+
+    judged = judge_in_blocks(scores, relevance.rows, X.shape[0], cutoffs=(1, 10))
+    return Figures(
+        judged.mean_average_precision,
+        judged.precision_at(1),
+        judged.precision_at(10),
+        int(judged.judged.sum()),
+    )
+
+
+def is_no_worse(after: Figures, before: Figures) -> bool:
+    """Tell whether what was learned may replace what is in use."""
+    return (
+        after.mean_average_precision >= before.mean_average_precision
+        and after.precision_at_1 >= before.precision_at_1
+    )

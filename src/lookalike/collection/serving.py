@@ -1,0 +1,114 @@
+"""What searches use at one moment: the vectors, and the model learned last."""
+
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.database import Database
+from lookalike.collection.folder import Folder
+from lookalike.collection.vectors import AnyIndex, Space, load_index, update
+from lookalike.core.errors import DamagedFile
+from lookalike.core.fingerprint import check_fingerprint
+from lookalike.features import Feature, Reduction, Vectors
+from lookalike.similarity import OASIS
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A state to search in; it never changes.
+
+    ``plain`` ranks by cosine; ``learned`` shares its vectors and has the model's scales.
+    """
+
+    space: Space
+    plain: AnyIndex
+    learned: AnyIndex
+    model: OASIS | None
+    number: int | None
+
+    @classmethod
+    def of(
+        cls, space: Space, plain: AnyIndex, model: OASIS | None, number: int | None
+    ) -> "Serving":
+        """Put a model over an index."""
+        if model is None:
+            return cls(space, plain, plain, None, None)
+        learned = copy(plain)
+        learned.set_scales(model.item_scales(plain.vectors))
+        return cls(space, plain, learned, model, number)
+
+    def updated(self, database: Database) -> "Serving":
+        """Give the state with what was added and removed since."""
+        plain = copy(self.plain)
+        if not update(plain, self.space, database):
+            return self
+        if self.model is None:
+            return Serving.of(self.space, plain, None, None)
+        # What stays keeps its order and what is new comes last.
+        stays = np.isin(self.learned.ids, plain.ids)
+        new = np.flatnonzero(~np.isin(plain.ids, self.learned.ids))
+        scales = [self.learned.scales[stays], self.model.item_scales(plain.vectors[new])]
+        learned = copy(plain)
+        learned.set_scales(np.concatenate(scales))
+        return Serving(self.space, plain, learned, self.model, self.number)
+
+    def vectors(self, ids: NDArray[np.int64]) -> Vectors:
+        """Give the vectors of pictures, a row each in the order of ``ids``."""
+        order = np.argsort(self.plain.ids)
+        return self.plain.vectors[order[np.searchsorted(self.plain.ids, ids, sorter=order)]]
+
+
+def serve(before: Serving | None, folder: Folder, database: Database, feature: Feature) -> Serving:
+    """Give the state that the database names now, as little as possible made anew.
+
+    Raises
+    ------
+    DamagedFile, FingerprintMismatch
+        If a file named is not usable.
+    """
+    while True:
+        with database.snapshot():
+            named = database.state()
+            try:
+                return _serve(before, named, folder, database, feature)
+            except DamagedFile as error:
+                problem = error
+        # A writer may have put something newer in place while we read, and cleaned up.
+        if database.state() == named:
+            raise problem
+
+
+def _serve(
+    before: Serving | None,
+    named: dict[str, int | str],
+    folder: Folder,
+    database: Database,
+    feature: Feature,
+) -> Serving:
+    fingerprint = str(named.get("reduction", feature.fingerprint))
+    number = named.get("model")
+    if before is not None and before.space.fingerprint == fingerprint:
+        if before.number == number:
+            return before.updated(database)
+        space, plain = before.space, copy(before.plain)
+        update(plain, space, database)
+    else:
+        space = Space(feature)
+        if "reduction" in named:
+            reduction = Reduction.load(folder.reduction(fingerprint))
+            check_fingerprint(str(folder.path), fingerprint, reduction.fingerprint)
+            check_fingerprint(str(folder.path), feature.fingerprint, reduction.parent_)
+            space = Space(feature, reduction)
+        plain = load_index(space, database, folder.cache(fingerprint))
+    if number is None:
+        return Serving.of(space, plain, None, None)
+    return Serving.of(space, plain, load_model(folder, int(number), fingerprint), int(number))
+
+
+def load_model(folder: Folder, number: int, fingerprint: str) -> OASIS:
+    """Read a model, if it was learned on vectors with this fingerprint."""
+    model = OASIS.load(folder.model(number))
+    check_fingerprint(str(folder.path), fingerprint, model.fingerprint_)
+    return model

@@ -1,0 +1,202 @@
+"""Judge rankings: average precision and precision at top k, as paper 1 defines them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core._fast.ranking import judge_rows
+from lookalike.core.errors import InvalidInput
+from lookalike.core.progress import Progress, silent
+
+CUTOFFS = (1, 10, 50)
+"""The k of precision at top k in Table 4 of paper 1."""
+
+_BLOCK_SCORES = 1 << 23
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How well each query ranked the items relevant to it (paper 1, section 5.1).
+
+    Attributes
+    ----------
+    average_precision : ndarray of shape (q,)
+        For each query the mean, over the positions k that hold a relevant item, of the
+        precision at top k; NaN where nothing was relevant.
+    precision : ndarray of shape (q, len(cutoffs))
+        Relevant items among the top k, divided by k, even where there are fewer than k items
+        to rank; NaN where nothing was relevant.
+    cutoffs : tuple of int
+        The k of the columns of ``precision``.
+    prevalence : ndarray of shape (q,)
+        The share of relevant items among those ranked: the precision a random order gives.
+    """
+
+    average_precision: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    cutoffs: tuple[int, ...]
+    prevalence: NDArray[np.float64]
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        """Which queries have a relevant item besides themselves; the others enter no mean."""
+        return self.prevalence > 0
+
+    @property
+    def mean_average_precision(self) -> float:
+        """The mean of the average precision over the judged queries."""
+        return float(self.average_precision[self._some_judged()].mean())
+
+    @property
+    def mean_precision(self) -> NDArray[np.float64]:
+        """The precision curve: a mean over the judged queries for each of ``cutoffs``."""
+        means: NDArray[np.float64] = self.precision[self._some_judged()].mean(axis=0)
+        return means
+
+    @property
+    def chance(self) -> float:
+        """The mean precision of a random order."""
+        return float(self.prevalence[self._some_judged()].mean())
+
+    def precision_at(self, k: int) -> float:
+        """Give the mean over the judged queries of precision at top ``k``, one of ``cutoffs``."""
+        if k not in self.cutoffs:
+            raise InvalidInput(
+                f"Judgement: precision_at knows k in {self.cutoffs}; got {k}. "
+                f"Judge again with this k among the cutoffs."
+            )
+        return float(self.mean_precision[self.cutoffs.index(k)])
+
+    def _some_judged(self) -> NDArray[np.bool_]:
+        judged = self.judged
+        if not judged.any():
+            raise InvalidInput(
+                f"Judgement: none of the {judged.size} queries has a relevant item besides "
+                f"itself, so there is no mean to take."
+            )
+        return judged
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Put judgements of the same cutoffs one after the other."""
+        return cls(
+            np.concatenate([part.average_precision for part in parts]),
+            np.concatenate([part.precision for part in parts]),
+            parts[0].cutoffs,
+            np.concatenate([part.prevalence for part in parts]),
+        )
+
+
+def judge(
+    scores: ArrayLike,
+    relevant: NDArray[np.bool_],
+    *,
+    own: ArrayLike | None = None,
+    cutoffs: Sequence[int] = CUTOFFS,
+) -> Judgement:
+    """Rank all items for each query and judge the order against what is relevant.
+
+    Items are ranked by falling score, the lower column first among equals. With R relevant
+    items at the ranks r₁ < r₂ < …, the average precision is (1/R) Σⱼ j / rⱼ (paper 1, section
+    5.1). Costs O(n log R) a query, since only the relevant items are sorted.
+
+    Parameters
+    ----------
+    scores : array of shape (q, n)
+        A row a query, a column an item; larger is more alike. NaN is refused.
+    relevant : bool array of shape (q, n)
+        Which items are right answers.
+    own : int array of shape (q,), optional
+        The column of each query itself, which is not ranked; -1 for none.
+    cutoffs : sequence of int
+        The k for precision at top k.
+
+    Examples
+    --------
+    >>> relevant = np.array([[True, False, True, False]])
+    >>> found = judge([[0.9, 0.8, 0.7, 0.6]], relevant, cutoffs=[1, 2])
+    >>> round(found.mean_average_precision, 3), found.precision_at(2)
+    (0.833, 0.5)
+    """
+    table = np.ascontiguousarray(scores)
+    if table.dtype.type not in (np.float32, np.float64):
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"judge: scores must be numbers; {error}.") from error
+    truth = np.ascontiguousarray(relevant)
+    if table.ndim != 2 or truth.shape != table.shape or truth.dtype != np.bool_:
+        raise InvalidInput(
+            f"judge: scores and relevant must be matrices of one shape, relevant of bool; "
+            f"got {table.shape} and {truth.dtype} of {truth.shape}."
+        )
+    q, n = table.shape
+    mine = _own_columns(own, q, n)
+    limits = check_cutoffs(cutoffs)
+    average_precision = np.empty(q)
+    precision = np.empty((q, len(limits)))
+    found = np.zeros(q, np.int64)
+    bad = judge_rows(
+        table, truth, mine, np.array(limits, np.int64), average_precision, precision, found
+    )
+    if bad >= 0:
+        raise InvalidInput(f"judge: scores must not be NaN; row {bad} holds one.")
+    candidates = np.maximum(n - (mine >= 0), 1)
+    return Judgement(average_precision, precision, limits, found / candidates)
+
+
+def judge_in_blocks(
+    score_block: Callable[[NDArray[np.int64]], NDArray[Any]],
+    relevant_block: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
+    items: int,
+    *,
+    cutoffs: Sequence[int] = CUTOFFS,
+    progress: Progress = silent,
+) -> Judgement:
+    """Rank every item against all the others, a few rows at a time.
+
+    Parameters
+    ----------
+    score_block, relevant_block : callable
+        Given row numbers, the scores and the relevance of those rows against all ``items``:
+        arrays of shape (rows, items). At most about 8 million scores are asked for at once.
+    items : int
+        How many items there are; each is a query once.
+    cutoffs : sequence of int
+        The k for precision at top k.
+    progress : callable
+        Told the queries done and in all.
+    """
+    if items < 1:
+        raise InvalidInput(f"judge_in_blocks: items must be at least 1; got {items}.")
+    step = max(1, _BLOCK_SCORES // items)
+    parts = []
+    for start in range(0, items, step):
+        rows = np.arange(start, min(start + step, items))
+        parts.append(judge(score_block(rows), relevant_block(rows), own=rows, cutoffs=cutoffs))
+        progress(int(rows[-1]) + 1, items)
+    return Judgement.joined(parts)
+
+
+def check_cutoffs(cutoffs: Sequence[int]) -> tuple[int, ...]:
+    """Give the cutoffs as whole numbers from 1, or say what is wrong with them."""
+    given = np.asarray(cutoffs)
+    if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or given.min() < 1)):
+        raise InvalidInput(f"cutoffs must be a list of whole numbers from 1; got {cutoffs!r}.")
+    return tuple(int(k) for k in given)
+
+
+def _own_columns(own: ArrayLike | None, q: int, n: int) -> NDArray[np.int64]:
+    if own is None:
+        return np.full(q, -1, np.int64)
+    columns = np.asarray(own)
+    if columns.shape != (q,) or (
+        q and (columns.dtype.kind not in "iu" or columns.min() < -1 or columns.max() >= n)
+    ):
+        raise InvalidInput(
+            f"judge: own must name a column from 0 to {n - 1}, or -1, for each of {q} queries."
+        )
+    return columns.astype(np.int64)

@@ -1,0 +1,33 @@
+"""Judge: scores and what is alike come in, precision, tables and plots go out."""
+
+from lookalike.core.ranking import Judgement, judge
+from lookalike.evaluate.metrics import (
+    evaluate_similarity,
+    mean_average_precision,
+    precision_at_k,
+    precision_curve,
+)
+from lookalike.evaluate.plots import Level, Series, curve_plot
+from lookalike.evaluate.protocols import Choice, Fold, Result, choose, class_folds, cross_validate
+from lookalike.evaluate.spread import Spread
+from lookalike.evaluate.tables import Table
+
+__all__ = [
+    "Choice",
+    "Fold",
+    "Judgement",
+    "Level",
+    "Result",
+    "Series",
+    "Spread",
+    "Table",
+    "choose",
+    "class_folds",
+    "cross_validate",
+    "curve_plot",
+    "evaluate_similarity",
+    "judge",
+    "mean_average_precision",
+    "precision_at_k",
+    "precision_curve",
+]

@@ -1,0 +1,149 @@
+"""The measures of paper 1, section 5.1: precision at top k and mean average precision."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core.errors import InvalidInput
+from lookalike.core.progress import Progress, silent
+from lookalike.core.ranking import CUTOFFS, Judgement, judge, judge_in_blocks
+from lookalike.supervision import Relevance
+
+
+class Scorer(Protocol):
+    """Anything that scores queries against items."""
+
+    def scores(self, Q: Any, P: Any) -> NDArray[Any]:
+        """Score each row of ``Q`` against each row of ``P``; larger is more alike."""
+        ...
+
+
+def mean_average_precision(
+    scores: ArrayLike, relevant: Any, *, own: ArrayLike | None = None
+) -> float:
+    """Average over queries the precision at each position that holds a relevant item.
+
+    mAP = mean over queries of (1/R) Σⱼ j / rⱼ, with the R relevant items at the ranks
+    r₁ < r₂ < … (paper 1, section 5.1). Equal scores rank by column.
+
+    Parameters
+    ----------
+    scores : array of shape (q, n)
+        A row a query, a column an item; larger is more alike.
+    relevant : bool array of shape (q, n), or what is alike among the items
+        Which items are right answers. With labels, sets of labels, a sparse relevance matrix or
+        a Relevance, ``scores`` is square and each item is ranked against all the others.
+    own : int array of shape (q,), optional
+        With a bool array, each query's own column, left out of its ranking; -1 for none.
+
+    Examples
+    --------
+    >>> scores = [[1.0, 0.9, 0.2], [0.9, 1.0, 0.4], [0.2, 0.4, 1.0]]
+    >>> mean_average_precision(scores, ["cat", "dog", "cat"])
+    0.5
+    """
+    return _judged(scores, relevant, own, ()).mean_average_precision
+
+
+def precision_at_k(
+    scores: ArrayLike, relevant: Any, k: int, *, own: ArrayLike | None = None
+) -> float:
+    """Average over queries the share of relevant items among the ``k`` ranked highest.
+
+    The share is of ``k`` even where there are fewer items to rank (paper 1, section 5.1).
+
+    Parameters
+    ----------
+    scores, relevant, own
+        As for :func:`mean_average_precision`.
+    k : int
+        From 1.
+
+    Examples
+    --------
+    >>> scores = [[1.0, 0.9, 0.2], [0.9, 1.0, 0.4], [0.2, 0.4, 1.0]]
+    >>> precision_at_k(scores, ["cat", "dog", "cat"], 2)
+    0.5
+    """
+    return _judged(scores, relevant, own, (k,)).precision_at(k)
+
+
+def precision_curve(
+    scores: ArrayLike, relevant: Any, cutoffs: Sequence[int], *, own: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Give precision at top k for each k of ``cutoffs``, as drawn in Figure 6 of paper 1.
+
+    Parameters
+    ----------
+    scores, relevant, own
+        As for :func:`mean_average_precision`.
+    cutoffs : sequence of int
+        The k, each from 1.
+    """
+    return _judged(scores, relevant, own, cutoffs).mean_precision
+
+
+def evaluate_similarity(
+    model: Scorer,
+    X: ArrayLike | sp.spmatrix,
+    y: Any,
+    *,
+    cutoffs: Sequence[int] = CUTOFFS,
+    progress: Progress = silent,
+) -> Judgement:
+    """Rank every row of ``X`` against all the others by the model's scores.
+
+    The scores are made and judged a block of rows at a time, so that memory stays bounded.
+
+    Parameters
+    ----------
+    model : object with ``scores(Q, P)``
+        A learned similarity.
+    X : dense or CSR matrix
+        A row a picture.
+    y : labels, sets of labels, sparse relevance matrix or Relevance
+        What is alike.
+    cutoffs : sequence of int
+        The k for precision at top k.
+    progress : callable
+        Told the queries done and in all.
+    """
+    vectors = as_rows(X)
+    relevance = Relevance.of(y, vectors.shape[0])
+    return judge_in_blocks(
+        lambda rows: model.scores(vectors[rows], vectors),
+        relevance.rows,
+        len(relevance),
+        cutoffs=cutoffs,
+        progress=progress,
+    )
+
+
+def as_rows(X: ArrayLike | sp.spmatrix) -> Any:
+    """Give ``X`` as something whose rows can be chosen: CSR stays sparse, the rest an array."""
+    rows: Any = X
+    rows = rows.tocsr() if sp.issparse(X) else np.asarray(X)
+    if rows.ndim != 2:
+        raise InvalidInput(f"X must be a matrix with a row a picture; got the shape {rows.shape}.")
+    return rows
+
+
+def _judged(
+    scores: ArrayLike, relevant: Any, own: ArrayLike | None, cutoffs: Sequence[int]
+) -> Judgement:
+    table = np.asarray(scores)
+    if isinstance(relevant, np.ndarray) and relevant.dtype == np.bool_ and relevant.ndim == 2:
+        return judge(table, relevant, own=own, cutoffs=cutoffs)
+    if own is not None:
+        raise InvalidInput("own goes with a bool array; with labels each item's own is known.")
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        raise InvalidInput(
+            f"with labels, scores must be square, each item against all; got {table.shape}. "
+            f"Give a bool array of what is relevant instead."
+        )
+    rows = np.arange(len(table))
+    truth = Relevance.of(relevant, len(table)).rows(rows)
+    return judge(table, truth, own=rows, cutoffs=cutoffs)

@@ -1,0 +1,157 @@
+"""Plots of the kinds of Figures 5 to 9 of paper 1: curves with error bars, and levels."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
+
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import InvalidInput
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""The palette of Okabe and Ito, which the colour-blind can tell apart."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+INK = "#333333"
+FORMATS = {".png": "png", ".svg": "svg"}
+MAX_BARS = 12
+
+
+@dataclass(frozen=True)
+class Series:
+    """A curve; ``spread`` is the half length of the error bar at each point."""
+
+    name: str
+    x: ArrayLike
+    y: ArrayLike
+    spread: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level to compare with, as chance or a baseline that does not learn."""
+
+    name: str
+    value: float
+    spread: float = 0.0
+
+
+def curve_plot(
+    series: Sequence[Series],
+    *,
+    path: Path | str,
+    title: str,
+    x_label: str,
+    y_label: str,
+    levels: Sequence[Level] = (),
+    logarithmic: bool = False,
+) -> None:
+    """Draw curves with error bars, and dashed levels, into a PNG or SVG file.
+
+    Parameters
+    ----------
+    series : sequence of Series
+        Named in the legend in the order in which they end, highest first.
+    path : Path or str
+        Ends in ``.png`` or ``.svg``.
+    title, x_label, y_label : str
+        What it shows.
+    levels : sequence of Level
+        Dashed lines, with a band where they have a spread.
+    logarithmic : bool
+        Whether x runs in powers of ten.
+    """
+    place = Path(path)
+    if place.suffix.lower() not in FORMATS:
+        raise InvalidInput(f"curve_plot: path must end in .png or .svg; got {place.name}.")
+    if not series:
+        raise InvalidInput("curve_plot: there must be at least one series.")
+    drawn = [_checked(one) for one in series]
+    figure = Figure(figsize=(7.6, 4.4), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    ends: list[tuple[float, Any, str]] = []
+    for number, (name, x, y, spread) in enumerate(drawn):
+        colour = COLOURS[number % len(COLOURS)]
+        every = max(1, -(-len(x) // MAX_BARS))
+        shown = (number % every, every)
+        curve = axes.errorbar(
+            x,
+            y,
+            yerr=spread,
+            errorevery=shown,
+            markevery=shown,
+            color=colour,
+            marker=MARKERS[number % len(MARKERS)],
+            linestyle="-" if number < len(COLOURS) else "--",
+            markersize=5,
+            linewidth=1.8,
+            elinewidth=1.2,
+            capsize=3,
+        )
+        ends.append((float(y[-1]), curve, name))
+    for number, level in enumerate(levels):
+        style = ("--", ":", "-.")[number % 3]
+        line = axes.axhline(level.value, color=INK, linestyle=style, linewidth=1.3, zorder=1)
+        if level.spread:
+            low, high = level.value - level.spread, level.value + level.spread
+            axes.axhspan(low, high, color=INK, alpha=0.1, linewidth=0, zorder=0)
+        ends.append((level.value, line, level.name))
+    if logarithmic:
+        axes.set_xscale("log")
+    elif all(np.all(x == np.round(x)) for _, x, _, _ in drawn):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    _dress(axes, title, x_label, y_label)
+    ends.sort(key=lambda end: -end[0])
+    figure.legend(
+        [handle for _, handle, _ in ends],
+        [_plain(name) for _, _, name in ends],
+        loc="outside right upper",
+        frameon=False,
+        fontsize=11,
+        labelcolor=INK,
+    )
+    _write(figure, place)
+
+
+def _checked(series: Series) -> tuple[str, Any, Any, Any]:
+    x = np.asarray(series.x, dtype=np.float64)
+    y = np.asarray(series.y, dtype=np.float64)
+    spread = None if series.spread is None else np.asarray(series.spread, dtype=np.float64)
+    sizes = {x.shape, y.shape} | (set() if spread is None else {spread.shape})
+    if len(sizes) != 1 or x.ndim != 1 or not x.size:
+        raise InvalidInput(
+            f"curve_plot: x, y and spread of {series.name!r} must be lists of one length, not "
+            f"empty; got {x.shape}, {y.shape} and {None if spread is None else spread.shape}."
+        )
+    return series.name, x, y, spread
+
+
+def _dress(axes: Any, title: str, x_label: str, y_label: str) -> None:
+    axes.set_title(_plain(title), loc="left", pad=10, fontsize=13, color=INK)
+    axes.set_xlabel(_plain(x_label), fontsize=11, color=INK)
+    axes.set_ylabel(_plain(y_label), fontsize=11, color=INK)
+    axes.tick_params(labelsize=10, colors=INK)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#999999")
+
+
+def _plain(text: str) -> str:
+    return text.replace("$", r"\$")
+
+
+def _write(figure: Figure, path: Path) -> None:
+    kind = FORMATS[path.suffix.lower()]
+    file = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "lookalike"}):
+        figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    write_whole(path, file.getvalue())

@@ -1,0 +1,1 @@
+"""Compiled loops that describe pictures."""

@@ -1,0 +1,96 @@
+"""k-means by Lloyd's steps, the same for a seed whatever the number of threads."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.features._fast.nearest import GROUP, PANEL, gather_by_word, nearest_words
+
+STEPS = 20
+_ROWS_A_TURN = 4096
+
+T = TypeVar("T")
+
+
+class Words(NamedTuple):
+    """Words side by side in panels of 64, as the compiled loop reads them, and |w|²/2 of each."""
+
+    panels: NDArray[np.float32]
+    half_norms: NDArray[np.float32]
+
+
+def pack(words: NDArray[np.float32]) -> Words:
+    """Lay words, one a row, out for :func:`nearest`."""
+    count = -(-len(words) // PANEL)
+    wide = _widened(words, count * PANEL)
+    half_norms = np.full(count * PANEL, np.inf, np.float32)
+    half_norms[: len(words)] = (words.astype(np.float64) ** 2).sum(axis=1) / 2
+    panels = wide.reshape(count, PANEL, -1).transpose(0, 2, 1)
+    return Words(np.ascontiguousarray(panels), half_norms.reshape(count, PANEL))
+
+
+def nearest(
+    rows: NDArray[np.float32], words: Words
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Give the nearest word of each row, the first among equals, and |w|²/2 - x·w."""
+    wide = _widened(rows, -(-len(rows) // GROUP) * GROUP)
+    found, lows = np.empty(len(wide), np.int32), np.empty(len(wide), np.float32)
+    nearest_words(wide, words.panels, words.half_norms, found, lows)
+    return found[: len(rows)], lows[: len(rows)]
+
+
+def kmeans(
+    rows: NDArray[np.float32], start: NDArray[np.float32], tell: Callable[[], None]
+) -> NDArray[np.float32]:
+    """Move the words ``start`` to the means of the rows nearest to them, at most 20 times.
+
+    A word that no row is nearest to is put on one of the rows farthest from theirs. ``tell`` is
+    called after each step.
+    """
+    turns = range(0, len(rows), _ROWS_A_TURN)
+    squares = np.einsum("ij,ij->i", rows, rows) / 2
+    words, before = start, np.empty(0, np.int32)
+    for _ in range(STEPS):
+        packed = pack(words)
+        parts = list(
+            in_threads(
+                lambda turn, packed=packed: nearest(  # type: ignore[misc]
+                    rows[turns[turn] : turns[turn] + _ROWS_A_TURN], packed
+                ),
+                len(turns),
+            )
+        )
+        found = np.concatenate([part[0] for part in parts])
+        tell()
+        if np.array_equal(found, before):
+            break
+        before = found
+        sums = np.zeros(words.shape, np.float64)
+        counts = np.zeros(len(words), np.int64)
+        gather_by_word(rows, found, sums, counts)
+        means = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
+        alone = np.flatnonzero(counts == 0)
+        if alone.size:
+            distances = squares + np.concatenate([part[1] for part in parts])
+            means[alone] = rows[np.argsort(-distances, kind="stable")[: len(alone)]]
+        words = means
+    return words
+
+
+def in_threads(function: Callable[[int], T], count: int) -> Iterator[T]:
+    """Give function(0), function(1), … in order, computed on all cores."""
+    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    try:
+        yield from pool.map(function, range(count))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _widened(rows: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    wide = np.zeros((count, -(-rows.shape[1] // GROUP) * GROUP), np.float32)
+    wide[: len(rows), : rows.shape[1]] = rows
+    return wide

@@ -1,0 +1,197 @@
+"""Run any ONNX image model: bytes of pictures in, one vector each out."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from lookalike.core.errors import InvalidInput
+
+Layout: TypeAlias = Literal["NCHW", "NHWC"]
+Channels: TypeAlias = float | Sequence[float] | None
+
+DEFAULT_SIDE = 224
+MOST_SIDE = 4096
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
+_NUMBERS: dict[str, type[np.generic]] = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(uint8)": np.uint8,
+}
+_PIXEL_RANGES = {  # ONNX, MetadataProps: Image.NominalPixelRange -> mean, standard deviation
+    "NominalRange_0_255": (0.0, 1 / 255),
+    "Normalized_0_1": (0.0, 1.0),
+    "Normalized_1_1": (0.5, 0.5),
+}
+
+
+class ImageModel:
+    """An ONNX graph with what is known of its input and output, run on the caller's thread.
+
+    What the parameters leave open is read from the graph and its metadata; see
+    :class:`lookalike.features.Embedding`. The output is the first that is one vector a picture,
+    found by running the model once.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        who: str,
+        *,
+        side: int | None,
+        layout: Layout | None,
+        mean: Channels,
+        std: Channels,
+    ) -> None:
+        self._who = who
+        self._session = _session(content, who)
+        entry = _only_input(self._session, who)
+        self._input = entry.name
+        self._number = _NUMBERS[entry.type]
+        self.layout = _layout(entry.shape, layout, who)
+        self.side = _side(entry.shape, self.layout, side, who)
+        fixed = isinstance(entry.shape[0], int)
+        self.batch: int = entry.shape[0] if fixed else 1
+        properties = dict(self._session.get_modelmeta().custom_metadata_map)
+        self.mean = _three("mean", _property("mean", properties) if mean is None else mean)
+        self.std = _three("std", _property("std", properties) if std is None else std)
+        if self.std.min() <= 0:
+            raise InvalidInput(f"Embedding: std must be above 0; got {self.std.tolist()}.")
+        self._reversed = properties.get("Image.BitmapPixelFormat") == "Bgr8"
+        self.output, self.dimension = self._probe(self.batch if fixed else 2)
+
+    def run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Turn (n, side, side, 3) bytes into (n, dimension) numbers; n is at most ``batch``."""
+        outputs = self._session.run([self.output], {self._input: self._tensor(pixels)})
+        vectors = np.asarray(outputs[0], dtype=np.float32).reshape(-1, self.dimension)
+        return vectors[: len(pixels)]
+
+    def _tensor(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
+        """Normalise bytes into what the model takes; a fixed batch is filled up with zeros."""
+        colours = pixels[..., ::-1] if self._reversed else pixels
+        scale = (1 / (255 * self.std)).astype(np.float32)
+        shift = (self.mean / self.std).astype(np.float32)
+        if self.layout == "NCHW":
+            colours = colours.transpose(0, 3, 1, 2)
+            scale, shift = scale[:, None, None], shift[:, None, None]
+        tensor = np.ascontiguousarray(colours).astype(np.float32)
+        if self._number is not np.uint8:
+            tensor *= scale
+            tensor -= shift
+        missing = max(0, self.batch - len(pixels))
+        filled = np.pad(tensor, ((0, missing), (0, 0), (0, 0), (0, 0))) if missing else tensor
+        return filled.astype(self._number, copy=False)
+
+    def _probe(self, pictures: int) -> tuple[str, int]:
+        pixels = np.full((pictures, self.side, self.side, 3), 127, dtype=np.uint8)
+        names = [output.name for output in self._session.get_outputs()]
+        try:
+            outputs = self._session.run(names, {self._input: self._tensor(pixels)})
+        except Exception as error:  # the runtime has no public root of its errors
+            raise InvalidInput(
+                f"{self._who} does not run on pictures of {self.side} × {self.side} in "
+                f"{self.layout}: {error}. Give side and layout as the model was made for."
+            ) from error
+        shapes = {name: np.shape(output) for name, output in zip(names, outputs, strict=True)}
+        for name, shape in shapes.items():
+            if len(shape) >= 2 and shape[0] == pictures and shape[1] and set(shape[2:]) <= {1}:
+                return name, shape[1]
+        raise InvalidInput(
+            f"{self._who} gives no vector a picture: for {pictures} pictures its outputs have "
+            f"the shapes {shapes}. Export it with a pooled output of (pictures, dimension)."
+        )
+
+
+def _session(content: bytes, who: str) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime has no public root of its errors
+        raise InvalidInput(
+            f"{who} is not a model that ONNX Runtime can load: {error}. "
+            f"Give a self-contained .onnx file, without external data."
+        ) from error
+
+
+def _only_input(session: Any, who: str) -> Any:
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in _NUMBERS:
+        described = ", ".join(f"{entry.name} {entry.type} {entry.shape}" for entry in inputs)
+        raise InvalidInput(
+            f"{who} must take one tensor of pictures with 4 axes, as float32, float16 or uint8; "
+            f"it takes {described or 'nothing'}. Export the image part alone."
+        )
+    return inputs[0]
+
+
+def _layout(shape: list[Any], given: Layout | None, who: str) -> Layout:
+    axis: dict[Layout, int] = {"NCHW": 1, "NHWC": 3}
+    if given is not None and given not in axis:
+        raise InvalidInput(f"Embedding: layout must be 'NCHW' or 'NHWC'; got {given!r}.")
+    certain: list[Layout] = [name for name, at in axis.items() if shape[at] == 3]
+    unsaid: list[Layout] = [name for name, at in axis.items() if not isinstance(shape[at], int)]
+    if given in certain or given in unsaid:
+        return given
+    choices = certain or unsaid
+    if given is None and len(choices) == 1:
+        return choices[0]
+    problem = (
+        f"which does not fit {given}"
+        if given
+        else "which does not tell where the colours stand"
+        if choices
+        else "which has no axis of 3 colours"
+    )
+    raise InvalidInput(
+        f"{who} takes the shape {shape}, {problem}. Give layout='NCHW' or layout='NHWC' as the "
+        f"model was made for; it must take 3 colours."
+    )
+
+
+def _side(shape: list[Any], layout: Layout, given: int | None, who: str) -> int:
+    sides = shape[2:4] if layout == "NCHW" else shape[1:3]
+    fixed = {length for length in sides if isinstance(length, int)}
+    if len(fixed) > 1 or (fixed and given is not None and given not in fixed):
+        asked = "" if given is None else f"; got side={given}"
+        raise InvalidInput(
+            f"{who} takes pictures of {sides[1]} × {sides[0]}, and only a square "
+            f"of one side is offered{asked}."
+        )
+    chosen = fixed.pop() if fixed else DEFAULT_SIDE if given is None else given
+    if not isinstance(chosen, int) or not 1 <= chosen <= MOST_SIDE:
+        raise InvalidInput(
+            f"Embedding: side must be an integer from 1 to {MOST_SIDE}; got {chosen!r}."
+        )
+    return chosen
+
+
+def _property(parameter: Literal["mean", "std"], properties: dict[str, str]) -> Any:
+    """Read the mean or standard deviation from a model's metadata, or take ImageNet's."""
+    if parameter in properties:
+        try:
+            return json.loads(properties[parameter])
+        except ValueError:
+            return properties[parameter]
+    pixel_range = properties.get("Image.NominalPixelRange", "")
+    pair = _PIXEL_RANGES.get(pixel_range, (IMAGENET_MEAN, IMAGENET_STD))
+    return pair[parameter == "std"]
+
+
+def _three(parameter: str, values: Any) -> NDArray[np.float64]:
+    try:
+        three = np.broadcast_to(np.asarray(values, dtype=np.float64), (3,)).copy()
+    except (TypeError, ValueError):
+        three = np.full(3, np.nan)
+    if not np.isfinite(three).all():
+        raise InvalidInput(
+            f"Embedding: {parameter} must be one finite number or three; got {values!r}."
+        )
+    return three

@@ -1,0 +1,137 @@
+"""Read the tensors of an old-style PyTorch file without PyTorch and without trusting it.
+
+The file is a row of pickles (magic number, protocol, system facts, a dictionary of tensors, the
+keys of the storages) followed by the raw storages. The only place of the project where a pickle
+is read: the unpickler knows ordered dictionaries and tensors over plain number storages, and
+refuses to name anything else.
+"""
+
+import pickle
+from collections import OrderedDict
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.errors import DamagedFile
+
+_MAGIC = 0x1950A86A20F9469CFC6C
+_PROTOCOL = 1001
+_STORAGES = {
+    "FloatStorage": "<f4",
+    "DoubleStorage": "<f8",
+    "HalfStorage": "<f2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ByteStorage": "|u1",
+}
+
+
+@dataclass(frozen=True)
+class _Storage:
+    key: str
+    dtype: str
+    length: int
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    storage: _Storage
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+class _Refusal(pickle.UnpicklingError):
+    pass
+
+
+class _Reader(pickle.Unpickler):
+    """An unpickler that can make ordered dictionaries and tensors, and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("collections", "OrderedDict"):
+            return OrderedDict
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
+            return self._tensor
+        if module == "torch" and name in _STORAGES:
+            return _STORAGES[name]
+        raise _Refusal(f"it names {module}.{name}, which is not admitted")
+
+    def persistent_load(self, pid: Any) -> _Storage:
+        match pid:
+            case ("storage", str(dtype), str(key), "cpu", int(length), None) if (
+                dtype in _STORAGES.values() and length >= 0
+            ):
+                return _Storage(key, dtype, length)
+        raise _Refusal("a storage is not described as PyTorch does")
+
+    def _tensor(self, *arguments: Any) -> _Tensor:
+        match arguments:
+            case (_Storage() as storage, int(offset), tuple(shape), tuple(strides), *_) if all(
+                isinstance(number, int) and number >= 0 for number in (offset, *shape, *strides)
+            ) and len(shape) == len(strides):
+                return _Tensor(storage, offset, shape, strides)
+        raise _Refusal("a tensor is not described as PyTorch does")
+
+
+def read_tensors(content: bytes, *, name: str) -> dict[str, NDArray[Any]]:
+    """Read the state dictionary of an old-style (before 1.6) PyTorch file.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file.
+    name : str
+        What the file is called in messages.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The tensors by name, in the file's order.
+    """
+    stream = BytesIO(content)
+    try:
+        magic, protocol, _ = (_Reader(stream).load() for _ in range(3))
+        if (magic, protocol) != (_MAGIC, _PROTOCOL):
+            raise _Refusal("its magic number is another")
+        entries = _Reader(stream).load()
+        keys = _Reader(stream).load()
+        if not isinstance(entries, OrderedDict) or not isinstance(keys, list):
+            raise _Refusal("it holds no dictionary of tensors")
+        storages = _read_storages(stream, entries, keys)
+        return {str(key): _array(tensor, storages) for key, tensor in entries.items()}
+    except _Refusal as error:
+        raise DamagedFile(f"{name} is refused as a PyTorch file: {error}.") from error
+    except Exception as error:  # a damaged pickle can raise nearly anything
+        raise DamagedFile(f"{name} is damaged or not an old-style PyTorch file: {error}") from error
+
+
+def _read_storages(
+    stream: BytesIO, entries: OrderedDict[Any, Any], keys: list[Any]
+) -> dict[str, NDArray[Any]]:
+    if not all(isinstance(tensor, _Tensor) for tensor in entries.values()):
+        raise _Refusal("its dictionary holds something that is not a tensor")
+    known = {tensor.storage.key: tensor.storage for tensor in entries.values()}
+    storages = {}
+    for key in keys:
+        storage = known[key]
+        length = int.from_bytes(stream.read(8), "little")
+        if length != storage.length:
+            raise _Refusal("a storage has another length than its tensors say")
+        raw = stream.read(length * np.dtype(storage.dtype).itemsize)
+        storages[key] = np.frombuffer(raw, dtype=storage.dtype, count=length)
+    return storages
+
+
+def _array(tensor: _Tensor, storages: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    flat = storages[tensor.storage.key][tensor.offset :]
+    reach = 1 + sum(
+        (side - 1) * stride for side, stride in zip(tensor.shape, tensor.strides, strict=True)
+    )
+    if 0 not in tensor.shape and reach > flat.size:
+        raise _Refusal("a tensor reaches beyond its storage")
+    strides = [stride * flat.itemsize for stride in tensor.strides]
+    return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False).copy()

@@ -1,0 +1,23 @@
+"""Read: paths come in; RGB pictures with their facts, or the reasons why not, go out."""
+
+from lookalike.images.decode import Facts, Picture, decode
+from lookalike.images.find import ENDINGS, Found, Refused, find_pictures
+from lookalike.images.read import Limits, content_hash, read_bytes
+from lookalike.images.samples import Sample, emoji_samples
+from lookalike.images.thumbnails import thumbnail
+
+__all__ = [
+    "ENDINGS",
+    "Facts",
+    "Found",
+    "Limits",
+    "Picture",
+    "Refused",
+    "Sample",
+    "content_hash",
+    "decode",
+    "emoji_samples",
+    "find_pictures",
+    "read_bytes",
+    "thumbnail",
+]

@@ -1,0 +1,134 @@
+"""Read the tag directories of TIFF, which EXIF uses too, trusting no offset and no count."""
+
+import struct
+from collections.abc import Container
+from dataclasses import dataclass
+from datetime import datetime
+
+from lookalike.core.errors import UnreadablePicture
+
+TRUNCATED = "truncated: the file ends before the picture does"
+
+_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
+_SIZES |= {16: 8, 17: 8, 18: 8}
+_WHOLE = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
+_ORIENTATION, _EXIF_DIRECTORY, _TAKEN = 274, 34665, 36867
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the directories of one file are written: byte order, and offsets of 4 or 8 bytes."""
+
+    order: str
+    big: bool
+
+    @property
+    def count(self) -> struct.Struct:
+        """The number of entries."""
+        return struct.Struct(self.order + ("Q" if self.big else "H"))
+
+    @property
+    def entry(self) -> struct.Struct:
+        """Tag, type, count, and the value or where it lies."""
+        return struct.Struct(self.order + ("HHQ8s" if self.big else "HHI4s"))
+
+    @property
+    def offset(self) -> struct.Struct:
+        """A place in the file."""
+        return struct.Struct(self.order + ("Q" if self.big else "I"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One tag: its type, how many values, their bytes, and the field that holds or finds them."""
+
+    kind: int
+    count: int
+    value: bytes
+    field: bytes
+
+    def numbers(self, layout: Layout) -> tuple[int, ...]:
+        """Give the values of a tag of whole numbers; nothing for another type."""
+        code = _WHOLE.get(self.kind)
+        return struct.unpack(f"{layout.order}{self.count}{code}", self.value) if code else ()
+
+
+def read_header(data: bytes) -> tuple[Layout, int] | None:
+    """Read the start of a TIFF or EXIF block: its layout and where the first directory lies."""
+    order = {b"II": "<", b"MM": ">"}.get(data[:2])
+    if order is None or len(data) < 8:
+        return None
+    (version,) = struct.unpack_from(order + "H", data, 2)
+    if version == 42:
+        return Layout(order, big=False), struct.unpack_from(order + "I", data, 4)[0]
+    if version == 43 and len(data) >= 16:
+        return Layout(order, big=True), struct.unpack_from(order + "Q", data, 8)[0]
+    return None
+
+
+def read_directory(
+    data: bytes, layout: Layout, start: int, wanted: Container[int]
+) -> dict[int, Entry]:
+    """Read the wanted tags of the directory at ``start``; of a tag given twice, the first.
+
+    Raises
+    ------
+    UnreadablePicture
+        When the directory or a wanted value lies past the end of the file.
+    """
+    if start + layout.count.size > len(data):
+        raise UnreadablePicture(TRUNCATED)
+    (total,) = layout.count.unpack_from(data, start)
+    first = start + layout.count.size
+    if first + total * layout.entry.size > len(data):
+        raise UnreadablePicture(TRUNCATED)
+    entries: dict[int, Entry] = {}
+    room = len(data)
+    for place in range(first, first + total * layout.entry.size, layout.entry.size):
+        tag, kind, count, field = layout.entry.unpack_from(data, place)
+        if tag not in wanted or tag in entries or kind not in _SIZES or count == 0:
+            continue
+        size = count * _SIZES[kind]
+        value = field[:size]
+        if size > len(field):
+            (offset,) = layout.offset.unpack(field)
+            # Values may not overlap so much that together they exceed the file.
+            room -= size
+            if offset + size > len(data) or room < 0:
+                raise UnreadablePicture(TRUNCATED)
+            value = data[offset : offset + size]
+        entries[tag] = Entry(kind, count, value, field)
+    return entries
+
+
+def read_exif(exif: bytes) -> tuple[int, str | None]:
+    """Read the orientation (1 to 8) and when the picture was taken from an EXIF block.
+
+    A broken block tells nothing: it must not cost the picture.
+
+    Returns
+    -------
+    orientation : int
+    taken : str or None
+        In ISO form, without a time zone, as cameras write it.
+    """
+    data = exif.removeprefix(b"Exif\0\0")
+    orientation, taken = 1, None
+    try:
+        header = read_header(data)
+        if header is None:
+            return orientation, taken
+        layout, start = header
+        entries = read_directory(data, layout, start, {_ORIENTATION, _EXIF_DIRECTORY})
+        if _ORIENTATION in entries:
+            numbers = entries[_ORIENTATION].numbers(layout)
+            orientation = numbers[0] if numbers and 1 <= numbers[0] <= 8 else 1
+        if _EXIF_DIRECTORY in entries:
+            place = entries[_EXIF_DIRECTORY].numbers(layout)
+            details = read_directory(data, layout, place[0], {_TAKEN}) if place else {}
+            if _TAKEN in details:
+                text = details[_TAKEN].value.rstrip(b"\0 ").decode("ascii")
+                taken = datetime.strptime(text, "%Y:%m:%d %H:%M:%S").isoformat()
+    except (UnreadablePicture, ValueError, struct.error):
+        pass
+    return orientation, taken

@@ -1,0 +1,167 @@
+"""Find picture files in what a caller names: files, folders and globs."""
+
+import glob
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lookalike.core.errors import InvalidInput
+
+ENDINGS = frozenset(
+    f".{name}"
+    for name in (
+        *("jpg", "jpeg", "jpe", "jfif", "mpo", "png", "apng", "webp", "avif"),
+        *("gif", "bmp", "dib", "tif", "tiff", "heic", "heif", "hif"),
+    )
+)
+"""The endings by which a file in a folder counts as a picture, in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Something that was asked for and could not be used, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(slots=True)
+class Found:
+    """What :func:`find_pictures` came back with.
+
+    Attributes
+    ----------
+    paths : list of Path
+        The files to read, each once, in the order of the sources and sorted within each.
+    ignored : int
+        How many hidden files, hidden folders and files of another ending were passed over.
+    problems : list of Refused
+        Sources that do not exist, globs without a match, folders that cannot be listed.
+    """
+
+    paths: list[Path] = field(default_factory=list)
+    ignored: int = 0
+    problems: list[Refused] = field(default_factory=list)
+
+
+def find_pictures(sources: Iterable[str | Path]) -> Found:
+    """Find the picture files among files, folders and globs.
+
+    A file named in full is always taken. Folders are searched to the bottom, links to folders
+    followed, each folder once; in them, and among the matches of a glob, files with the ending
+    of a picture are taken, while other and hidden ones are counted. A name that exists is never
+    read as a glob, whatever brackets it holds.
+
+    Parameters
+    ----------
+    sources : iterable of str or Path
+
+    Returns
+    -------
+    Found
+
+    Examples
+    --------
+    >>> find_pictures(["no such folder"]).problems[0].reason
+    'does not exist'
+    """
+    if isinstance(sources, str | bytes | os.PathLike):
+        raise InvalidInput(
+            f"find_pictures: sources must be a list of paths; got the single path {sources!r}. "
+            "Put it into a list."
+        )
+    search = _Search()
+    for source in sources:
+        search.take(source)
+    return search.found
+
+
+class _Search:
+    def __init__(self) -> None:
+        self.found = Found()
+        self.files: set[str] = set()
+        self.folders: set[tuple[int, int]] = set()
+
+    def take(self, source: str | Path) -> None:
+        path = Path(source)
+        if not str(source):
+            self.problem(path, "does not exist: the path is empty")
+            return
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            self.take_glob(str(source))
+        except (OSError, ValueError) as error:
+            self.problem(path, f"cannot be read: {why(error)}")
+        else:
+            if stat.S_ISDIR(mode):
+                self.add(self.walk(path))
+            else:
+                self.add([(path, os.path.realpath(path))])
+
+    def take_glob(self, pattern: str) -> None:
+        if not glob.has_magic(pattern):
+            self.problem(Path(pattern), "does not exist")
+            return
+        matches = sorted(Path(match) for match in glob.iglob(pattern, recursive=True))  # noqa: PTH207
+        if not matches:
+            self.problem(Path(pattern), "no file matches this pattern")
+        for path in matches:
+            if path.is_dir():
+                self.add(self.walk(path))
+            elif _is_picture(path.name):
+                self.add([(path, os.path.realpath(path))])
+            elif os.path.realpath(path) not in self.files:
+                self.found.ignored += 1
+
+    def walk(self, top: Path) -> list[tuple[Path, str]]:
+        """List the pictures under a folder with the real path of each."""
+        found: list[tuple[Path, str]] = []
+        folders, links = [top], list[Path]()
+        while folders or links:
+            # Links wait, so that a file is listed by its own place where there is one.
+            folder = folders.pop() if folders else links.pop(0)
+            try:
+                facts = folder.stat()
+                if (facts.st_dev, facts.st_ino) in self.folders:
+                    continue
+                self.folders.add((facts.st_dev, facts.st_ino))
+                real = os.path.realpath(folder)
+                with os.scandir(folder) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+                for entry in entries:
+                    path = folder / entry.name
+                    if entry.name.startswith("."):
+                        self.found.ignored += 1
+                    elif entry.is_dir():
+                        (links if entry.is_symlink() else folders).append(path)
+                    elif not _is_picture(entry.name):
+                        self.found.ignored += 1
+                    elif entry.is_symlink():
+                        found.append((path, os.path.realpath(path)))
+                    else:
+                        found.append((path, os.path.join(real, entry.name)))  # noqa: PTH118
+            except OSError as error:
+                self.problem(folder, f"cannot be listed: {why(error)}")
+        return sorted(found, key=lambda pair: pair[0].parts)
+
+    def add(self, files: list[tuple[Path, str]]) -> None:
+        for path, real in files:
+            if real not in self.files:
+                self.files.add(real)
+                self.found.paths.append(path)
+
+    def problem(self, path: Path, reason: str) -> None:
+        self.found.problems.append(Refused(path, reason))
+
+
+def why(error: Exception) -> str:
+    """Say in a few words what the operating system objected to."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text[:1].lower() + text[1:]
+
+
+def _is_picture(name: str) -> bool:
+    return os.path.splitext(name)[1].lower() in ENDINGS  # noqa: PTH122

@@ -1,0 +1,99 @@
+"""Read a picture's bytes from disk, within limits, and name them by their content."""
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookalike.core.errors import InvalidInput, UnreadablePicture
+from lookalike.images.find import why
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a picture may cost before it is refused.
+
+    Parameters
+    ----------
+    max_bytes : int
+        The largest file that is read, 256 MiB.
+    max_pixels : int
+        The most pixels that are decoded, 128 million: at four bytes each, half a gigabyte.
+
+    Examples
+    --------
+    >>> Limits(max_pixels=10_000_000)
+    Limits(max_bytes=268435456, max_pixels=10000000)
+    """
+
+    max_bytes: int = 256 << 20
+    max_pixels: int = 128_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("max_bytes", "max_pixels"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise InvalidInput(f"Limits: {name} must be a whole number above 0; got {value!r}.")
+
+    def check_bytes(self, size: int) -> None:
+        """Refuse a file of no bytes or of too many."""
+        if size == 0:
+            raise UnreadablePicture("empty: the file holds no bytes")
+        if size > self.max_bytes:
+            raise UnreadablePicture(f"too large: {size:,} bytes; the limit is {self.max_bytes:,}")
+
+    def check_pixels(self, width: int, height: int) -> None:
+        """Refuse a picture of no pixels or of too many."""
+        if width < 1 or height < 1:
+            raise UnreadablePicture(f"empty: the picture is {width} × {height} pixels")
+        if width * height > self.max_pixels:
+            raise UnreadablePicture(
+                f"too large: {width} × {height} pixels; the limit is {self.max_pixels:,}"
+            )
+
+
+def read_bytes(path: str | Path, limits: Limits | None = None) -> bytes:
+    """Read a whole regular file, its size checked first.
+
+    Devices, pipes, sockets and folders are refused without waiting on them.
+
+    Raises
+    ------
+    UnreadablePicture
+        With the reason, which does not repeat the path.
+    """
+    allowed = limits or Limits()
+    try:
+        # Opening a device may already act on it, so it is looked at first; what was opened is
+        # looked at again, since the path may have changed hands in between.
+        _check_regular(os.stat(path).st_mode)  # noqa: PTH116
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            facts = os.fstat(handle)
+            _check_regular(facts.st_mode)
+            allowed.check_bytes(facts.st_size)
+            data = file.read(facts.st_size + 1)
+    except (OSError, ValueError) as error:
+        raise UnreadablePicture(f"cannot be read: {why(error)}") from error
+    if len(data) != facts.st_size:
+        raise UnreadablePicture("cannot be read: it changed while it was read")
+    return data
+
+
+def content_hash(data: bytes) -> str:
+    """Give the SHA-256 of a picture's bytes: its identity, wherever it lies.
+
+    Examples
+    --------
+    >>> content_hash(b"")[:12]
+    'e3b0c44298fc'
+    """
+    return hashlib.sha256(data).hexdigest()
+
+
+def _check_regular(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise UnreadablePicture("not a file: it is a folder")
+    if not stat.S_ISREG(mode):
+        raise UnreadablePicture("not a file: it is a device, pipe or socket")

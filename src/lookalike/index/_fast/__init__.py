@@ -1,0 +1,1 @@
+"""Compiled loops of the index: keeping the best, exact scores, inverted lists."""

@@ -1,0 +1,50 @@
+"""Keep the k best of a stream: a heap whose root is the worst kept.
+
+A hit is better with the higher score, then the lower id. Free places hold -inf and FREE.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from lookalike.core._fast import LOOP
+
+FREE = np.iinfo(np.int64).max
+"""The id of a free place, worse than any real one."""
+
+
+@njit(**LOOP)
+def offer(
+    scores: NDArray[np.float32], ids: NDArray[np.int64], score: np.float32, number: np.int64
+) -> None:
+    """Take a hit into the heap in place of its root, if it is better."""
+    if not (score > scores[0] or (score == scores[0] and number < ids[0])):
+        return
+    k = scores.size
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= k:
+            break
+        other = child + 1
+        if other < k and (
+            scores[other] < scores[child]
+            or (scores[other] == scores[child] and ids[other] > ids[child])
+        ):
+            child = other
+        if score < scores[child] or (score == scores[child] and number > ids[child]):
+            break
+        scores[place] = scores[child]
+        ids[place] = ids[child]
+        place = child
+    scores[place] = score
+    ids[place] = number
+
+
+@njit(**LOOP)
+def is_among(number: np.int64, excluded: NDArray[np.int64]) -> bool:
+    """Tell whether ``number`` is among a few excluded ids."""
+    found = False
+    for other in excluded:
+        found |= other == number
+    return found

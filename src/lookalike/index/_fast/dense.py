@@ -1,0 +1,67 @@
+"""Exact top-k from rough products: rescore whatever may belong to the best."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from lookalike.core._fast import LOOP
+from lookalike.index._fast.best import is_among, offer
+
+CHUNK = 64
+"""Items passed over together, which lets the test run on vector registers."""
+
+TINY = 1e-15
+
+
+@njit(**LOOP, fastmath={"reassoc", "contract"})
+def exact_product(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+    """Sum in float64, in one order for every pair of rows, so equal rows get equal scores."""
+    total = 0.0
+    for i in range(a.size):
+        total += np.float64(a[i]) * np.float64(b[i])
+    return total
+
+
+@njit(**LOOP)
+def offer_block(
+    products: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    lengths: NDArray[np.float64],
+    ids: NDArray[np.int64],
+    scales: NDArray[np.float32],
+    excluded: NDArray[np.int64],
+    best_scores: NDArray[np.float32],
+    best_ids: NDArray[np.int64],
+) -> None:
+    """Offer a block of items to each query's best.
+
+    ``products`` are float32 sums in whatever order the matrix product chose: off by at most
+    d·2⁻²⁴·|q|·|v|, and where products underflow by d·10⁻³⁸, which TINY covers. Items that even
+    so cannot reach the best are passed over; the others are scored exactly. Where float32 may
+    overflow, all are.
+    """
+    slack = (queries.shape[1] + 4) * 2.0**-23
+    margins = np.abs(scales.astype(np.float64)) * (lengths + TINY)
+    longest = lengths.max()
+    for row in range(products.shape[0]):
+        query = queries[row]
+        length = np.sqrt(exact_product(query, query))
+        error = slack * (length + TINY) if length * longest < 1e37 else np.inf
+        scores = best_scores[row]
+        for start in range(0, products.shape[1], CHUNK):
+            rough = products[row, start : start + CHUNK]
+            scale = scales[start : start + CHUNK]
+            margin = margins[start : start + CHUNK]
+            promising = 0
+            for i in range(rough.size):
+                promising += not (np.float64(rough[i]) * scale[i] + error * margin[i] < scores[0])
+            if promising == 0:
+                continue
+            for i in range(rough.size):
+                if np.float64(rough[i]) * scale[i] + error * margin[i] < scores[0]:
+                    continue
+                item = start + i
+                score = np.float32(exact_product(query, vectors[item]) * np.float64(scale[i]))
+                if score >= scores[0] and not is_among(ids[item], excluded[row]):
+                    offer(scores, best_ids[row], score, ids[item])

@@ -1,0 +1,59 @@
+"""Inner products with sparse rows, by inverted lists or row by row.
+
+Both sum over rising columns in float64, so they agree to the last bit.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from lookalike.core._fast import LOOP
+from lookalike.index._fast.best import is_among, offer
+
+
+@njit(**LOOP)
+def add_lists(
+    totals: NDArray[np.float64],
+    columns: NDArray[np.uint32],
+    values: NDArray[np.float32],
+    starts: NDArray[np.int64],
+    list_rows: NDArray[np.uint32],
+    list_values: NDArray[np.float32],
+) -> None:
+    """Add to each row's total its product with a sparse query, column by column."""
+    for i in range(columns.size):
+        weight = np.float64(values[i])
+        for place in range(np.uint64(starts[columns[i]]), np.uint64(starts[columns[i] + 1])):
+            totals[list_rows[place]] += weight * np.float64(list_values[place])
+
+
+@njit(**LOOP)
+def add_rows(
+    totals: NDArray[np.float64],
+    query: NDArray[np.float32],
+    starts: NDArray[np.int64],
+    columns: NDArray[np.uint32],
+    values: NDArray[np.float32],
+) -> None:
+    """Add to each row's total its product with a dense query."""
+    for row in range(totals.size):
+        total = 0.0
+        for place in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):
+            total += np.float64(query[columns[place]]) * np.float64(values[place])
+        totals[row] += total
+
+
+@njit(**LOOP)
+def offer_all(
+    totals: NDArray[np.float64],
+    ids: NDArray[np.int64],
+    scales: NDArray[np.float32],
+    excluded: NDArray[np.int64],
+    best_scores: NDArray[np.float32],
+    best_ids: NDArray[np.int64],
+) -> None:
+    """Offer every row to the best of one query."""
+    for row in range(totals.size):
+        score = np.float32(totals[row] * np.float64(scales[row]))
+        if score >= best_scores[0] and not is_among(ids[row], excluded):
+            offer(best_scores, best_ids, score, ids[row])

@@ -1,0 +1,118 @@
+"""The command ``lookalike``: what it offers, and how it ends.
+
+Exit codes: 0 done; 1 an error, told in one line; 2 the command was not understood; 3 done, but
+some files were refused and are listed; 130 interrupted, what is kept was said.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from typing import Annotated, Any, TypeAlias
+
+import typer
+from typer.core import TyperGroup
+
+from lookalike import __version__
+from lookalike.core.errors import LookalikeError
+from lookalike.service import commands
+from lookalike.service.screen import complain, write_json
+
+FAILED, NOT_UNDERSTOOD, INTERRUPTED = 1, 2, 130
+
+Command: TypeAlias = Callable[..., None]
+
+CODES = (
+    "Exit codes: 0 done; 1 error; 2 wrong usage; 3 done, but some files were refused and are "
+    "listed; 130 interrupted, with all that was finished kept."
+)
+
+
+class Commands(TyperGroup):
+    """The commands, with every expected failure told in one line, or as JSON."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note whether JSON is asked for, so that even a wrong usage is told that way."""
+        ctx.meta[__name__] = "--json" in args
+        with _told(ctx):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command named."""
+        with _told(ctx):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _told(ctx: Any) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        _end(ctx, f"Interrupted. {str(error) or 'Nothing was changed.'}", INTERRUPTED)
+    except LookalikeError as error:
+        _end(ctx, str(error), FAILED)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        file = f"{error.filename}: " if error.filename else ""
+        _end(ctx, f"{file}{error.strerror or error}", FAILED)
+    except Exception as error:
+        # The base class of usage errors moved between versions of Typer; its method did not.
+        if not ctx.meta[__name__] or not hasattr(error, "format_message"):
+            raise
+        _end(ctx, error.format_message(), NOT_UNDERSTOOD)
+
+
+def _end(ctx: Any, message: str, code: int) -> None:
+    if ctx.meta[__name__]:
+        write_json({"error": message, "exit_code": code})
+    elif code == INTERRUPTED:
+        complain(message, style="yellow")
+    else:
+        complain(f"Error: {message}")
+    raise typer.Exit(code)
+
+
+app = typer.Typer(
+    name="lookalike",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=commands.examples(
+        "lookalike demo",
+        "lookalike index ~/Pictures",
+        "lookalike learn --folders",
+        "lookalike search holiday.jpg",
+        after=CODES,
+    ),
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"lookalike {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version),
+    ] = False,
+) -> None:
+    """Image search that learns what similar means."""
+
+
+for _command, _examples in commands.COMMANDS.items():
+    app.command(epilog=commands.examples(*_examples))(_command)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    app()

@@ -1,0 +1,162 @@
+"""Judge a similarity on comparisons it did not learn from."""
+
+from dataclasses import dataclass
+from typing import Literal, Self, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.core.ranking import judge
+from lookalike.similarity.base import Vectors
+from lookalike.supervision import Relevance
+
+Form: TypeAlias = Literal["bilinear", "normalized", "distance"]
+"""How W scores: pᵀWq, that over √(pᵀWp·qᵀWq), or −(p−q)ᵀW(p−q)."""
+
+MOST_PICTURES, MOST_TRIPLETS = 3000, 50_000
+"""More than this is not held out: it would only make looking slower."""
+
+CLASSES_TO_HOLD_OUT = 10
+"""With fewer classes, none is held out as a whole."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How good a similarity is on what was held out.
+
+    Attributes
+    ----------
+    figure : float
+        Mean average precision, or the share of triplets in the right order.
+    error : float
+        The standard error of ``figure``.
+    first : float
+        Precision at 1; for triplets the same as ``figure``.
+    """
+
+    figure: float
+    error: float
+    first: float
+
+    def acceptable(self, start: "Verdict") -> bool:
+        """Tell whether this ranks no worse than ``start`` did, as a whole and at the top."""
+        return self.figure >= start.figure and self.first >= start.first
+
+
+@dataclass(frozen=True)
+class HeldOutPictures:
+    """Held-out pictures, each ranked against the others, and the rows kept to learn from."""
+
+    kept: NDArray[np.intp]
+    vectors: Vectors
+    relevant: NDArray[np.bool_]
+
+    @classmethod
+    def choose(
+        cls, vectors: Vectors, relevance: Relevance, share: float, rng: np.random.Generator
+    ) -> Self | None:
+        """Hold out a share of the classes whole and a share of the other classes' pictures.
+
+        So what is chosen must hold for new pictures of what was taught and for what was never
+        taught. None where too little is alike to hold any out.
+        """
+        fraction = min(share, MOST_PICTURES / len(relevance))
+        kept = np.arange(len(relevance))
+        strangers = np.zeros(0, dtype=np.intp)
+        if relevance.labels_ is not None and len(relevance.labels_) >= CLASSES_TO_HOLD_OUT:
+            kept, strangers = relevance.hold_out_classes(fraction, rng)
+            if relevance.subset(kept).trainable() is not None:
+                kept, strangers = np.arange(len(relevance)), strangers[:0]
+        within, held = relevance.subset(kept).hold_out(fraction, rng)
+        rows = np.sort(np.concatenate([kept[held], strangers]))
+        kept = kept[within]
+        if not len(rows) or relevance.subset(kept).trainable() is not None:
+            return None
+        relevant = relevance.rows(rows, rows)
+        np.fill_diagonal(relevant, False)
+        if not relevant.any() or relevant.sum() == relevant.size - len(rows):
+            return None
+        return cls(kept, vectors[rows], relevant)
+
+    def verdict(self, W: NDArray[np.float32], form: Form) -> Verdict:
+        """Judge W by mean average precision (paper 1, section 5.1)."""
+        products = (self.vectors @ W) @ self.vectors.T
+        own = np.arange(len(products))
+        found = judge(_in_form(products, form), self.relevant, own=own, cutoffs=(1,))
+        precisions = found.average_precision[found.judged]
+        error = float(precisions.std() / np.sqrt(len(precisions)))
+        return Verdict(found.mean_average_precision, error, found.precision_at(1))
+
+
+@dataclass(frozen=True)
+class HeldOutTriplets:
+    """Held-out triplets, and those kept to learn from."""
+
+    kept: NDArray[np.uint32]
+    vectors: Vectors
+    held: NDArray[np.uint32]
+
+    @classmethod
+    def choose(
+        cls,
+        vectors: Vectors,
+        triplets: NDArray[np.uint32],
+        share: float,
+        rng: np.random.Generator,
+    ) -> Self | None:
+        """Hold out a random share of the triplets; None where that would be none or all."""
+        count = min(round(share * len(triplets)), MOST_TRIPLETS)
+        if not 0 < count < len(triplets):
+            return None
+        order = rng.permutation(len(triplets))
+        return cls(triplets[order[count:]], vectors, triplets[order[:count]])
+
+    def verdict(self, W: NDArray[np.float32], form: Form) -> Verdict:
+        """Judge W by the share of triplets whose more alike picture scores higher."""
+        right = 0
+        for part in np.array_split(self.held, len(self.held) // 4096 + 1):
+            image, more, less = (self.vectors[part[:, column]] for column in range(3))
+            right += int((_pairs(W, image, more, form) > _pairs(W, image, less, form)).sum())
+        share = right / len(self.held)
+        return Verdict(share, float(np.sqrt(share * (1 - share) / len(self.held))), share)
+
+
+def self_scores(W: NDArray[np.float32], vectors: Vectors) -> NDArray[np.float32]:
+    """Score each picture with itself, pᵀWp."""
+    return _row_products(vectors @ W, vectors)
+
+
+def inverse_root(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Give 1/√v, and 0 where a picture has no self-score: it is like nothing."""
+    roots = np.zeros(len(values), dtype=np.float32)
+    some = values > np.finfo(np.float32).tiny
+    roots[some] = 1 / np.sqrt(values[some])
+    return roots
+
+
+def _in_form(products: NDArray[np.float32], form: Form) -> NDArray[np.float32]:
+    own = np.ascontiguousarray(np.diagonal(products))
+    if form == "normalized":
+        roots = inverse_root(own)
+        return np.asarray(products * roots[:, None] * roots[None, :], dtype=np.float32)
+    if form == "distance":
+        return np.asarray(2 * products - own[None, :], dtype=np.float32)
+    return np.asarray(products, dtype=np.float32)
+
+
+def _pairs(
+    W: NDArray[np.float32], image: Vectors, other: Vectors, form: Form
+) -> NDArray[np.float32]:
+    products = _row_products(image @ W, other)
+    if form == "normalized":
+        return products * inverse_root(self_scores(W, other))
+    if form == "distance":
+        return 2 * products - self_scores(W, other)
+    return products
+
+
+def _row_products(left: NDArray[np.float32], right: Vectors) -> NDArray[np.float32]:
+    if sp.issparse(right):
+        return np.asarray(right.multiply(left).sum(axis=1), dtype=np.float32).ravel()
+    return np.einsum("ij,ij->i", left, right)

@@ -1,0 +1,483 @@
+"""OASIS: a bilinear similarity learned online from triplets, by passive-aggressive steps."""
+
+from collections.abc import Callable
+from pathlib import Path as FilePath
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.progress import Progress, silent
+from lookalike.core.seeds import RandomState, generator, loop_state
+from lookalike.similarity.base import Similarity, Vectors, check_triplets, check_vectors
+from lookalike.similarity.blend import POINTS, Path, PowerPath, StraightPath, project_positive
+from lookalike.similarity.held_out import (
+    Form,
+    HeldOutPictures,
+    HeldOutTriplets,
+    Verdict,
+    inverse_root,
+    self_scores,
+)
+from lookalike.similarity.training import (
+    GivenTriplets,
+    Ranker,
+    Stepper,
+    Triplets,
+    average,
+    blocks,
+    run_together,
+)
+from lookalike.supervision import Relevance, TripletSampler
+
+WIDEST_SPECTRUM = 4096
+"""Columns up to which the eigenvalues of W are taken by default: seconds, and three times W."""
+
+FIRST_LOOK, GROWTH, PATIENCE = 4096, 1.5, 3
+"""When training is judged: after 4,096 steps, then half as many again each time, until three
+looks in a row found nothing better."""
+
+MOST_STEPS, MOST_WORK = 1_000_000, 1e11
+"""Where choosing the steps ends at the latest: so many steps, or products with entries of W."""
+
+REAL_GAIN = 0.1
+"""What counts as better while looking, in standard errors."""
+
+_KIND = "oasis/1"
+
+
+class OASIS(Similarity):
+    """Learn S(p, q) = pᵀWq so that like pictures score above unlike ones by a margin of 1.
+
+    For a triplet (p, p⁺, p⁻) with loss l = max(0, 1 − pᵀW(p⁺ − p⁻)) (Eq. 4) a step is
+
+        W ← W + τ·p(p⁺ − p⁻)ᵀ,   τ = min(C, l / |p(p⁺ − p⁻)ᵀ|²)   (Eq. 8 and 11)
+
+    from the identity on. Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image
+    Similarity through Ranking* (2010), sections 2, 5.4 and 6. The algorithm of the paper alone is
+    ``OASIS(positive="no", normalize=False, blend=1.0)``.
+
+    Parameters
+    ----------
+    aggressiveness : float
+        C of Eq. 6: the longest step.
+    steps : int or None
+        Triplets each ranker takes. None looks at a held-out part as training goes on and stops
+        when that gets no better (section 5.2.1), then learns again from everything.
+    symmetric : {"no", "after", "during", "dissimilarity"}
+        Section 6.1: project W onto the symmetric matrices when training ends (Proj-OASIS) or
+        after each step (Online-Proj-OASIS), or learn −(p−q)ᵀW(p−q), Eq. 22 (Dissim-OASIS).
+    positive : {"auto", "no", "after"} or int
+        Section 6.2: project W onto the positive matrices when training ends, or every so many
+        steps. "auto" is "after" up to 4,096 columns and "no" beyond, where the eigenvalues
+        would take minutes.
+    normalize : bool or None
+        Divide the score by √(pᵀWp) and √(qᵀWq), so that no picture is near everything. Needs a
+        positive W; None is True where W is positive.
+    blend : float or None
+        How far to go from the start (0) to what was learned (1): a power of the spectrum of a
+        positive W, else the straight line between. None chooses on held-out comparisons.
+    rankers : int
+        Models trained on shards of the pictures, each on a thread of its own, and averaged
+        (section 5.4).
+    sampling, negatives : str
+        How triplets are drawn; see :class:`~lookalike.supervision.TripletSampler`.
+    held_out : float
+        The share of pictures, or of triplets, that choosing ``steps`` and ``blend`` is judged on.
+    random_state : int, Generator or None
+        Makes a run repeatable.
+
+    Attributes
+    ----------
+    W_ : ndarray of shape (d, d)
+        The similarity as it is used, after projection and blending.
+    steps_ : int
+        Steps each ranker took.
+    blend_ : float
+        The point between start and learned.
+    normalized_, positive_ : bool
+        Whether scores are divided by the self-scores, and W is positive.
+    history_ : list of (int, float)
+        Steps and the best held-out figure at each look; empty where nothing had to be chosen.
+
+    Notes
+    -----
+    A step costs O(k_i(k₊ + k₋)) on sparse and O(d²) on dense vectors. W takes 4d² bytes for each
+    ranker; choosing holds one more.
+
+    *Departures.* The gradient in the text below Eq. 22 is that of the loss; the step goes against
+    it. ``normalize`` and ``blend`` are not in the paper: with them the default never ranks worse
+    than no learning on the held-out part. A shard holds the images p of its triplets, while p⁺
+    and p⁻ come from all.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 0.1], [1, -0.1], [0.1, 1], [-0.1, 1]])
+    >>> model = OASIS(steps=100, blend=1.0, random_state=0).fit(X, ["a", "a", "b", "b"])
+    >>> bool(model.scores(X[:1], X[1:2]) > model.scores(X[:1], X[2:3]))
+    True
+    """
+
+    W_: NDArray[np.float32]
+
+    def __init__(
+        self,
+        *,
+        aggressiveness: float = 0.1,
+        steps: int | None = None,
+        symmetric: Literal["no", "after", "during", "dissimilarity"] = "no",
+        positive: Literal["auto", "no", "after"] | int = "auto",
+        normalize: bool | None = None,
+        blend: float | None = None,
+        rankers: int = 1,
+        sampling: Literal["uniform", "relevance"] = "uniform",
+        negatives: Literal["unrelated", "all"] = "unrelated",
+        held_out: float = 0.2,
+        random_state: RandomState = None,
+    ) -> None:
+        self.aggressiveness = aggressiveness
+        self.steps = steps
+        self.symmetric = symmetric
+        self.positive = positive
+        self.normalize = normalize
+        self.blend = blend
+        self.rankers = rankers
+        self.sampling = sampling
+        self.negatives = negatives
+        self.held_out = held_out
+        self.random_state = random_state
+
+    def fit(
+        self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
+    ) -> Self:
+        """Learn from vectors and what is alike among them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            A row a picture.
+        y : labels, sets of labels, sparse relevance matrix or Relevance
+            What is alike; see :class:`~lookalike.supervision.Relevance`.
+        progress : callable
+            Told the steps done and the most there can be.
+        """
+        self._check_parameters()
+        vectors = check_vectors("OASIS", X)
+        relevance = Relevance.of(y, n=vectors.shape[0])
+        why = relevance.trainable()
+        if why:
+            raise InvalidInput(f"OASIS cannot learn from this: {why}")
+        rng = generator(self.random_state)
+        steps, point = self.steps, self.blend
+        self.history_: list[tuple[int, float]] = []
+        if steps is None or point is None:
+            judge = HeldOutPictures.choose(vectors, relevance, self.held_out, rng)
+            if judge is None:
+                steps, point = steps or 10 * vectors.shape[0], point or 0.0
+            else:
+                kept = vectors[judge.kept]
+                sources = self._samplers(relevance.subset(judge.kept), rng)
+                steps, point = self._choose(kept, sources, judge.verdict, rng, progress)
+        W = self._learn(vectors, self._samplers(relevance, rng), steps, rng, progress)
+        return self._settle(W, steps, point)
+
+    def fit_triplets(
+        self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
+    ) -> Self:
+        """Learn from explicit triplets, rows of (image, more alike, less alike).
+
+        ``steps=None`` and ``blend=None`` are chosen by the share of held-out triplets that are
+        in the right order.
+        """
+        self._check_parameters()
+        vectors = check_vectors("OASIS", X)
+        checked = check_triplets("OASIS", triplets, vectors.shape[0])
+        if not len(checked):
+            raise InvalidInput("OASIS: triplets must not be empty.")
+        rng = generator(self.random_state)
+        steps, point = self.steps, self.blend
+        self.history_ = []
+        if steps is None or point is None:
+            judge = HeldOutTriplets.choose(vectors, checked, self.held_out, rng)
+            if judge is None:
+                steps, point = steps or 10 * len(checked), point or 0.0
+            else:
+                sources = self._lists(judge.kept)
+                steps, point = self._choose(vectors, sources, judge.verdict, rng, progress)
+        W = self._learn(vectors, self._lists(checked), steps, rng, progress)
+        return self._settle(W, steps, point)
+
+    def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
+        """Go on from the similarity as it is, one step for each triplet, in order.
+
+        Before ``fit`` it goes on from the identity. What was promised of W (symmetric, positive)
+        holds afterwards.
+        """
+        self._check_parameters()
+        fitted = hasattr(self, "W_")
+        vectors = self._vectors(X) if fitted else check_vectors("OASIS", X)
+        checked = check_triplets("OASIS", triplets, vectors.shape[0])
+        width = vectors.shape[1]
+        W = self.W_.copy() if fitted else np.eye(width, dtype=np.float32)
+        self._stepper(vectors).take(W, checked)
+        if not np.isfinite(W).all():
+            raise InvalidInput("OASIS: these triplets would make W infinite; nothing was learned.")
+        done = self.steps_ if fitted else 0
+        if self._is_positive(width):
+            W = project_positive(W)
+        elif self.symmetric == "after":
+            W = (W + W.T) / np.float32(2)
+        return self._publish(W, done + len(checked), self.blend_ if fitted else 1.0)
+
+    def item_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
+        """Turn pictures' vectors into what an index stores: p, or p/√(pᵀWp) when normalised.
+
+        With Eq. 22 unnormalised, a last column holds −pᵀWp.
+        """
+        vectors = self._vectors(P)
+        if self._is_distance():
+            last = -self_scores(self.W_, vectors)[:, None]
+            if sp.issparse(vectors):
+                return sp.csr_matrix(sp.hstack([vectors, last], format="csr"), dtype=np.float32)
+            return np.hstack([vectors, last])
+        scales = self.item_scales(vectors)
+        if sp.issparse(vectors):
+            return sp.csr_matrix(sp.diags(scales) @ vectors, dtype=np.float32)
+        return np.ascontiguousarray(vectors * scales[:, None], dtype=np.float32)
+
+    def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Give the one number a picture that changes as W learns: 1/√(pᵀWp), or 1."""
+        vectors = self._vectors(P)
+        if not self.normalized_:
+            return np.ones(vectors.shape[0], dtype=np.float32)
+        return inverse_root(self_scores(self.W_, vectors))
+
+    def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Turn pictures' vectors into what an index is asked with: Wᵀq, or Wᵀq/√(qᵀWq)."""
+        vectors = self._vectors(Q)
+        turned = np.ascontiguousarray(vectors @ self.W_, dtype=np.float32)
+        if self._is_distance():
+            return np.hstack([2 * turned, np.ones((len(turned), 1), dtype=np.float32)])
+        if self.normalized_:
+            turned *= inverse_root(self_scores(self.W_, vectors))[:, None]
+        return turned
+
+    def save(self, path: FilePath, *, fingerprint: str = "") -> None:
+        """Write the model to a safetensors file, with the fingerprint of its vectors."""
+        self._vectors(np.zeros((1, getattr(self, "n_features_in_", 1)), dtype=np.float32))
+        settings = {name: value for name, value in self.get_params().items()}
+        if not isinstance(settings["random_state"], int | None):
+            settings["random_state"] = None
+        learned = {"steps_": self.steps_, "blend_": self.blend_, "normalized_": self.normalized_}
+        manifest = {"settings": settings, "learned": learned, "fingerprint": fingerprint}
+        save_arrays(path, {"W": self.W_}, kind=_KIND, manifest=manifest)
+
+    @classmethod
+    def load(cls, path: FilePath) -> Self:
+        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
+        arrays, manifest = load_arrays(path, kind=_KIND)
+        try:
+            model = cls(**manifest["settings"])
+            model._check_parameters()
+            W = arrays["W"]
+            learned = manifest["learned"]
+            if W.ndim != 2 or W.shape[0] != W.shape[1] or W.dtype != np.float32:
+                raise DamagedFile(f"{path}: W is {W.dtype} of shape {W.shape}.")
+            if not np.isfinite(W).all():
+                raise DamagedFile(f"{path}: W is not finite.")
+            model._publish(W, int(learned["steps_"]), float(learned["blend_"]))
+            model.normalized_ = bool(learned["normalized_"])
+            model.fingerprint_ = str(manifest["fingerprint"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedFile(f"{path} is not a whole OASIS model: {error}") from error
+        return model
+
+    def _choose(
+        self,
+        vectors: Vectors,
+        sources: list[Triplets],
+        verdict: Callable[[NDArray[np.float32], Form], Verdict],
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> tuple[int, float]:
+        """Train beside, looking at the held-out part now and then; give the best steps and blend.
+
+        Of the points that rank no worse than the start, the best decides the steps; the blend is
+        the least that is within one standard error of it (Breiman's rule), since what is taught
+        is rarely all that a picture will be compared with.
+        """
+        width = vectors.shape[1]
+        form = self._form(width)
+        start = verdict(np.eye(width, dtype=np.float32), form)
+        points = POINTS[1:] if self.blend is None else (self.blend,)
+        looks = _looks(vectors) if self.steps is None else [self.steps]
+        rankers = self._start(vectors, sources, rng)
+        steps, best, verdicts = looks[0], start, dict.fromkeys(points, start)
+        since = done = 0
+        for until in looks:
+            self._advance(rankers, until - done, lambda n, done=done: progress(done + n, looks[-1]))
+            done = until
+            path = self._path(average(rankers))
+            found = {point: verdict(path.at(point), form) for point in points}
+            top = max(found.values(), key=lambda one: one.figure)
+            good = [one for one in found.values() if one.acceptable(start)]
+            self.history_.append((done, top.figure))
+            since += 1
+            if self.blend is not None:
+                good = [top]
+            lead = max(good, key=lambda one: one.figure, default=start)
+            if lead.figure > best.figure + REAL_GAIN * lead.error:
+                steps, best, verdicts, since = done, lead, found, 0
+            if since >= PATIENCE:
+                break
+        if self.blend is not None:
+            return steps, self.blend
+        near = [
+            point
+            for point, one in verdicts.items()
+            if one.acceptable(start) and one.figure >= best.figure - best.error
+        ]
+        return steps, min(near) if best is not start else 0.0
+
+    def _learn(
+        self,
+        vectors: Vectors,
+        sources: list[Triplets],
+        steps: int,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> NDArray[np.float32]:
+        rankers = self._start(vectors, sources, rng)
+        self._advance(rankers, steps, lambda n: progress(n, steps))
+        return average(rankers)
+
+    def _start(
+        self, vectors: Vectors, sources: list[Triplets], rng: np.random.Generator
+    ) -> list[Ranker]:
+        width = vectors.shape[1]
+        return [
+            Ranker(np.eye(width, dtype=np.float32), self._stepper(vectors), source, loop_state(rng))
+            for source in sources
+        ]
+
+    def _advance(self, rankers: list[Ranker], steps: int, told: Callable[[int], None]) -> None:
+        every = self.positive if isinstance(self.positive, int) else steps // 20 + 1
+        done = 0
+        for count in blocks(steps, every):
+            run_together(rankers, count)
+            done += count
+            if isinstance(self.positive, int) and count == every:
+                for ranker in rankers:
+                    ranker.W[:] = project_positive(ranker.W)
+            told(done)
+
+    def _stepper(self, vectors: Vectors) -> Stepper:
+        return Stepper(
+            vectors,
+            aggressiveness=self.aggressiveness,
+            symmetric=self.symmetric == "during",
+            dissimilarity=self.symmetric == "dissimilarity",
+        )
+
+    def _samplers(self, relevance: Relevance, rng: np.random.Generator) -> list[Triplets]:
+        everyone = TripletSampler(relevance, sampling=self.sampling, negatives=self.negatives)
+        if self.rankers == 1:
+            return [everyone]
+        shards = np.array_split(rng.permutation(everyone.anchors_), self.rankers)
+        return [
+            TripletSampler(
+                relevance, sampling=self.sampling, negatives=self.negatives, anchors=shard
+            )
+            for shard in shards
+            if len(shard)
+        ]
+
+    def _lists(self, triplets: NDArray[np.uint32]) -> list[Triplets]:
+        parts = np.array_split(triplets, self.rankers)
+        return [GivenTriplets(part) for part in parts if len(part)]
+
+    def _path(self, W: NDArray[np.float32]) -> Path:
+        if self._is_positive(len(W)):
+            return PowerPath(W)
+        return StraightPath((W + W.T) / np.float32(2) if self.symmetric == "after" else W)
+
+    def _settle(self, W: NDArray[np.float32], steps: int, point: float) -> Self:
+        if not np.isfinite(W).all():
+            raise InvalidInput(
+                "OASIS: W would not stay finite on these vectors. Scale them to unit length, or "
+                "lower aggressiveness."
+            )
+        return self._publish(self._path(W).at(point), steps, point)
+
+    def _publish(self, W: NDArray[np.float32], steps: int, point: float) -> Self:
+        self.W_ = W
+        self.steps_ = steps
+        self.blend_ = point
+        self.n_features_in_ = len(W)
+        self.positive_ = self._is_positive(len(W))
+        self.normalized_ = self._is_normalized(len(W))
+        return self
+
+    def _is_positive(self, width: int) -> bool:
+        if self.positive == "auto":
+            return width <= WIDEST_SPECTRUM
+        return self.positive != "no"
+
+    def _is_normalized(self, width: int) -> bool:
+        return self._is_positive(width) if self.normalize is None else self.normalize
+
+    def _form(self, width: int) -> Form:
+        if self._is_normalized(width):
+            return "normalized"
+        return "distance" if self.symmetric == "dissimilarity" else "bilinear"
+
+    def _is_distance(self) -> bool:
+        return self._form(self.n_features_in_) == "distance"
+
+    def _check_parameters(self) -> None:
+        if not 0 < self.aggressiveness < np.inf:
+            raise InvalidInput(f"OASIS: aggressiveness must be above 0; got {self.aggressiveness}.")
+        for name in ("steps", "rankers"):
+            value = getattr(self, name)
+            if value is not None and (not _is_whole(value) or value < 1):
+                raise InvalidInput(f"OASIS: {name} must be a whole number from 1; got {value!r}.")
+        if self.symmetric not in ("no", "after", "during", "dissimilarity"):
+            raise InvalidInput(
+                f"OASIS: symmetric must be 'no', 'after', 'during' or 'dissimilarity'; "
+                f"got {self.symmetric!r}."
+            )
+        if self.positive not in ("auto", "no", "after") and (
+            not _is_whole(self.positive) or int(self.positive) < 1
+        ):
+            raise InvalidInput(
+                f"OASIS: positive must be 'auto', 'no', 'after' or a number of steps from 1; "
+                f"got {self.positive!r}."
+            )
+        if self.normalize and self.positive == "no":
+            raise InvalidInput(
+                "OASIS: normalize needs a positive W, or a picture's score with itself could be "
+                "below zero. Set positive='after'."
+            )
+        if self.blend is not None and not 0 <= self.blend <= 1:
+            raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend}.")
+        if not 0 < self.held_out < 1:
+            raise InvalidInput(f"OASIS: held_out must be above 0 and below 1; got {self.held_out}.")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _looks(vectors: Vectors) -> list[int]:
+    """List the steps after which training is judged, as many as the work allows."""
+    width = vectors.shape[1]
+    entries = vectors.nnz / max(1, vectors.shape[0]) if sp.issparse(vectors) else width
+    work = 2 * entries * entries if sp.issparse(vectors) else width * width
+    last = int(min(MOST_STEPS, max(FIRST_LOOK, MOST_WORK / max(1.0, work))))
+    looks = [FIRST_LOOK]
+    while looks[-1] < last:
+        looks.append(min(round(looks[-1] * GROWTH), last))
+    return looks

@@ -1,0 +1,88 @@
+"""Whiten what varies within classes (RCA)."""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.covariance import ledoit_wolf_shrinkage
+
+from lookalike.core.errors import InvalidInput
+from lookalike.similarity.base import check_vectors
+from lookalike.similarity.linear_map import (
+    LinearMap,
+    check_whole,
+    class_codes,
+    principal_axes,
+    unit_spread,
+)
+
+LEAST = 1e-3
+"""The least shrinkage: Ledoit and Wolf's can be zero on a covariance that has no inverse."""
+
+
+class RCA(LinearMap):
+    """Relevant component analysis: the metric is the inverse of the covariance within classes.
+
+    C = (1/n) Σ_i (x_i − m)(x_i − m)ᵀ, with m the mean of i's class, and z = C^{−1/2} x
+    (Bar-Hillel, Hertz, Shental and Weinshall, 2003, section 2; paper 1, section 5.3.1). Classes
+    stand for the chunklets.
+
+    Memory O(nd + k²), time O(nd·min(n, d) + nk² + k³) with k principal components.
+
+    Parameters
+    ----------
+    dimension : int or None
+        Principal components kept before learning; None keeps all that the vectors span.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (k, d)
+        C^{−1/2} after the principal axes.
+    shrinkage_ : float
+        Ledoit and Wolf's weight of the multiple of the identity.
+
+    Notes
+    -----
+    Departures: C is shrunk towards a multiple of the identity (Ledoit and Wolf, 2004), without
+    which it is not defined on fewer pictures than columns; paper 1 only reduced the dimension.
+
+    Examples
+    --------
+    >>> X = [[0.0, 0.0], [0.1, 5.0], [1.0, 0.0], [1.1, 5.0]]
+    >>> learned = RCA().fit(X, ["left", "left", "right", "right"])
+    >>> int(learned.scores([[0.0, 5.0]], X[:1] + X[3:]).argmax())
+    0
+    """
+
+    shrinkage_: float
+
+    def __init__(self, *, dimension: int | None = None) -> None:
+        self.dimension = dimension
+
+    def fit(self, X: ArrayLike | sp.spmatrix, y: Any = None) -> Self:
+        """Learn from vectors and one class label for each."""
+        if self.dimension is not None:
+            check_whole("RCA", "dimension", self.dimension, 1)
+        vectors = check_vectors("RCA", X)
+        codes = class_codes("RCA", y, vectors.shape[0])
+        mean, axes, rotated = principal_axes("RCA", vectors, self.dimension)
+        scale = unit_spread(rotated)
+        Z = rotated * scale
+        sums = np.zeros((int(codes.max()) + 1, Z.shape[1]))
+        np.add.at(sums, codes, Z)
+        within = Z - (sums / np.bincount(codes)[:, None])[codes]
+        variance = float(np.einsum("ij,ij->", within, within)) / within.size
+        if not variance > 1e-12 / within.shape[1]:
+            raise InvalidInput(
+                "RCA: vectors must vary within classes; each class's are all the same. "
+                "Give pictures of a class that differ."
+            )
+        shrinkage = max(float(ledoit_wolf_shrinkage(within, assume_centered=True)), LEAST)
+        shrunk = (1 - shrinkage) * (within.T @ within) / len(within)
+        shrunk[np.diag_indices(len(shrunk))] += shrinkage * variance
+        variances, directions = scipy.linalg.eigh(shrunk)
+        self._keep((directions / np.sqrt(variances)).T @ axes * scale, mean)
+        self.shrinkage_ = shrinkage
+        return self

@@ -1,0 +1,126 @@
+"""Run OASIS steps: blocks of triplets through the compiled loop, on one thread or several."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.similarity._fast import oasis as loops
+from lookalike.similarity.base import Vectors
+
+BLOCK = 4096
+"""Triplets drawn at a time: large enough to hide the call, small enough to forget."""
+
+
+class Triplets(Protocol):
+    """Where triplets come from: a sampler, or a list that is given."""
+
+    def draw(self, state: NDArray[np.uint64], count: int) -> NDArray[np.uint32]:
+        """Draw ``count`` rows of (image, more alike, less alike)."""
+
+
+@dataclass(frozen=True)
+class GivenTriplets:
+    """Draw uniformly from a list of triplets."""
+
+    triplets: NDArray[np.uint32]
+
+    def draw(self, state: NDArray[np.uint64], count: int) -> NDArray[np.uint32]:
+        """Draw ``count`` rows with replacement."""
+        rng = np.random.Generator(np.random.PCG64(state))
+        state[:] = rng.integers(1, 2**63, size=4, dtype=np.uint64)
+        return self.triplets[rng.integers(0, len(self.triplets), size=count)]
+
+
+class Stepper:
+    """Take passive-aggressive steps on one W over one set of vectors.
+
+    Not to be shared by threads: it holds the room in which differences are merged.
+    """
+
+    def __init__(
+        self, vectors: Vectors, *, aggressiveness: float, symmetric: bool, dissimilarity: bool
+    ) -> None:
+        self._width = np.uint64(vectors.shape[1])
+        self._aggressiveness = np.float32(aggressiveness)
+        self._symmetric = symmetric
+        self._dissimilarity = dissimilarity
+        if sp.issparse(vectors):
+            lengths = np.diff(vectors.indptr)
+            longest = int(lengths.max()) if len(lengths) else 0
+            room = max(1, 2 * longest) * (2 if dissimilarity else 1)
+            self._rows = (
+                vectors.data,
+                vectors.indices.astype(np.uint32),
+                vectors.indptr.astype(np.uint64),
+            )
+            self._room: tuple[NDArray[np.generic], ...] = (
+                np.empty(room, dtype=np.uint64),
+                np.empty(room, dtype=np.float32),
+            )
+        else:
+            self._rows = (vectors.reshape(-1),)
+            count = 2 if dissimilarity else 1
+            self._room = tuple(np.empty(vectors.shape[1], dtype=np.float32) for _ in range(count))
+
+    def take(self, W: NDArray[np.float32], triplets: NDArray[np.uint32]) -> tuple[int, float]:
+        """Step through ``triplets`` in order, changing W; return steps that moved it and losses."""
+        flat = W.reshape(-1)
+        common = (flat, self._width, *self._rows, triplets, self._aggressiveness)
+        if self._dissimilarity:
+            loop = (
+                loops.sparse_dissimilarity_steps
+                if len(self._rows) == 3
+                else loops.dense_dissimilarity_steps
+            )
+            updates, loss = loop(*common, *self._room)
+        else:
+            loop = loops.sparse_steps if len(self._rows) == 3 else loops.dense_steps
+            updates, loss = loop(*common, self._symmetric, *self._room)
+        return int(updates), float(loss)
+
+
+@dataclass
+class Ranker:
+    """One learner of section 5.4: its W, its source of triplets and its random stream."""
+
+    W: NDArray[np.float32]
+    stepper: Stepper
+    source: Triplets
+    state: NDArray[np.uint64]
+
+    def run(self, steps: int) -> None:
+        """Draw and take ``steps`` triplets."""
+        for count in blocks(steps, BLOCK):
+            self.stepper.take(self.W, self.source.draw(self.state, count))
+
+
+def run_together(rankers: list[Ranker], steps: int) -> None:
+    """Let every ranker take ``steps``, each on a thread of its own."""
+    if len(rankers) == 1:
+        rankers[0].run(steps)
+        return
+    with ThreadPoolExecutor(len(rankers)) as pool:
+        for done in [pool.submit(ranker.run, steps) for ranker in rankers]:
+            done.result()
+
+
+def average(rankers: list[Ranker]) -> NDArray[np.float32]:
+    """Average the rankers' models (section 5.4); with one, give its own."""
+    if len(rankers) == 1:
+        return rankers[0].W
+    mean = rankers[0].W.copy()
+    for ranker in rankers[1:]:
+        mean += ranker.W
+    mean /= np.float32(len(rankers))
+    return mean
+
+
+def blocks(total: int, size: int) -> Iterator[int]:
+    """Split ``total`` into pieces of at most ``size``."""
+    for begin in range(0, total, size):
+        yield min(size, total - begin)

@@ -1,0 +1,16 @@
+"""Hear what is alike: labels, tags, folders and clicks come in, relevance and triplets go out."""
+
+from lookalike.supervision.clicks import clicks_to_relevance, image_relevance, read_clicks
+from lookalike.supervision.labels import folder_labels, read_labels
+from lookalike.supervision.relevance import Relevance
+from lookalike.supervision.sampler import TripletSampler
+
+__all__ = [
+    "Relevance",
+    "TripletSampler",
+    "clicks_to_relevance",
+    "folder_labels",
+    "image_relevance",
+    "read_clicks",
+    "read_labels",
+]

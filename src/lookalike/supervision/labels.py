@@ -1,0 +1,191 @@
+"""Read what people call their pictures: tables of labels or tags, and folders."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lookalike.core.errors import InvalidInput
+from lookalike.supervision.names import label_name
+from lookalike.supervision.tables import FILE_COLUMNS, checked_name, column, read_rows, read_text
+
+ONE_LABEL_COLUMNS = ("label", "class", "category")
+MANY_LABEL_COLUMNS = ("labels", "classes", "categories", "tag", "tags", "keywords")
+
+AnyPath = TypeVar("AnyPath", str, Path)
+
+
+def read_labels(path: str | Path) -> dict[str, list[str]]:
+    r"""Read the labels of pictures from a CSV or JSON file in UTF-8.
+
+    **CSV** (``.csv``, ``.tsv``; comma, semicolon or tab): a header with a column ``file``,
+    ``path``, ``filename``, ``picture`` or ``image``, and one or more of two kinds of columns:
+
+    - ``label``, ``class``, ``category``: one label for each file, the cell taken whole. A file
+      that comes again must have the same.
+    - ``labels``, ``classes``, ``categories``, ``tag``, ``tags``, ``keywords``: any number. A
+      cell is split at ``;`` and ``|`` (not at commas, which names contain), and rows for the
+      same file add up, so a row for each tag works too.
+
+    **JSON** (``.json``): an object from file to a label or a list of labels, or a list of
+    objects with the names of the columns above.
+
+    Labels are NFC-normalised, white space around them goes. A file with an empty cell has no
+    label. Files' names stay as written.
+
+    Returns
+    -------
+    dict of str to list of str
+        Each file's labels in the order met, without repetition; empty for none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder) / "tags.csv"
+    ...     _ = table.write_text("file,tags\na.jpg,cat|pet\nb.jpg,\na.jpg,indoors\n")
+    ...     read_labels(table)
+    {'a.jpg': ['cat', 'pet', 'indoors'], 'b.jpg': []}
+    """
+    source = Path(path)
+    suffix = source.suffix.lower()
+    if suffix == ".json":
+        return _read_json(source)
+    if suffix in (".csv", ".tsv"):
+        return _read_csv(source)
+    raise InvalidInput(
+        f"{source}: labels are read from .csv, .tsv or .json; got {suffix or 'no suffix'!r}."
+    )
+
+
+def folder_labels(
+    paths: Iterable[AnyPath], roots: Iterable[str | Path] | None = None
+) -> dict[AnyPath, list[str]]:
+    """Take the name of the folder a picture lies in for its label.
+
+    A picture that lies directly in one of ``roots``, or in no named folder, has no label.
+
+    Examples
+    --------
+    >>> folder_labels(["pets/cat/1.jpg", "pets/2.jpg"], roots=["pets"])
+    {'pets/cat/1.jpg': ['cat'], 'pets/2.jpg': []}
+    """
+    bare = {Path(root).absolute() for root in roots or ()}
+    labels = {}
+    for path in paths:
+        folder = Path(path).parent
+        name = "" if folder.absolute() in bare else label_name(_printable(folder.name))
+        labels[path] = [name] if name and name != ".." else []
+    return labels
+
+
+def _printable(text: str) -> str:
+    """Put a replacement sign for what a file system allows in names and a text does not."""
+    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
+
+
+class _Labels:
+    """Labels by file as they are met, with the place where each was said."""
+
+    def __init__(self) -> None:
+        self.by_file: dict[str, list[str]] = {}
+        self._said: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def add(self, file: str, names: Iterable[str]) -> None:
+        labels = self.by_file.setdefault(file, [])
+        labels.extend(name for name in dict.fromkeys(names) if name and name not in labels)
+
+    def add_only(self, where: str, file: str, name: str, kind: str) -> None:
+        before, place = self._said.setdefault((file, kind), (name, where))
+        if before != name:
+            raise InvalidInput(
+                f"{where}: {file!r} has the {kind} {name!r}, but {before!r} before ({place}). "
+                f"Remove one; or, if it has both, name the column 'labels'."
+            )
+        self.add(file, [name])
+
+
+def _read_csv(path: Path) -> dict[str, list[str]]:
+    found = _Labels()
+    empty = True
+    for line, row in read_rows(path):
+        empty = False
+        file = row[column(path, row, FILE_COLUMNS)]
+        column(path, row, ONE_LABEL_COLUMNS + MANY_LABEL_COLUMNS)
+        _add_row(found, f"{path}, line {line}", file, row)
+    if empty:
+        raise InvalidInput(f"{path} has a header but no rows. Add a row for each picture.")
+    return found.by_file
+
+
+def _add_row(found: _Labels, where: str, file: str, row: dict[str, Any]) -> None:
+    if not file:
+        raise InvalidInput(f"{where}: the row names no file.")
+    for kind in ONE_LABEL_COLUMNS:
+        if kind in row:
+            if isinstance(row[kind], list):
+                raise InvalidInput(
+                    f"{where}: {kind!r} must be one label; name it 'labels' for several."
+                )
+            found.add_only(where, file, _name(where, row[kind]), kind)
+    for kind in MANY_LABEL_COLUMNS:
+        if kind in row:
+            cell = row[kind]
+            tags = re.split(r"[;|]", cell) if isinstance(cell, str) else cell
+            found.add(file, _names(where, tags))
+
+
+def _names(where: str, value: Any) -> list[str]:
+    return [_name(where, entry) for entry in (value if isinstance(value, list) else [value])]
+
+
+def _name(where: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InvalidInput(f"{where}: a label must be text or a whole number; got {value!r:.80}.")
+    return checked_name(where, value)
+
+
+def _read_json(path: Path) -> dict[str, list[str]]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        for key, value in pairs:
+            before = entries.setdefault(key, value)
+            if before is not value and before != value:
+                raise InvalidInput(f"{path}: {key!r} is given twice, differently. Remove one.")
+        return entries
+
+    text = read_text(path)
+    try:
+        content = json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{path}, line {error.lineno}: not JSON: {error.msg}.") from error
+    except InvalidInput:
+        raise
+    except (RecursionError, ValueError) as error:
+        raise InvalidInput(f"{path}: not JSON this reads: {error}.") from error
+    found = _Labels()
+    if isinstance(content, dict):
+        for file, value in content.items():
+            found.add(file, _names(f"{path}, {file!r}", value))
+    elif isinstance(content, list):
+        for number, entry in enumerate(content, start=1):
+            where = f"{path}, entry {number}"
+            if not isinstance(entry, dict):
+                raise InvalidInput(
+                    f"{where}: must be an object with a file and labels; got {entry!r:.80}."
+                )
+            row = {name.strip().lower(): value for name, value in entry.items()}
+            file = row[column(path, row, FILE_COLUMNS)]
+            column(path, row, ONE_LABEL_COLUMNS + MANY_LABEL_COLUMNS)
+            if not isinstance(file, str):
+                raise InvalidInput(f"{where}: the file must be text; got {file!r:.80}.")
+            _add_row(found, where, file, row)
+    else:
+        raise InvalidInput(f"{path}: must be an object from file to labels, or a list of objects.")
+    if not found.by_file:
+        raise InvalidInput(f"{path} names no files. Add an entry for each picture.")
+    return found.by_file

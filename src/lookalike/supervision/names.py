@@ -1,0 +1,36 @@
+"""Spell labels one way, whoever wrote them."""
+
+import math
+import unicodedata
+from numbers import Integral, Real
+from typing import Any
+
+from lookalike.core.errors import InvalidInput
+
+
+def label_name(value: Any) -> str:
+    """Give a label's name: NFC, white space stripped and single; empty for no label.
+
+    Text and whole numbers name a label, and ``1``, ``1.0`` and ``"1"`` the same one. None, NaN
+    and empty text name none.
+
+    Examples
+    --------
+    >>> label_name("  Gru\u0308n  tee "), label_name(7), label_name(None)
+    ('Grün tee', '7', '')
+    """
+    if isinstance(value, str):
+        return " ".join(unicodedata.normalize("NFC", value).split())
+    if value is None:
+        return ""
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        number = float(value)
+        if math.isnan(number):
+            return ""
+        if number.is_integer():
+            return str(int(number))
+    raise InvalidInput(
+        f"A label must be text or a whole number, or None where there is none; got {value!r}."
+    )

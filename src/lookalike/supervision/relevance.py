@@ -1,0 +1,326 @@
+"""What is alike among a number of pictures, however it was said."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core.errors import InvalidInput
+from lookalike.supervision import hold_out
+from lookalike.supervision._fast.sampling import have_strangers
+from lookalike.supervision.names import label_name
+
+Rows = NDArray[np.intp]
+
+MAX_ENTRIES = 2**32 - 1
+"""Lists are numbered with 32 bits."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Relevance:
+    """What is alike among n pictures: lists of labels, or weighted pairs. It never changes.
+
+    Two pictures are alike if they share a label, r(i, j) = Σ_l a_li·a_lj with a = 1 unless
+    given (paper 1, sections 2.3 and 5.2.1), or if the matrix of pairs has r(i, j) > 0. Make one
+    with :meth:`of` or :func:`~lookalike.supervision.clicks_to_relevance`.
+
+    Parameters
+    ----------
+    links : csr_matrix of float64
+        n × labels with the weights a_li, or n × n with r(i, j) and an empty diagonal; every
+        stored weight is above 0.
+    labels_ : tuple of str or None
+        The labels' names; None says that ``links`` are pairs.
+    known : ndarray of bool
+        The pictures of which anything is known; the others are never taken for unlike.
+
+    Examples
+    --------
+    >>> relevance = Relevance.of([{"cat", "pet"}, {"pet"}, {"car"}, set()])
+    >>> relevance.rows([0, 3])
+    array([[ True,  True, False, False],
+           [False, False, False, False]])
+    """
+
+    links: sp.csr_matrix
+    labels_: tuple[str, ...] | None
+    known: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        if max(self.links.shape[0], self.links.nnz) > MAX_ENTRIES:
+            raise InvalidInput(
+                f"Relevance: at most {MAX_ENTRIES} pictures and relations; got "
+                f"{self.links.shape[0]} and {self.links.nnz}. Raise the threshold or "
+                f"learn from a part."
+            )
+        for array in (self.links.data, self.links.indices, self.links.indptr, self.known):
+            array.setflags(write=False)
+
+    @classmethod
+    def of(cls, y: Any, n: int | None = None) -> "Relevance":
+        """Understand whatever a learner's ``fit(X, y)`` takes.
+
+        Parameters
+        ----------
+        y : sequence of labels, sequence of sets of labels, sparse matrix or Relevance
+            A label is text or a whole number. None, NaN, empty text and an empty set mean
+            unlabelled: not known to be like or unlike anything. A sparse n × n matrix holds
+            r(i, j) ≥ 0, row i saying what is alike to i, where nothing means not alike; its
+            diagonal is ignored.
+        n : int or None
+            How many pictures there are, if that is to be checked.
+        """
+        if isinstance(y, Relevance):
+            relevance = y
+        elif sp.issparse(y):
+            relevance = cls._of_pairs(y)
+        else:
+            relevance = cls._of_labels(y)
+        if n is not None and len(relevance) != n:
+            raise InvalidInput(
+                f"y must have an entry for each of the {n} pictures; got {len(relevance)}."
+            )
+        return relevance
+
+    @classmethod
+    def _of_pairs(cls, matrix: Any) -> Self:
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise InvalidInput(
+                f"y: a relevance matrix must be square, a row and a column for each picture; got "
+                f"{matrix.shape}. Turn queries × pictures into it with clicks_to_relevance."
+            )
+        if np.dtype(matrix.dtype).kind not in "biuf":
+            raise InvalidInput(f"y: relevance must be real numbers; got {matrix.dtype}.")
+        entries = sp.coo_matrix(matrix)
+        if not np.isfinite(entries.data).all() or (entries.data < 0).any():
+            raise InvalidInput("y: relevance must be finite and not below 0.")
+        off = entries.row != entries.col
+        links = sp.csr_matrix(
+            (entries.data[off].astype(np.float64), (entries.row[off], entries.col[off])),
+            shape=matrix.shape,
+        )
+        links.eliminate_zeros()
+        if not np.isfinite(links.data).all():
+            raise InvalidInput("y: relevance given twice for a pair adds up to infinity.")
+        return cls(links, None, np.ones(matrix.shape[0], dtype=np.bool_))
+
+    @classmethod
+    def _of_labels(cls, y: Any) -> Self:
+        if y is None or isinstance(y, str | bytes | dict) or not isinstance(y, Iterable):
+            raise InvalidInput(
+                f"y must be a sequence of labels, of sets of labels, or a sparse relevance matrix; "
+                f"got {type(y).__name__}."
+            )
+        if isinstance(y, np.ndarray) and y.ndim != 1:
+            raise InvalidInput(
+                f"y must have one dimension, an entry a picture; got the shape {y.shape}. Wrap a "
+                f"relevance matrix in scipy.sparse.csr_matrix."
+            )
+        entries = list(y.tolist() if isinstance(y, np.ndarray) else y)
+        spelled: dict[Any, str] = {}
+        rows: list[int] = []
+        names: list[str] = []
+        for row, entry in enumerate(entries):
+            single = entry is None or isinstance(entry, str) or not isinstance(entry, Iterable)
+            if isinstance(entry, bytes | dict):
+                raise InvalidInput(
+                    f"y: entry {row} must be a label or a set of labels; got {entry!r}."
+                )
+            for label in (entry,) if single else entry:
+                name = spelled.get(label) if isinstance(label, str | int) else None
+                if name is None:
+                    name = label_name(label)
+                    spelled[label] = name
+                if name:
+                    rows.append(row)
+                    names.append(name)
+        labels = sorted(set(names))
+        number = {name: k for k, name in enumerate(labels)}
+        links = sp.csr_matrix(
+            (np.ones(len(rows)), (rows, [number[name] for name in names])),
+            shape=(len(entries), len(labels)),
+            dtype=np.float64,
+        )
+        links.data[:] = 1.0  # a label said twice is said once
+        return cls(links, tuple(labels), np.diff(links.indptr) > 0)
+
+    def __len__(self) -> int:
+        return int(self.links.shape[0])
+
+    def __repr__(self) -> str:
+        what = "pairs" if self.labels_ is None else f"entries of {len(self.labels_)} labels"
+        return f"<Relevance of {len(self)} pictures, {self.links.nnz} {what}>"
+
+    def subset(self, rows: ArrayLike) -> "Relevance":
+        """Give what is alike among the pictures in ``rows``, numbered in that order."""
+        chosen = self._checked("rows", rows)
+        if len(np.unique(chosen)) != len(chosen):
+            raise InvalidInput("Relevance.subset: rows must name each picture once.")
+        part = self.links[chosen]
+        if self.labels_ is None:
+            return Relevance(_clean(part[:, chosen]), None, self.known[chosen])
+        used = np.flatnonzero(np.bincount(part.indices, minlength=part.shape[1]))
+        names = tuple(self.labels_[k] for k in used)
+        return Relevance(_clean(part[:, used]), names, self.known[chosen])
+
+    def rows(self, queries: ArrayLike, candidates: ArrayLike | None = None) -> NDArray[np.bool_]:
+        """Tell for each query (a row) which candidates (the columns) are alike to it.
+
+        A picture is alike to itself if it has a label; without ``candidates`` all are asked.
+        """
+        asked = self._pattern[self._checked("queries", queries)]
+        if candidates is None:
+            found = asked if self.labels_ is None else asked @ self._member_pattern
+        else:
+            columns = self._checked("candidates", candidates)
+            if self.labels_ is None:
+                found = asked[:, columns]
+            else:
+                found = asked @ self._pattern[columns].T
+        return np.asarray(found.toarray(), dtype=np.bool_)
+
+    def alike(self, i: int, j: int) -> bool:
+        """Tell whether picture ``j`` is alike to picture ``i``."""
+        first, second = self._checked("pictures", [i, j]).tolist()
+        mine = self._row(first)
+        if self.labels_ is None:
+            return bool((mine == second).any())
+        return not set(mine.tolist()).isdisjoint(self._row(second).tolist())
+
+    def hold_out(self, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+        """Split the rows into those to learn from and those to judge by, both sorted.
+
+        With one label each, a share of every class is held out: two pictures at least or none,
+        and a class of fewer than four only as a whole. Otherwise random pictures are, each
+        together with a random one alike to it. Pictures alike to none are never held out. Held
+        rows may be none where too little is alike.
+        """
+        hold_out.check_fraction(fraction)
+        if self.labels_ is not None and self.is_single:
+            held = hold_out.from_each_class(self.members, fraction, rng)
+        else:
+            members = None if self.labels_ is None else self.members
+            held = hold_out.in_pairs(self.links, members, fraction, rng)
+        return np.setdiff1d(np.arange(len(self)), held), held
+
+    def hold_out_classes(self, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+        """Split off whole labels: (rows with none of them, rows with nothing but them), sorted.
+
+        Pictures with both kinds of labels are in neither, so nothing learned from the first has
+        seen a label of the second.
+        """
+        hold_out.check_fraction(fraction)
+        if self.labels_ is None:
+            raise InvalidInput(
+                "hold_out_classes: pairs have no classes to hold out. Use hold_out, or give labels."
+            )
+        return hold_out.whole_classes(self.links, self.members, fraction, rng)
+
+    def trainable(self) -> str | None:
+        """Say why no triplet (image, more alike, less alike) can be drawn; None if one can."""
+        if not self.known.any():
+            return "No picture has a label."
+        if not self.has_alike.any():
+            return "No two pictures are alike: there is nothing to learn from."
+        if not (self.has_alike & self.has_unlike).any():
+            if self.labels_ is not None and len(self.labels_) == 1:
+                return (
+                    f"All labelled pictures have the same label {self.labels_[0]!r}: "
+                    f"nothing is known to be unlike."
+                )
+            return "Pictures alike to any are alike to all: nothing is known to be unlike."
+        return None
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether there are labels and no picture has two."""
+        return self.labels_ is not None and bool((np.diff(self.links.indptr) <= 1).all())
+
+    @cached_property
+    def members(self) -> sp.csr_matrix:
+        """The labels' pictures, labels × n: ``links`` the other way."""
+        turned = sp.csr_matrix(self.links.T)
+        turned.sort_indices()
+        return turned
+
+    @cached_property
+    def has_alike(self) -> NDArray[np.bool_]:
+        """Which pictures have another that is alike."""
+        if self.labels_ is None:
+            return np.diff(self.links.indptr) > 0
+        return self._pattern @ (np.diff(self.members.indptr) >= 2)
+
+    @cached_property
+    def has_unlike(self) -> NDArray[np.bool_]:
+        """Which pictures of which anything is known have another such that is not alike."""
+        total = int(self.known.sum())
+        if self.labels_ is None:
+            alike = self._pattern.astype(np.int64) @ self.known.astype(np.int64)
+            unlike: NDArray[np.bool_] = self.known & (total - 1 - alike > 0)
+            return unlike
+        sizes = np.diff(self.members.indptr).astype(np.int64)
+        most = self._pattern.astype(np.int64) @ (sizes - 1) + 1
+        unlike = self.known & (most < total)
+        if self.is_single:
+            return unlike
+        doubtful = self.known & ~unlike & ~(self._pattern @ (sizes == total))
+        if doubtful.any():
+            unlike[doubtful] = self._search_unlike(np.flatnonzero(doubtful))
+        return unlike
+
+    def _search_unlike(self, rows: Rows) -> NDArray[np.bool_]:
+        """Look for one unlike picture for each row; pictures with the same labels count as one."""
+        kinds: dict[bytes, int] = {}
+        kind = np.array([kinds.setdefault(self._row(i).tobytes(), i) for i in range(len(self))])
+        firsts = np.array([i for i in kinds.values() if self.known[i]], dtype=np.uint32)
+        # In random order the search ends soon where the unlike are not few.
+        order = np.random.default_rng(0).permutation(firsts)
+        asked, back = np.unique(kind[rows], return_inverse=True)
+        found: NDArray[np.bool_] = have_strangers(
+            asked.astype(np.uint32), order, flat(self.links.indptr), flat(self.links.indices)
+        )
+        return found[back]
+
+    @cached_property
+    def _pattern(self) -> sp.csr_matrix:
+        ones = np.ones(self.links.nnz, dtype=np.bool_)
+        return sp.csr_matrix((ones, self.links.indices, self.links.indptr), shape=self.links.shape)
+
+    @cached_property
+    def _member_pattern(self) -> sp.csr_matrix:
+        return self.members.astype(np.bool_)
+
+    def _row(self, i: int) -> NDArray[Any]:
+        row: NDArray[Any] = self.links.indices[self.links.indptr[i] : self.links.indptr[i + 1]]
+        return row
+
+    def _checked(self, what: str, rows: ArrayLike) -> Rows:
+        array = np.asarray(rows)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise InvalidInput(
+                f"Relevance: {what} must be row numbers in one dimension; got {array.dtype} of "
+                f"shape {array.shape}."
+            )
+        if array.size and (array.min() < 0 or array.max() >= len(self)):
+            raise InvalidInput(
+                f"Relevance: {what} must be from 0 to {len(self) - 1}; "
+                f"got {array.min()} to {array.max()}."
+            )
+        return array.astype(np.intp)
+
+
+def flat(array: NDArray[Any]) -> NDArray[np.uint32]:
+    """Give row numbers or offsets as the read-only uint32 that compiled loops take."""
+    numbers = array.view(np.uint32) if array.dtype == np.int32 else array.astype(np.uint32)
+    numbers.setflags(write=False)
+    return numbers
+
+
+def _clean(matrix: sp.csr_matrix) -> sp.csr_matrix:
+    clean = sp.csr_matrix(matrix, dtype=np.float64)
+    clean.sort_indices()
+    return clean

@@ -1,0 +1,108 @@
+"""Read small tables people made: text in UTF-8, a header, and rows as long as the header."""
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+from lookalike.core.errors import InvalidInput
+from lookalike.supervision.names import label_name
+
+MAX_BYTES = 2**28
+MAX_NAME = 1000
+"""A longer label or query is a mistake, as a quote that was never closed."""
+
+FILE_COLUMNS = ("file", "path", "filename", "picture", "image")
+
+
+def read_text(path: Path) -> str:
+    """Read a whole file of UTF-8 text, with or without a byte order mark."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise InvalidInput(
+                f"{path}: at most {MAX_BYTES} bytes are read; it has {size}. Split it."
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(
+            f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}). "
+            f"Save the file with the encoding UTF-8."
+        ) from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InvalidInput(
+            f"{path}, line {line}: holds a zero byte, so it is not a text file. "
+            f"Save it again as UTF-8 text."
+        )
+    if not text.strip():
+        raise InvalidInput(f"{path} is empty. It needs a header and a row for each picture.")
+    return text
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Give each row's line number and its cells by column, the columns' names in lower case.
+
+    The separator (comma, semicolon or tab) is the one found most often in the header. Blank
+    lines are passed over.
+    """
+    text = read_text(path)
+    header_line = text.lstrip().split("\n", 1)[0]
+    separator = max(",;\t", key=header_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    header: list[str] | None = None
+    try:
+        for row in reader:
+            line = reader.line_num
+            if not any(cell.strip() for cell in row):
+                continue
+            if header is None:
+                header = [label_name(cell).lower() for cell in row]
+                doubled = next((name for name in header if header.count(name) > 1), None)
+                if doubled is not None:
+                    raise InvalidInput(
+                        f"{path}, line {line}: the header names the column {doubled!r} twice. "
+                        f"Rename or remove one."
+                    )
+                continue
+            if len(row) != len(header):
+                raise InvalidInput(
+                    f"{path}, line {line}: {len(row)} cells where the header has {len(header)} "
+                    f"columns. Put cells that hold a {separator!r} in double quotes."
+                )
+            yield line, {name: cell.strip() for name, cell in zip(header, row, strict=True)}
+    except csv.Error as error:
+        raise InvalidInput(
+            f"{path}, line {reader.line_num}: not a table of cells: {error}. Check the quotes."
+        ) from error
+
+
+def column(path: Path, row: dict[str, str], names: tuple[str, ...]) -> str:
+    """Find the first of the columns ``names`` that the table has."""
+    found = next((name for name in names if name in row), None)
+    if found is None:
+        raise InvalidInput(
+            f"{path}: the header needs a column named {' or '.join(map(repr, names))}; "
+            f"it has {', '.join(map(repr, row))}."
+        )
+    return found
+
+
+def checked_name(where: str, text: str | int) -> str:
+    """Spell a label or query, refusing what no one would write as one."""
+    name = label_name(text)
+    if len(name) > MAX_NAME:
+        raise InvalidInput(
+            f"{where}: a name of {len(name)} characters; the limit is {MAX_NAME}. "
+            f"Check for a quote that is never closed."
+        )
+    bad = next((sign for sign in name if unicodedata.category(sign) in ("Cc", "Cs")), None)
+    if bad is not None:
+        raise InvalidInput(f"{where}: {name!r} holds the control character {bad!r}. Remove it.")
+    return name

@@ -1,0 +1,230 @@
+import json
+import os
+import stat
+import struct
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.core import arrays as module
+from lookalike.core.arrays import load_arrays, save_arrays, write_whole
+from lookalike.core.errors import DamagedFile, InvalidInput
+
+ARRAYS = {
+    "W": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "ids": np.array([7, -1], np.int64),
+    "mask": np.array([True, False]),
+}
+
+
+@pytest.fixture(scope="module")
+def valid(tmp_path_factory):
+    path = tmp_path_factory.mktemp("valid") / "a.safetensors"
+    save_arrays(path, ARRAYS, kind="thing/1", manifest={"C": 0.1, "name": "ü"})
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("scratch") / "file.safetensors"
+
+
+def packed(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def entry(dtype="F32", shape=(1,), offsets=(0, 4)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+def test_round_trip(tmp_path):
+    path = tmp_path / "new" / "a.safetensors"
+    fortran = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    given = {**ARRAYS, "fortran": fortran, "scalar": np.array(3.5), "none": np.zeros((0, 5))}
+    save_arrays(path, given, kind="thing/1", manifest={"C": 0.1, "list": [1, None]})
+    found, manifest = load_arrays(path, kind="thing/1")
+    assert manifest == {"C": 0.1, "list": [1, None]}
+    assert found.keys() == given.keys()
+    for name, array in given.items():
+        assert found[name].dtype == array.dtype
+        assert found[name].shape == array.shape
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_arrays_of_the_other_byte_order_keep_their_values(tmp_path):
+    path = tmp_path / "a.safetensors"
+    save_arrays(path, {"a": np.array([1.5, 2.0], ">f4")}, kind="thing/1", manifest={})
+    np.testing.assert_array_equal(load_arrays(path, kind="thing/1")[0]["a"], [1.5, 2.0])
+
+
+def test_a_manifest_cannot_name_another_kind(tmp_path):
+    path = tmp_path / "a.safetensors"
+    save_arrays(path, {}, kind="thing/1", manifest={"kind": "other/1"})
+    assert load_arrays(path, kind="thing/1") == ({}, {})
+
+
+def test_another_kind_is_refused(valid, scratch):
+    scratch.write_bytes(valid)
+    with pytest.raises(DamagedFile, match="'thing/1' where 'thing/2'"):
+        load_arrays(scratch, kind="thing/2")
+
+
+def test_what_cannot_be_read_back_is_not_written(tmp_path):
+    path = tmp_path / "a.safetensors"
+    with pytest.raises(InvalidInput, match="Put long lists into arrays"):
+        save_arrays(path, {}, kind="thing/1", manifest={"text": '"' * 500_000})
+    with pytest.raises(InvalidInput, match="at most 256 arrays"):
+        save_arrays(path, {f"a{i}": np.zeros(1) for i in range(257)}, kind="thing/1", manifest={})
+    assert not list(tmp_path.iterdir())
+    save_arrays(path, {f"a{i}": np.zeros(1) for i in range(256)}, kind="thing/1", manifest={})
+    assert len(load_arrays(path, kind="thing/1")[0]) == 256
+
+
+def load_or_refuse(content, scratch):
+    """Only DamagedFile may come out, and nothing large be allocated on the way."""
+    scratch.write_bytes(content)
+    loaded = True
+    message = str(scratch)
+    tracemalloc.start()
+    try:
+        load_arrays(scratch, kind="thing/1")
+    except DamagedFile as error:
+        loaded = False
+        message = str(error)
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 64 * len(content) + (1 << 20)
+    assert str(scratch) in message
+    return loaded
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data())
+def test_flipped_bytes(valid, scratch, data):
+    content = bytearray(valid)
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] ^= data.draw(st.integers(1, 255))
+    load_or_refuse(bytes(content), scratch)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_truncated_and_extended(valid, scratch, data):
+    cut = data.draw(st.integers(0, len(valid) - 1))
+    assert not load_or_refuse(valid[:cut], scratch)
+    assert not load_or_refuse(valid + b"\0" * data.draw(st.integers(1, 9)), scratch)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.binary(max_size=200))
+def test_noise(scratch, content):
+    assert not load_or_refuse(content, scratch)
+
+
+OURS = {"__metadata__": {"manifest": '{"kind": "thing/1"}'}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(struct.pack("<Q", 2**63), id="header of 2**63 bytes"),
+        pytest.param(struct.pack("<Q", (1 << 20) + 1) + b" " * 100, id="header above the limit"),
+        pytest.param(packed(b"[]"), id="a list"),
+        pytest.param(packed(b"[" * 100_000), id="deep nesting"),
+        pytest.param(packed(b'{"a":' * 100_000), id="deep nesting of objects"),
+        pytest.param(packed(b"\xff\xfe"), id="not UTF-8"),
+        pytest.param(packed(b"1" * 10_000), id="a huge number"),
+        pytest.param(packed({"a": entry()}, b"\0" * 4), id="no manifest"),
+        pytest.param(packed({"__metadata__": 3}), id="metadata a number"),
+        pytest.param(packed({"__metadata__": {"manifest": 3}}), id="manifest a number"),
+        pytest.param(packed({"__metadata__": {"manifest": "3"}}), id="manifest text of a number"),
+        pytest.param(packed({"__metadata__": {"manifest": "[]"}}), id="manifest a list"),
+        pytest.param(packed({"__metadata__": {"manifest": '["kind"]'}}), id="manifest of kind"),
+        pytest.param(packed({"__metadata__": {"manifest": "{}"}}), id="no kind"),
+        pytest.param(packed({"__metadata__": {"manifest": "[" * 90_000}}), id="deep manifest"),
+        pytest.param(
+            packed({"__metadata__": {"manifest": '{"kind": ' + "1" * 9000 + "}"}}), id="huge kind"
+        ),
+        pytest.param(packed({**OURS, "a": 5}), id="entry a number"),
+        pytest.param(packed({**OURS, "a": entry(offsets=(0, -4))}, b"\0" * 4), id="negative"),
+        pytest.param(packed({**OURS, "a": entry(offsets=(4, 0))}), id="backwards"),
+        pytest.param(packed({**OURS, "a": entry(offsets=(0, 2**70))}), id="beyond 64 bits"),
+        pytest.param(
+            packed({**OURS, "a": entry(shape=(2**40,), offsets=(0, 4))}, b"\0" * 4), id="tera"
+        ),
+        pytest.param(packed({**OURS, "a": entry(shape=(2**62, 4), offsets=(0, 0))}), id="overflow"),
+        pytest.param(
+            packed({**OURS, "a": entry(shape=(2**62, 2**62, 0), offsets=(0, 0))}), id="no size"
+        ),
+        pytest.param(packed({**OURS, "a": entry(shape=(1,) * 70)}, b"\0" * 4), id="70 dimensions"),
+        pytest.param(packed({**OURS, "a": entry(shape=(-1,))}, b"\0" * 4), id="negative shape"),
+        pytest.param(packed({**OURS, "a": entry("BF16", (2,))}, b"\0" * 4), id="bfloat16"),
+        pytest.param(packed({**OURS, "a": entry("F8_E4M3", (4,))}, b"\0" * 4), id="8-bit floats"),
+        pytest.param(packed({**OURS, "a": entry("F4", (8,))}, b"\0" * 4), id="4-bit floats"),
+        pytest.param(packed({**OURS, "a": entry("O")}, b"\0" * 4), id="unknown type"),
+        pytest.param(packed({**OURS, "a": entry(["F32"])}, b"\0" * 4), id="type a list"),
+        pytest.param(packed({**OURS, "a": entry(), "b": entry()}, b"\0" * 4), id="overlapping"),
+        pytest.param(
+            packed({**OURS, **{f"a{i}": entry(shape=(0,), offsets=(0, 0)) for i in range(300)}}),
+            id="too many arrays",
+        ),
+    ],
+)
+def test_hostile_headers(content, scratch):
+    assert not load_or_refuse(content, scratch)
+
+
+def test_missing_files_and_folders(tmp_path):
+    with pytest.raises(DamagedFile, match="does not exist"):
+        load_arrays(tmp_path / "none", kind="thing/1")
+    with pytest.raises(DamagedFile):
+        load_arrays(tmp_path, kind="thing/1")
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch, step):
+    path = tmp_path / "a"
+    write_whole(path, b"old")
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if step == "fsync":
+            patch.setattr(module.os, "fsync", crash)
+        else:
+            patch.setattr(module.Path, "replace", crash)
+        with pytest.raises(KeyboardInterrupt):
+            write_whole(path, b"new, and longer")
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_killed_writer_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a"
+    write_whole(path, b"old")
+    child = os.fork()
+    if child == 0:
+        module.os.fsync = lambda _: os._exit(9)
+        try:
+            write_whole(path, b"new")
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert path.read_bytes() == b"old"
+
+
+def test_a_file_is_as_readable_as_any_other(tmp_path):
+    write_whole(tmp_path / "ours", b"")
+    (tmp_path / "plain").touch()
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert len(modes) == 1

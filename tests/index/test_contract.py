@@ -1,0 +1,389 @@
+"""What every index promises, whichever kind it is."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference.index import SlowIndex
+
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
+from lookalike.index import DenseIndex, SparseIndex
+
+KINDS = {
+    "dense": (DenseIndex, np.asarray, np.asarray),
+    "sparse": (SparseIndex, sp.csr_matrix, sp.csr_matrix),
+    "sparse, asked densely": (SparseIndex, sp.csr_matrix, np.asarray),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+def dense(vectors):
+    return vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
+
+
+def some(rng, n, d=5):
+    """Small whole numbers with many zeros, so that sums are exact and ties abound."""
+    return (rng.integers(-2, 3, (n, d)) * (rng.random((n, d)) < 0.6)).astype(np.float32)
+
+
+def agree(index, slow, queries, asked, k, exclude=None):
+    hits = index.search(asked(queries), k, exclude=exclude)
+    assert hits.ids.dtype == np.int64
+    assert hits.scores.dtype == np.float32
+    assert hits.ids.shape == hits.scores.shape == (len(queries), k)
+    for row, query in enumerate(queries):
+        left_out = [] if exclude is None else np.atleast_1d(exclude[row]).tolist()
+        expected = slow.search(query, k, left_out)
+        assert list(zip(hits.ids[row].tolist(), hits.scores[row].tolist(), strict=True)) == expected
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(KINDS)), st.data())
+def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
+    rng = np.random.default_rng(seed)
+    make, stored, asked = KINDS[name]
+    index, slow = make(5, fingerprint="f"), SlowIndex()
+    path = tmp_path_factory.getbasetemp() / "sequence.index"
+    steps = st.sampled_from(["add", "name", "remove", "scale", "reopen", "search"])
+    for step in data.draw(st.lists(steps, min_size=1, max_size=14)):
+        if step == "add":
+            vectors = some(rng, rng.integers(0, 6))
+            assert index.add(stored(vectors)).tolist() == slow.add(vectors)
+        elif step == "name":
+            free = np.setdiff1d(rng.permutation(40), list(slow.vectors))
+            names = rng.permutation(free)[:3].tolist()
+            vectors = some(rng, len(names))
+            scales = rng.integers(-1, 3, len(names)).astype(np.float32)
+            index.add(stored(vectors), names, scales=scales)
+            slow.add(vectors, names, scales)
+        elif step == "remove":
+            gone = [number for number in slow.vectors if rng.random() < 0.4]
+            index.remove(gone)
+            slow.remove(gone)
+        elif step == "scale":
+            scales = rng.integers(0, 3, len(index)).astype(np.float32)
+            index.set_scales(scales)
+            slow.scales = dict(zip(index.ids.tolist(), scales, strict=True))
+        elif step == "reopen":
+            index.save(path)
+            index = make.open(path)
+        agree(index, slow, some(rng, 2), asked, int(rng.integers(1, 9)))
+        assert len(index) == len(slow.vectors)
+        assert index.ids.tolist() == list(slow.vectors)
+        assert dense(index.vectors).tolist() == [v.tolist() for v in slow.vectors.values()]
+        assert index.scales.tolist() == list(slow.scales.values())
+        assert index.fingerprint == "f"
+
+
+def test_removed_saved_reopened_added_searched(kind, tmp_path):
+    make, stored, asked = kind
+    index = make(3)
+    index.add(stored(np.eye(3)))
+    index.remove([2, 0])
+    index.save(tmp_path / "a")
+    index = make.open(tmp_path / "a")
+    assert index.ids.tolist() == [1]
+    assert index.add(stored(np.eye(3)[:1])).tolist() == [3]
+    hits = index.search(asked(np.eye(3)), 3)
+    assert hits.ids.tolist() == [[3, 1, -1], [1, 3, -1], [1, 3, -1]]
+    index.remove([1, 3])
+    index.save(tmp_path / "a")
+    assert make.open(tmp_path / "a").add(stored(np.eye(3))).tolist() == [4, 5, 6]
+
+
+def test_ids_given_are_kept_and_fresh_ones_go_above(kind):
+    make, stored, _ = kind
+    index = make(2)
+    index.add(stored(np.eye(2)), [70, 3])
+    assert index.add(stored(np.eye(2))).tolist() == [71, 72]
+    index.remove(72)
+    assert index.add(stored(np.eye(2)[:1])).tolist() == [73]
+    index.add(stored(np.eye(2)[:1]), [72])
+    assert index.ids.tolist() == [70, 3, 71, 73, 72]
+    np.testing.assert_array_equal(dense(index.vector(3)).ravel(), [0, 1])
+    with pytest.raises(InvalidInput, match="no picture with the id 5"):
+        index.vector(5)
+
+
+def test_ties_go_by_id_not_by_place(kind):
+    make, stored, asked = kind
+    index = make(4)
+    index.add(stored(np.ones((50, 4))), np.arange(50)[::-1])
+    hits = index.search(asked(np.ones((1, 4))), 7)
+    assert hits.ids.tolist() == [list(range(7))]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_equal_vectors_tie_whatever_the_batch_and_block(name, monkeypatch):
+    make, stored, asked = KINDS[name]
+    monkeypatch.setattr("lookalike.index.dense._PRODUCTS", 700)
+    monkeypatch.setattr("lookalike.index.dense._QUERIES", 16)
+    rng = np.random.default_rng(0)
+    vectors = np.repeat(rng.standard_normal((90, 37)).astype(np.float32), 3, axis=0)
+    order = rng.permutation(270)
+    index = make(37)
+    index.add(stored(vectors[order]), order)
+    queries = rng.standard_normal((40, 37)).astype(np.float32)
+    hits = index.search(asked(queries), 30)
+    groups = hits.ids.reshape(40, 10, 3)
+    assert (groups == groups[:, :, :1] + [0, 1, 2]).all()
+    assert (groups[:, :, 0] % 3 == 0).all()
+    for row in range(40):
+        alone = index.search(asked(queries[row : row + 1]), 30)
+        np.testing.assert_array_equal(alone.ids[0], hits.ids[row])
+        np.testing.assert_array_equal(alone.scores[0], hits.scores[row])
+    exact = (queries.astype(np.float64) @ vectors.T.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(hits.scores, np.take_along_axis(exact, hits.ids, 1))
+    np.testing.assert_array_equal(hits.scores, -np.sort(-exact, axis=1)[:, :30])
+
+
+@pytest.mark.parametrize("power", [-42, -30, -19, 0, 18, 19, 30, 38])
+def test_tiny_and_huge_vectors_are_ranked_exactly(kind, power):
+    make, stored, asked = kind
+    rng = np.random.default_rng(power + 50)
+    with np.errstate(under="ignore"):
+        vectors = (rng.standard_normal((200, 8)) * 10.0**power / 10).astype(np.float32)
+        queries = rng.standard_normal((3, 8)) * 10.0 ** rng.choice([power, 0]) / 10
+        queries = queries.astype(np.float32)
+    index = make(8)
+    index.add(stored(vectors))
+    hits = index.search(asked(queries), 5)
+    products = queries.astype(np.float64) @ vectors.T.astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        exact = products.astype(np.float32)
+    for row in range(3):
+        order = np.lexsort((np.arange(200), -exact[row]))[:5]
+        if np.isfinite(exact[row]).all() and abs(power) < 40:
+            assert hits.ids[row].tolist() == order.tolist()
+        np.testing.assert_array_equal(hits.scores[row], exact[row, order])
+
+
+def test_exclude(kind):
+    make, stored, asked = kind
+    rng = np.random.default_rng(1)
+    vectors, queries = some(rng, 30), some(rng, 4)
+    index, slow = make(5), SlowIndex()
+    index.add(stored(vectors))
+    slow.add(vectors)
+    agree(index, slow, queries, asked, 5, exclude=[3, -1, 7, 99])
+    agree(index, slow, queries, asked, 30, exclude=rng.integers(-1, 30, (4, 6)))
+    agree(index, slow, queries[:1], asked, 30, exclude=[[1, 2, 3]])
+    hits = index.search(asked(queries[:1]), 2, exclude=[1, 2, 3])
+    assert not np.isin([1, 2, 3], hits.ids).any()
+    for bad in ([1, 2], [[1], [2]], [0.5] * 4, np.zeros((4, 1, 1), int)):
+        with pytest.raises(InvalidInput, match="exclude"):
+            index.search(asked(queries), exclude=bad)
+
+
+def test_scales_multiply_scores(kind):
+    make, stored, asked = kind
+    index = make(2)
+    index.add(stored([[1.0, 0.0], [2.0, 0.0]]))
+    index.set_scales([5.0, 0.5])
+    hits = index.search(asked([[1.0, 1.0]]), 2)
+    assert (hits.ids.tolist(), hits.scores.tolist()) == ([[0, 1]], [[5.0, 1.0]])
+    index.add(stored([[3.0, 0.0]]))
+    assert index.scales.tolist() == [5.0, 0.5, 1.0]
+    index.set_scales(None)
+    assert index.search(asked([[1.0, 1.0]]), 1).ids.tolist() == [[2]]
+    for bad in ([1.0], [1.0, np.nan, 1.0], [1e300] * 3, ["a", "b", "c"], np.ones((3, 1))):
+        with pytest.raises(InvalidInput, match="scales"):
+            index.set_scales(bad)
+    assert index.scales.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_one_vector_is_a_batch_of_one():
+    for make in (DenseIndex, SparseIndex):
+        index = make(2)
+        assert index.add([3.0, 4.0]).tolist() == [0]
+        hits = index.search([1.0, 0.0], 1)
+        assert (hits.ids.tolist(), hits.scores.tolist()) == ([[0]], [[3.0]])
+
+
+def test_empty_index_and_empty_batches(kind, tmp_path):
+    make, stored, asked = kind
+    index = make(3)
+    index.save(tmp_path / "a")
+    index = make.open(tmp_path / "a")
+    hits = index.search(asked(np.ones((2, 3))), 2)
+    assert hits.ids.tolist() == [[-1, -1]] * 2
+    assert np.isneginf(hits.scores).all()
+    assert index.add(stored(np.zeros((0, 3)))).tolist() == []
+    index.add(stored(np.zeros((2, 3))))
+    assert index.search(asked(np.zeros((0, 3))), 4).ids.shape == (0, 4)
+    assert index.search(asked(np.zeros((1, 3))), 4).ids.tolist() == [[0, 1, -1, -1]]
+    index.remove([])
+    index.remove([0, 1, 1])
+    assert len(index) == 0
+
+
+@pytest.mark.parametrize(
+    ("vectors", "ids"),
+    [
+        ([[1.0, 2.0]], None),
+        ([[1.0, 2.0, 3.0, 4.0]], None),
+        ([[[1.0, 2.0, 3.0]]], None),
+        ([[1.0, np.nan, 3.0]], None),
+        ([[1.0, np.inf, 3.0]], None),
+        ([[1.0, 1e39, 3.0]], None),
+        ([["a", "b", "c"]], None),
+        (np.eye(3), [1, 2]),
+        (np.eye(3), [5, 6, 5]),
+        (np.eye(3), [5, 6, 0]),
+        (np.eye(3), [5, 6, -1]),
+        (np.eye(3), [5, 6, 2**63 - 1]),
+        (np.eye(3), np.array([5, 6, 2**63], np.uint64)),
+        (np.eye(3), [5.0, 6.0, 7.0]),
+        (np.eye(3), [True, False, True]),
+        (np.eye(3), [[5, 6, 7]]),
+    ],
+)
+def test_a_refused_add_changes_nothing(kind, vectors, ids):
+    make, stored, _ = kind
+    index = make(3)
+    index.add(stored(np.eye(3)[:1]))
+    try:
+        given_vectors = stored(vectors)
+    except (ValueError, TypeError):
+        given_vectors = vectors
+    with pytest.raises(InvalidInput, match=make.__name__):
+        index.add(given_vectors, ids)
+    assert index.ids.tolist() == [0]
+    assert index.add(stored(np.eye(3))).tolist() == [1, 2, 3]
+
+
+def test_a_refused_remove_changes_nothing(kind):
+    make, stored, _ = kind
+    index = make(3)
+    index.add(stored(np.eye(3)))
+    for bad in ([0, 3], [0, -1], [0.0], ["a"], [[0]]):
+        with pytest.raises(InvalidInput):
+            index.remove(bad)
+    with pytest.raises(InvalidInput, match="id 10, 11, 12, 13, 14 and 3 more; nothing was"):
+        index.remove([0, *range(10, 18)])
+    assert index.ids.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", True, None])
+def test_bad_k_and_dimension(kind, bad):
+    make, _, asked = kind
+    with pytest.raises(InvalidInput, match="k must be"):
+        make(3).search(asked(np.ones((1, 3))), bad)
+    with pytest.raises(InvalidInput, match="dimension must be"):
+        make(bad)
+
+
+def test_bad_queries(kind):
+    make, stored, asked = kind
+    index = make(3)
+    index.add(stored(np.eye(3)))
+    for bad in ([[1.0, 2.0]], [[1.0, 2.0, np.nan]], [[1.0, 2.0, np.inf]]):
+        with pytest.raises(InvalidInput):
+            index.search(asked(bad))
+
+
+def test_no_fresh_ids_beyond_the_last(kind):
+    make, stored, _ = kind
+    index = make(2)
+    index.add(stored(np.eye(2)), [2**63 - 2, 0])
+    with pytest.raises(InvalidInput, match="give the ids yourself"):
+        index.add(stored(np.eye(2)))
+    index.add(stored(np.eye(2)), [1, 2])
+
+
+def test_fingerprints_never_meet(kind):
+    make, stored, asked = kind
+    index = make(2, fingerprint="abc")
+    index.add(stored(np.eye(2)), fingerprint="abc")
+    for wrong in ("abd", ""):
+        with pytest.raises(FingerprintMismatch, match=make.__name__):
+            index.add(stored(np.eye(2)), fingerprint=wrong)
+        with pytest.raises(FingerprintMismatch):
+            index.search(asked(np.eye(2)), fingerprint=wrong)
+    assert len(index) == 2
+
+
+def test_nothing_given_out_or_taken_in_can_change_the_index(kind):
+    make, stored, asked = kind
+    index = make(2)
+    vectors, ids, scales = stored(np.eye(2, dtype=np.float32)), np.array([4, 5]), np.ones(2)
+    queries = asked(np.ones((1, 2), np.float32))
+    index.add(vectors, ids)
+    index.set_scales(scales)
+    values = vectors.data if sp.issparse(vectors) else vectors
+    values[:] = 9
+    ids[:] = 9
+    scales[:] = 9
+    hits = index.search(queries, 2)
+    assert (hits.ids.tolist(), hits.scores.tolist()) == ([[4, 5]], [[1.0, 1.0]])
+    shown = index.vectors
+    for array in (index.ids, index.scales, shown.data if sp.issparse(shown) else shown):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 3
+
+
+def test_searches_see_the_index_whole_while_another_thread_changes_it(kind):
+    make, stored, asked = kind
+    index = make(4)
+    index.add(stored(np.ones((10, 4))), np.arange(10))
+    stop = threading.Event()
+    wrong = []
+
+    def read():
+        while not stop.is_set():
+            hits = index.search(asked(np.ones((1, 4))), 40)
+            found = hits.ids[hits.ids >= 0]
+            if len(found) % 10 or not (hits.scores[hits.ids >= 0] == 4.0).all():
+                wrong.append(hits)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for turn in range(60):
+        names = np.arange(10) + 10 * (1 + turn % 3)
+        index.add(stored(np.ones((10, 4))), names)
+        index.remove(names)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert not wrong
+
+
+def test_a_damaged_file_is_refused(kind, tmp_path):
+    make, stored, _ = kind
+    index = make(3, fingerprint="f")
+    index.add(stored(np.eye(3)))
+    path, other = tmp_path / "good", tmp_path / "bad"
+    index.save(path)
+    arrays, manifest = load_arrays(path, kind=make.kind)
+
+    def refused(changed_arrays=None, **changed):
+        parts = {**arrays, **(changed_arrays or {})}
+        kept = {name: array for name, array in parts.items() if array is not None}
+        save_arrays(other, kept, kind=make.kind, manifest={**manifest, **changed})
+        with pytest.raises(DamagedFile, match="bad"):
+            make.open(other)
+
+    for dimension in (2, 0, -1, 2**40, "3", None, [3]):
+        refused(dimension=dimension)
+    for next_id in (2, -1, "3", None, 2**63):
+        refused(next_id=next_id)
+    for name, array in arrays.items():
+        refused({name: None})
+        refused({name: array[:-1]})
+        refused({name: array.astype(np.float16)})
+        refused({name: np.concatenate([array, array])})
+        refused({name: np.full_like(array, -(2**20) if array.dtype.kind == "i" else np.nan)})
+    refused({"ids": np.array([1, 1, 2])})
+    with pytest.raises(DamagedFile):
+        (SparseIndex if make is DenseIndex else DenseIndex).open(path)
+    with pytest.raises(DamagedFile):
+        make.open(tmp_path / "none")

@@ -1,0 +1,59 @@
+import json
+import shutil
+
+import pytest
+from tests.service.pictures import draw
+from typer.testing import CliRunner
+
+from lookalike.service.command_line import app
+
+COLOURS = {"red": (200, 40, 40), "green": (40, 160, 60), "blue": (50, 60, 200)}
+
+
+class Ran:
+    """How a command ended."""
+
+    def __init__(self, result):
+        self.code, self.out, self.err = result.exit_code, result.stdout, result.stderr
+        self.exception = result.exception
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture(scope="session")
+def run():
+    def call(*args):
+        result = CliRunner().invoke(app, [str(arg) for arg in args])
+        assert result.exception is None or isinstance(result.exception, SystemExit), (
+            result.exception
+        )
+        return Ran(result)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory):
+    """Three folders of nine pictures each."""
+    folder = tmp_path_factory.mktemp("photos")
+    for kind, (name, colour) in enumerate(COLOURS.items()):
+        for number in range(9):
+            draw(folder / name / f"{number}.png", colour, 100 * kind + number)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory, photos, run):
+    """A collection that learned from the folders, not to be changed."""
+    place = tmp_path_factory.mktemp("store") / "learned"
+    assert run("index", photos, "-c", place).code == 0
+    assert run("learn", "--folders", "-c", place).code == 0
+    return place
+
+
+@pytest.fixture
+def changeable(learned, tmp_path):
+    """A copy of that collection."""
+    return shutil.copytree(learned, tmp_path / "copy")

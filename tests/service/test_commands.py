@@ -1,0 +1,321 @@
+import csv
+import json
+import os
+import shutil
+
+import pytest
+from PIL import Image
+from tests.service.pictures import draw
+
+from lookalike import Collection
+from lookalike.service.commands import COMMANDS
+
+NAMES = [command.__name__ for command in COMMANDS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_has_examples(run, name):
+    for flag in ("--help", "-h"):
+        ran = run(name, flag)
+        assert ran.code == 0
+        assert "Examples:" in ran.out
+        assert f"$ lookalike {name}" in ran.out
+        assert "--json" in ran.out
+
+
+def test_help_names_commands_and_exit_codes(run):
+    out = run("--help").out
+    assert all(name in out for name in NAMES)
+    assert "Exit codes: 0 done" in out
+
+
+def test_version(run):
+    assert run("--version").out.startswith("lookalike ")
+
+
+def test_index_counts_and_goes_on(run, photos, tmp_path):
+    place = tmp_path / "store"
+    first = run("index", photos / "red", "-c", place)
+    assert first.code == 0
+    assert "9 added; 9 pictures" in first.out
+    shutil.copy(photos / "red" / "0.png", tmp_path / "copy.png")
+    (tmp_path / "notes.txt").touch()
+    again = run("index", photos, tmp_path / "*", "-c", place, "--threads", 1, "--json")
+    assert again.code == 0
+    told = again.json
+    counts = {name: told[name] for name in ("added", "known", "copies", "moved", "pictures")}
+    assert counts == {"added": 18, "known": 9, "copies": 1, "moved": 0, "pictures": 27}
+    assert told["refused"] == []
+
+
+def test_index_lists_every_refused_file(run, photos, tmp_path):
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    (bad / "[bold]empty[/bold].png").touch()
+    (bad / "[/nonsense].jpg").write_bytes(b"no picture")
+    (bad / "two\nlines.gif").write_bytes(b"GIF89a")
+    whole = (photos / "red" / "0.png").read_bytes()
+    (bad / os.fsdecode(b"caf\xe9.png")).write_bytes(whole[:-40])
+    place = tmp_path / "store"
+    sources = [photos / "red", bad, tmp_path / "missing"]
+    ran = run("index", *sources, "-c", place)
+    assert ran.code == 3
+    assert "9 added" in ran.out
+    assert "5 refused" in ran.out
+    names = ("[bold]empty[/bold].png", "[/nonsense].jpg", "two\\nlines.gif", "caf\\xe9.png")
+    for name in (*names, "missing"):
+        line = next(line for line in ran.out.splitlines() if name in line)
+        reason = line.partition(name)[2].strip()
+        assert len(reason) > 5
+    again = run("index", *sources, "-c", place, "--json")
+    assert again.code == 3
+    refused = again.json["refused"]
+    assert len(refused) == 5
+    assert str(bad / os.fsdecode(b"caf\xe9.png")) in [entry["path"] for entry in refused]
+    assert all(entry["reason"] for entry in refused)
+
+
+def test_index_keeps_limits(run, photos, tmp_path):
+    draw(tmp_path / "large.png", (9, 9, 9), 1)
+    sources = [photos / "red" / "0.png", tmp_path / "large.png"]
+    for option in ("--max-pixels", "--max-bytes"):
+        ran = run("index", *sources, "-c", tmp_path / option, option, 10)
+        assert ran.code == 3
+        assert ran.out.count("too large") == 2
+
+
+def test_index_of_nothing_makes_no_collection(run, tmp_path):
+    for source in (tmp_path / "missing", "", tmp_path):
+        ran = run("index", source, "-c", tmp_path / "store")
+        assert ran.code == 1
+        assert ran.err.startswith("Error: index: there is no picture in")
+        assert not (tmp_path / "store").exists()
+
+
+def test_index_with_visterms(run, photos, tmp_path):
+    place = tmp_path / "store"
+    assert run("index", photos, "-c", place, "--feature", "visterms").code == 0
+    assert run("search", photos / "red" / "0.png", "-c", place, "--json").json["matches"]
+
+
+def test_index_never_mixes_features(run, photos, learned, tmp_path):
+    ran = run("index", photos, "-c", learned, "--feature", "visterms")
+    assert ran.code == 1
+    assert "visterms" in ran.err
+    assert run("index", photos, "-c", learned, "--feature", "embedding").code == 0
+    model = tmp_path / "model.onnx"
+    model.write_bytes(b"no model")
+    assert run("index", photos, "-c", learned, "--model", model).code == 1
+    both = run("index", photos, "-c", tmp_path / "s", "--feature", "visterms", "--model", model)
+    assert both.code == 1
+    assert "--model" in both.err
+
+
+def test_collection_by_environment(run, photos, learned, monkeypatch):
+    monkeypatch.setenv("LOOKALIKE_COLLECTION", str(learned))
+    assert run("search", photos / "red" / "0.png").code == 0
+
+
+def test_collection_in_the_current_folder(run, photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LOOKALIKE_COLLECTION", raising=False)
+    assert run("index", photos / "red").code == 0
+    assert (tmp_path / "lookalike.collection").is_dir()
+    assert run("search", photos / "red" / "0.png").code == 0
+
+
+def test_learn_from_folders(run, changeable):
+    ran = run("learn", "--folders", "-c", changeable, "--seed", 3)
+    assert ran.code == 0
+    for words in ("mean average precision", "precision at 1", "precision at 10", "before", "after"):
+        assert words in ran.out
+    assert "Published" in ran.out or "Kept" in ran.out
+
+
+def test_learn_from_labels_lists_unmatched_rows(run, photos, changeable, tmp_path):
+    table = tmp_path / "labels.csv"
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file", "label"])
+        for path in sorted(photos.glob("*/*.png")):
+            writer.writerow([path, path.parent.name])
+        writer.writerows([f"gone/[bold]{number}.png", "red"] for number in range(14))
+    ran = run("learn", "--labels", table, "-c", changeable)
+    assert ran.code == 0
+    assert "14 rows name no picture" in ran.out
+    assert "gone/[bold]9.png" in ran.out
+    assert "gone/[bold]10.png" not in ran.out
+    assert "and 4 more" in ran.out
+    told = run("learn", "--labels", table, "-c", changeable, "--json").json
+    assert len(told["unmatched"]) == 14
+    assert told["pictures"] == 27
+    assert 0 <= told["before"]["mean_average_precision"] <= 1
+
+
+def test_learn_from_clicks(run, photos, changeable, tmp_path):
+    table = tmp_path / "clicks.csv"
+    rows = [f"{path.parent.name},{path}" for path in sorted(photos.glob("*/*.png"))]
+    table.write_text("\n".join(["query,file", *rows]))
+    told = run("learn", "--clicks", table, "-c", changeable, "--json")
+    assert told.code == 0
+    assert told.json["labels"] == 3
+
+
+def test_learn_again_uses_stored_labels(run, changeable):
+    ran = run("learn", "-c", changeable, "--json")
+    assert ran.code == 0
+    assert ran.json["pictures"] == 27
+
+
+def test_learn_without_any_source_says_what_to_do(run, photos, tmp_path):
+    run("index", photos, "-c", tmp_path / "store")
+    ran = run("learn", "-c", tmp_path / "store")
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert "label" in ran.err
+
+
+def test_search_inside_and_outside(run, photos, learned, tmp_path):
+    outside = tmp_path / "new.png"
+    draw(outside, (200, 40, 40), 999)
+    for picture in (photos / "red" / "0.png", outside):
+        ran = run("search", picture, "-k", 5, "-c", learned)
+        assert ran.code == 0
+        lines = [line for line in ran.out.splitlines() if ".png" in line]
+        assert len(lines) == 5
+        assert lines[0].split()[0] == "1"
+        told = run("search", picture, "-k", 5, "-c", learned, "--no-learning", "--json").json
+        assert [match["rank"] for match in told["matches"]] == [1, 2, 3, 4, 5]
+        scores = [match["score"] for match in told["matches"]]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_search_writes_a_sheet(run, photos, learned, tmp_path):
+    picture = tmp_path / "<b>query.png"
+    draw(picture, (1, 2, 3), 5)
+    sheet = tmp_path / "deep" / "found.html"
+    ran = run("search", picture, "-k", 4, "-c", learned, "--sheet", sheet)
+    assert ran.code == 0
+    assert str(sheet) in ran.out
+    page = sheet.read_text()
+    assert page.count("<img") == 5
+    assert "<b>query" not in page
+
+
+def test_search_of_hostile_files(run, learned, tmp_path):
+    bad = tmp_path / "[bold]bad\n.png"
+    bad.write_bytes(b"\x89PNG\r\n\x1a\n")
+    for picture in (bad, tmp_path, tmp_path / "missing.png", "/dev/zero", ""):
+        ran = run("search", picture, "-c", learned)
+        assert ran.code == 1
+        assert ran.out == ""
+        assert ran.err.startswith("Error: ")
+        assert ran.err.count("\n") == 1
+        told = run("search", picture, "-c", learned, "--json")
+        assert told.code == told.json["exit_code"] == 1
+        assert told.json["error"]
+        assert told.err == ""
+
+
+def test_search_of_a_bomb(run, learned, tmp_path):
+    Image.new("1", (20_000, 20_000)).save(tmp_path / "bomb.png")
+    ran = run("search", tmp_path / "bomb.png", "-c", learned)
+    assert ran.code == 1
+    assert "too large" in ran.err
+
+
+def test_evaluate(run, learned):
+    ran = run("evaluate", "-c", learned)
+    assert ran.code == 0
+    assert "mean average precision" in ran.out
+    told = run("evaluate", "-c", learned, "--json").json
+    assert told["before"]["queries"] == told["after"]["queries"] > 0
+
+
+def test_remove(run, photos, changeable):
+    pictures = [photos / "red" / "0.png", photos / "red" / "1.png"]
+    told = run("remove", *pictures, "-c", changeable, "--json").json
+    assert (told["removed"], told["pictures"]) == (2, 25)
+    assert pictures[0].exists()
+    ran = run("remove", photos / "red" / "2.png", "-c", changeable)
+    assert "1 removed; 24 pictures" in ran.out
+    assert run("remove", photos / "missing.png", "-c", changeable).code == 1
+
+
+def test_rollback(run, photos, changeable):
+    query = ("search", photos / "red" / "0.png", "-c", changeable, "--json")
+    unlearned = run(*query, "--no-learning").json["matches"]
+    ran = run("rollback", "-c", changeable)
+    with Collection.open(changeable) as store:
+        current = any(model.current for model in store.models())
+    assert ran.code == 0
+    assert not current
+    assert run(*query).json["matches"] == unlearned
+    empty = run("rollback", "-c", changeable, "--json")
+    assert empty.code == empty.json["exit_code"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["learn"],
+        ["search", "x.png"],
+        ["evaluate"],
+        ["remove", "x.png"],
+        ["rollback"],
+        ["index", "missing"],
+        ["reproduce", "oasis", "--data", "missing"],
+    ],
+)
+def test_errors_are_one_line_or_json(run, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LOOKALIKE_COLLECTION", raising=False)
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("Error: ")
+    assert ran.err.count("\n") == 1
+    told = run(*arguments, "--json")
+    assert (told.code, told.err) == (1, "")
+    assert set(told.json) == {"error", "exit_code"}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search"],
+        ["search", "x", "-k", "0"],
+        ["search", "x", "--nonsense"],
+        ["index"],
+        ["index", "x", "--feature", "dreams"],
+        ["reproduce", "nothing", "--data", "x"],
+        ["nonsense"],
+    ],
+)
+def test_wrong_usage(run, arguments):
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "Usage" in ran.err
+    told = run(*arguments, "--json")
+    assert told.code == told.json["exit_code"] == 2
+    assert told.err == ""
+
+
+def test_files_that_cannot_be_written(run, photos, learned, tmp_path):
+    (tmp_path / "file").touch()
+    sheet = tmp_path / "file" / "sheet.html"
+    ran = run("search", photos / "red" / "0.png", "-c", learned, "--sheet", sheet)
+    assert ran.code == 1
+    assert ran.err.startswith("Error: ")
+    assert "sheet.html" in ran.err or str(tmp_path / "file") in ran.err
+    ran = run("index", photos, "-c", tmp_path / "file")
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+
+
+def test_json_of_labels_file(run, photos, changeable, tmp_path):
+    table = tmp_path / "labels.json"
+    names = {str(path): path.parent.name for path in photos.glob("*/*.png")}
+    table.write_text(json.dumps(names))
+    assert run("learn", "--labels", table, "-c", changeable, "--json").json["unmatched"] == []

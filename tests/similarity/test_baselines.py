@@ -1,0 +1,450 @@
+"""The baselines of paper 1, section 5.3.1: their contract, their mathematics, their worth."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from tests.reference import baselines as slow
+
+from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.similarity._fast import lego as lego_loops
+from lookalike.similarity.euclidean import Cosine, Euclidean
+from lookalike.similarity.lda import LDA
+from lookalike.similarity.lego import LEGO
+from lookalike.similarity.linear_map import class_codes, descend, principal_axes
+from lookalike.similarity.lmnn import LMNN, Margins
+from lookalike.similarity.mcml import MCML, collapsed, divergence
+from lookalike.similarity.nca import NCA
+from lookalike.similarity.rca import RCA
+
+PLAIN = [Euclidean(), Cosine()]
+LEARNED = [
+    LMNN(max_iterations=15),
+    MCML(max_iterations=15),
+    LEGO(steps=2000, random_state=5),
+    RCA(dimension=20),
+    LDA(),
+    NCA(dimension=16, max_iterations=15),
+]
+EVERY = PLAIN + LEARNED
+
+
+def called(estimators):
+    return pytest.mark.parametrize("learner", estimators, ids=lambda each: type(each).__name__)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """A hundred and fifty digits to learn from, three hundred others to rank."""
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    return X[order[:150]], y[order[:150]], X[order[150:450]], y[order[150:450]]
+
+
+def small(seed=3, classes=4, per_class=6, width=9):
+    """Sparse non-negative rows in classes, two of them all zero."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(classes), per_class)
+    X = rng.random((len(y), width)) * (rng.random((len(y), width)) < 0.5)
+    X[np.arange(len(y)), y] += 2
+    X[[0, -1]] = 0
+    return X.astype(np.float32), y
+
+
+def mean_average_precision(scores, y):
+    total = 0.0
+    for i, row in enumerate(scores):
+        order = np.argsort(-np.delete(row, i), kind="stable")
+        relevant = np.delete(y == y[i], i)[order]
+        found = np.cumsum(relevant)
+        total += (found / np.arange(1, len(found) + 1))[relevant].mean()
+    return total / len(scores)
+
+
+class TestContract:
+    @called(EVERY)
+    def test_scores_are_inner_products(self, learner):
+        X, y = small()
+        learned = clone(learner).fit(X, y)
+        products = learned.query_vectors(X[:5]) @ learned.item_vectors(X).T
+        scores = learned.scores(X[:5], X)
+        assert scores.shape == (5, len(X))
+        assert scores.dtype == np.float32
+        assert np.isfinite(scores).all()
+        np.testing.assert_allclose(scores, products, rtol=1e-5, atol=1e-6)
+
+    @called(EVERY)
+    def test_dense_equals_sparse(self, learner):
+        X, y = small()
+        dense = clone(learner).fit(X, y)
+        sparse = clone(learner).fit(sp.csr_matrix(X), y)
+        expected = dense.scores(X, X)
+        size = np.abs(expected).max()
+        for learned, rows in ((sparse, sp.csr_matrix(X)), (dense, sp.csr_matrix(X)), (sparse, X)):
+            np.testing.assert_allclose(learned.scores(rows, rows), expected, atol=1e-4 * size)
+
+    @called(EVERY)
+    def test_a_second_fit_gives_the_same(self, learner):
+        X, y = small()
+        learned = clone(learner).fit(X, y)
+        first = learned.scores(X, X)
+        other, other_y = small(seed=8)
+        learned.fit(other, other_y)
+        np.testing.assert_array_equal(learned.fit(X, y).scores(X, X), first)
+
+    @called(EVERY)
+    def test_euclidean_learners_rank_by_distance_of_the_mapped(self, learner):
+        X, y = small()
+        learned = clone(learner).fit(X, y)
+        z = learned.item_vectors(X)[:, : None if learned._cosine else -1]
+        if learned._cosine:
+            lengths = np.linalg.norm(z, axis=1)
+            assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
+            expected = z @ z.T
+        else:
+            expected = slow.euclidean_scores(z, z)
+        np.testing.assert_allclose(
+            learned.scores(X, X), expected, atol=1e-5 * np.abs(expected).max()
+        )
+
+    @called(EVERY)
+    def test_constructor_stores_and_input_is_kept(self, learner):
+        X, y = small()
+        before = X.copy()
+        copy = clone(learner)
+        parameters = copy.get_params()
+        assert copy.fit(X, y) is copy
+        assert copy.get_params() == parameters
+        assert copy.n_features_in_ == X.shape[1]
+        np.testing.assert_array_equal(X, before)
+
+    @called(EVERY)
+    def test_asking_before_fit_and_a_wrong_width_are_refused(self, learner):
+        X, y = small()
+        with pytest.raises(NotFitted, match="fit first"):
+            clone(learner).scores(X, X)
+        learned = clone(learner).fit(X, y)
+        with pytest.raises(InvalidInput, match="9 columns"):
+            learned.item_vectors(X[:, :5])
+        with pytest.raises(InvalidInput, match="9 columns"):
+            learned.query_vectors(sp.csr_matrix(X[:, :5]))
+
+    @called(LEARNED)
+    @pytest.mark.parametrize(
+        ("wrong", "words"),
+        [
+            (None, "got none"),
+            (np.zeros(24, dtype=int), "two classes"),
+            (np.arange(24), "two classes"),
+            ([0] * 23 + [1], "two classes"),
+            (np.zeros((24, 2), dtype=int), "one class label"),
+            ([{"a"}, {"b"}] * 12, "one class label"),
+            ([["a"], ["a", "b"]] * 12, "one class label"),
+            ([0.0, np.nan] * 12, "one class label"),
+            ([None, "a"] * 12, "one class label"),
+            (sp.eye(24, format="csr"), "sparse matrix"),
+            (["a", "b"] * 11, "24 rows"),
+        ],
+    )
+    def test_labels_that_are_not_one_class_each_are_refused(self, learner, wrong, words):
+        X, _ = small()
+        with pytest.raises(InvalidInput, match=words):
+            clone(learner).fit(X, wrong)
+
+    @called(LEARNED)
+    def test_a_failed_fit_leaves_what_was_learned(self, learner):
+        X, y = small()
+        learned = clone(learner).fit(X, y)
+        before = learned.scores(X, X)
+        with pytest.raises(InvalidInput):
+            learned.fit(X[:, :4], np.zeros(len(X)))
+        np.testing.assert_array_equal(learned.scores(X, X), before)
+
+    @called(LEARNED)
+    def test_labels_may_be_text_and_uneven(self, learner):
+        X, y = small()
+        names = np.array(["ant", "bee", "cat", "dog"])[y].astype(object)
+        names[7] = "only one of its class"
+        scores = clone(learner).fit(X, list(names)).scores(X, X)
+        assert np.isfinite(scores).all()
+
+    @called(LEARNED)
+    def test_identical_rows_are_refused(self, learner):
+        with pytest.raises(InvalidInput, match="must differ"):
+            clone(learner).fit(np.ones((8, 3)), [0, 0, 0, 0, 1, 1, 1, 1])
+
+    @called(LEARNED)
+    def test_classes_without_variation_learn_or_are_refused(self, learner):
+        X = np.repeat(np.eye(3, 5), 4, axis=0)
+        y = np.repeat([0, 1, 2], 4)
+        try:
+            scores = clone(learner).fit(X, y).scores(X, X)
+        except InvalidInput as error:
+            assert "vary" in str(error)  # noqa: PT017
+        else:
+            assert np.isfinite(scores).all()
+            assert mean_average_precision(scores, y) == 1
+
+    @called(EVERY)
+    @pytest.mark.parametrize("size", [1e-12, 1e12])
+    def test_the_unit_of_the_vectors_does_not_matter(self, learner, size):
+        X, y = small()
+        usual = clone(learner).fit(X, y).scores(X, X)
+        scaled = clone(learner).fit(X * size, y).scores(X * size, X * size)
+        assert np.isfinite(scaled).all()
+        expected = usual * np.abs(scaled).max() / np.abs(usual).max()
+        np.testing.assert_allclose(scaled, expected, atol=1e-3 * np.abs(expected).max())
+
+    @called(EVERY)
+    def test_the_extremes_of_float32_are_refused_or_finite(self, learner):
+        X, y = small()
+        for size in (1e-44, 1e-30, 1e30, 1e38):
+            rows = (X.astype(np.float64) * size).astype(np.float32)
+            try:
+                scores = clone(learner).fit(rows, y).scores(rows, rows)
+            except InvalidInput as error:
+                assert "constant" in str(error) or "differ" in str(error)  # noqa: PT017
+            else:
+                assert np.isfinite(scores).all()
+
+    @pytest.mark.parametrize(
+        "learner",
+        [
+            LMNN(neighbours=0),
+            LMNN(weight=1.0),
+            LMNN(weight=float("nan")),
+            LMNN(max_iterations=0),
+            MCML(max_iterations=2.5),
+            MCML(tolerance=0),
+            LEGO(regularization=-1),
+            LEGO(regularization=float("inf")),
+            LEGO(steps=True),
+            LEGO(random_state="seed"),
+            RCA(dimension=0),
+            LDA(dimension="many"),
+            NCA(dimension=-3),
+        ],
+        ids=repr,
+    )
+    def test_wrong_parameters_are_refused(self, learner):
+        X, y = small()
+        with pytest.raises(InvalidInput, match="must be"):
+            learner.fit(X, y)
+
+    @called([LMNN(max_iterations=15), MCML(max_iterations=15), LEGO(steps=2500), NCA()])
+    def test_progress_rises_to_the_total(self, learner):
+        X, y = small()
+        heard = []
+        clone(learner).fit(X, y, progress=lambda done, total: heard.append((done, total)))
+        done = [each for each, _ in heard]
+        assert done == sorted(done)
+        assert heard[-1][0] == heard[-1][1]
+
+    def test_sparse_items_stay_sparse_without_learning(self):
+        X, _ = small()
+        for learner in PLAIN:
+            assert sp.issparse(clone(learner).fit(X).item_vectors(sp.csr_matrix(X)))
+
+
+class TestMathematics:
+    def problem(self, seed=0):
+        rng = np.random.default_rng(seed)
+        codes = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3])
+        Z = rng.normal(size=(len(codes), 4)) * 0.7
+        root = rng.normal(size=(4, 4))
+        return Z, codes, root @ root.T / 4
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_lmnn_loss_and_gradient(self, seed):
+        Z, codes, M = self.problem(seed)
+        margins = Margins(Z, codes, 2, 0.25)
+        margins.activate(M)
+        loss, gradient = margins.loss(M)
+
+        def reference(M):
+            return slow.lmnn_loss(M, Z, codes, 2, 0.25)
+
+        assert loss == pytest.approx(reference(M), rel=1e-10)
+        np.testing.assert_allclose(
+            gradient, slow.numeric_gradient(reference, M), rtol=1e-5, atol=1e-5
+        )
+
+    def test_lmnn_counts_each_new_violator_once(self):
+        Z, codes, M = self.problem()
+        margins = Margins(Z, codes, 2, 0.5)
+        violators = {
+            (i, other)
+            for i, targets in enumerate(slow.lmnn_targets(Z, codes, 2))
+            for j in targets
+            for other in range(len(Z))
+            if codes[other] != codes[i]
+            and slow.squared_distance(M, Z[i], Z[other]) < 1 + slow.squared_distance(M, Z[i], Z[j])
+        }
+        assert margins.activate(M) == len(violators) > 0
+        assert margins.activate(M) == 0
+        assert {divmod(pair, len(Z)) for pair in margins.pairs.tolist()} >= violators
+
+    def test_lmnn_targets(self):
+        Z, codes, _ = self.problem()
+        margins = Margins(Z, codes, 2, 0.5)
+        lists = np.split(margins.targets, margins.starts[1:-1].astype(int))
+        assert [list(each) for each in lists] == slow.lmnn_targets(Z, codes, 2)
+
+    def test_lmnn_active_pairs_end_as_low_as_all_pairs(self):
+        X, y = small(per_class=8)
+        _, axes, Z = principal_axes("LMNN", X)
+        few = LMNN(max_iterations=400, tolerance=1e-7).fit(X, y)
+        M = factor_of(few, axes)
+        every = Margins(Z, y, 3, 0.5)
+        every.pairs = np.flatnonzero((y[:, None] != y[None, :]).ravel())
+        best, *_ = descend(every.loss, np.eye(len(M)), step=0.01, iterations=400, tolerance=1e-9)
+        assert every.loss(M)[0] <= every.loss(best)[0] * 1.002
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_mcml_loss_and_gradient(self, seed):
+        Z, codes, M = self.problem(seed)
+        ideal = collapsed(codes)
+        loss, gradient = divergence(M, Z, ideal)
+
+        def reference(M):
+            return slow.mcml_divergence(M, Z, codes)
+
+        constant = -sum(np.log(np.count_nonzero(codes == c) - 1) for c in codes if c != 3)
+        assert loss + constant == pytest.approx(reference(M), rel=1e-10)
+        np.testing.assert_allclose(
+            gradient, slow.numeric_gradient(reference, M), rtol=1e-5, atol=1e-5
+        )
+
+    def test_mcml_survives_far_points(self):
+        Z, codes, M = self.problem()
+        loss, gradient = divergence(M * 1e6, Z, collapsed(codes))
+        assert np.isfinite(loss)
+        assert np.isfinite(gradient).all()
+
+    def test_descent_never_rises_and_stays_positive(self):
+        rng = np.random.default_rng(2)
+        goal = np.diag([3.0, 1.0, -2.0])
+        goal += (noise := rng.normal(size=(3, 3)) * 0.1) + noise.T
+
+        def objective(M):
+            return float(((M - goal) ** 2).sum()), 2 * (M - goal)
+
+        M, *_ = descend(objective, np.eye(3), step=5.0, iterations=50, tolerance=1e-15)
+        values, vectors = np.linalg.eigh(goal)
+        np.testing.assert_allclose(M, (vectors * values.clip(0)) @ vectors.T, atol=1e-8)
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.integers(0, 1000),
+        st.booleans(),
+        st.floats(1e-3, 1e3),
+        st.floats(0.01, 10),
+        st.floats(1, 20),
+    )
+    def test_lego_step(self, seed, same, eta, near, ratio):
+        rng = np.random.default_rng(seed)
+        root = rng.normal(size=(4, 4)) + 2 * np.eye(4)
+        before = root @ root.T
+        z = rng.normal(size=4)
+        far = near * ratio
+        after = before.copy()
+        moved = lego_loops.step(after, z, np.empty(4), same, near, far, eta)
+        distance, target = z @ before @ z, near if same else far
+        if (distance <= near) if same else (distance >= far):
+            assert not moved
+            np.testing.assert_array_equal(after, before)
+            return
+        assert moved
+        scale = np.abs(before).max()
+        np.testing.assert_allclose(
+            after, slow.lego_step(before, z, target, eta), rtol=1e-6, atol=1e-7 * scale
+        )
+        # The defining equations: the gradient of D_ld(A, A_t) + η/2 (zᵀAz − y)² is zero.
+        left = np.linalg.inv(after)
+        right = np.linalg.inv(before) + eta * (z @ after @ z - target) * np.outer(z, z)
+        np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-5 * np.abs(left).max())
+        assert np.linalg.eigvalsh(after)[0] > 0
+        assert abs(z @ after @ z - target) < abs(distance - target)
+
+    @settings(max_examples=25, deadline=None)
+    @given(st.integers(0, 10_000), st.floats(1e-3, 1e2), st.integers(1, 3000))
+    def test_lego_stays_positive_definite(self, seed, eta, steps):
+        X, y = small(seed=seed % 50)
+        Z = X[:, :5].astype(np.float64)
+        members = np.arange(len(y), dtype=np.uint32)
+        starts = np.array([0, 6, 12, 18, 24], dtype=np.uint32)
+        state = np.array([seed + 1, 2, 3, 4], dtype=np.uint64)
+        A = np.eye(5)
+        lego_loops.learn(A, Z, y.astype(np.uint32), members, starts, 0.1, 9.0, eta, steps, state)
+        values = np.linalg.eigvalsh((A + A.T) / 2)
+        assert values[0] > 0
+        np.testing.assert_allclose(A, A.T, atol=1e-9 * values[-1])
+
+    def test_rca_whitens_what_varies_within(self, digits):
+        X, y, *_ = digits
+        learned = RCA(dimension=10).fit(X, y)
+        z = learned.item_vectors(X)[:, :-1].astype(np.float64)
+        within = z - np.array([z[y == label].mean(axis=0) for label in y])
+        covariance = within.T @ within / len(z)
+        assert 0 < learned.shrinkage_ < 0.5
+        spread = np.diag(covariance)
+        np.testing.assert_allclose(covariance, np.diag(spread), atol=1e-4)
+        assert np.all((spread > 0) & (spread < 1 / (1 - learned.shrinkage_)))
+
+    def test_lda_is_scikit_learns(self, digits):
+        from sklearn.decomposition import PCA
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+        from sklearn.pipeline import make_pipeline
+
+        X, y, P, _ = digits
+        theirs = make_pipeline(
+            PCA(30, svd_solver="full"), LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
+        ).fit(X.astype(np.float32), y)
+        z = theirs.transform(P.astype(np.float32))
+        z /= np.linalg.norm(z, axis=1, keepdims=True)
+        np.testing.assert_allclose(LDA(dimension=30).fit(X, y).scores(P, P), z @ z.T, atol=1e-3)
+
+    @pytest.mark.parametrize("shape", [(12, 30), (30, 12), (12, 12)])
+    def test_principal_axes_rotate_without_loss(self, shape):
+        X = np.random.default_rng(4).normal(3, 1, size=shape).astype(np.float32)
+        X[:, -1] = X[:, 0]
+        mean, axes, Z = principal_axes("test", X)
+        assert len(axes) == min(shape[0] - 1, shape[1] - 1)
+        np.testing.assert_allclose(axes @ axes.T, np.eye(len(axes)), atol=1e-10)
+        np.testing.assert_allclose(Z @ axes + mean, X, atol=1e-5)
+        assert np.all(np.diff(Z.var(axis=0)) <= 1e-9)
+        np.testing.assert_array_equal(principal_axes("test", X, 3)[1], axes[:3])
+
+    def test_class_codes_number_classes_from_zero(self):
+        np.testing.assert_array_equal(class_codes("test", ["b", "a", "b", "a"], 4), [1, 0, 1, 0])
+
+
+def factor_of(learned, axes):
+    """M in the coordinates of ``axes``."""
+    A = learned.components_.astype(np.float64) @ axes.T
+    return A.T @ A
+
+
+class TestWorth:
+    """Learned on 150 digits, 300 others ranked. Euclidean: mAP 0.657; floors are gains."""
+
+    @pytest.mark.parametrize(
+        ("learner", "gain"),
+        [
+            (LMNN(max_iterations=30), 0.05),  # 0.742
+            (MCML(max_iterations=15), 0.05),  # 0.776
+            (LEGO(random_state=0), 0.05),  # 0.774
+            (RCA(dimension=20), 0.02),  # 0.715
+            (LDA(), 0.05),  # 0.738
+            (NCA(dimension=16), 0.01),  # 0.681
+        ],
+        ids=lambda each: type(each).__name__,
+    )
+    def test_better_than_euclidean(self, digits, learner, gain):
+        X, y, P, labels = digits
+        euclidean = mean_average_precision(Euclidean().fit(X).scores(P, P), labels)
+        learned = mean_average_precision(clone(learner).fit(X, y).scores(P, P), labels)
+        assert learned >= euclidean + gain, (euclidean, learned)
