@@ -13,7 +13,6 @@ import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
-
 from lookalike.core.seeds import loop_state
 from lookalike.similarity.training import GivenTriplets, Ranker, Stepper, run_together
 

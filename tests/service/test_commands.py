@@ -2,12 +2,16 @@ import csv
 import json
 import os
 import shutil
+import sys
+import types
 
 import pytest
 from PIL import Image
 from tests.service.pictures import draw
 
 from lookalike import Collection
+from lookalike.core.errors import InvalidInput
+from lookalike.evaluate import Spread, Table
 from lookalike.service.commands import COMMANDS
 
 NAMES = [command.__name__ for command in COMMANDS]
@@ -51,8 +55,8 @@ def test_index_counts_and_goes_on(run, photos, tmp_path):
 def test_index_lists_every_refused_file(run, photos, tmp_path):
     bad = tmp_path / "bad"
     bad.mkdir()
-    (bad / "[bold]empty[/bold].png").touch()
-    (bad / "[/nonsense].jpg").write_bytes(b"no picture")
+    (bad / "[bold]empty.png").touch()
+    (bad / "[red]nonsense.jpg").write_bytes(b"no picture")
     (bad / "two\nlines.gif").write_bytes(b"GIF89a")
     whole = (photos / "red" / "0.png").read_bytes()
     (bad / os.fsdecode(b"caf\xe9.png")).write_bytes(whole[:-40])
@@ -62,7 +66,7 @@ def test_index_lists_every_refused_file(run, photos, tmp_path):
     assert ran.code == 3
     assert "9 added" in ran.out
     assert "5 refused" in ran.out
-    names = ("[bold]empty[/bold].png", "[/nonsense].jpg", "two\\nlines.gif", "caf\\xe9.png")
+    names = ("[bold]empty.png", "[red]nonsense.jpg", "two\\nlines.gif", "caf\\xe9.png")
     for name in (*names, "missing"):
         line = next(line for line in ran.out.splitlines() if name in line)
         reason = line.partition(name)[2].strip()
@@ -264,7 +268,6 @@ def test_rollback(run, photos, changeable):
         ["remove", "x.png"],
         ["rollback"],
         ["index", "missing"],
-        ["reproduce", "oasis", "--data", "missing"],
     ],
 )
 def test_errors_are_one_line_or_json(run, arguments, tmp_path, monkeypatch):
@@ -319,3 +322,55 @@ def test_json_of_labels_file(run, photos, changeable, tmp_path):
     names = {str(path): path.parent.name for path in photos.glob("*/*.png")}
     table.write_text(json.dumps(names))
     assert run("learn", "--labels", table, "-c", changeable, "--json").json["unmatched"] == []
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    """Stand in for the reproduction, which takes long."""
+
+    def reproduce(data, out, *, quick, random_state, progress):
+        if not data.is_dir():
+            raise InvalidInput(f"{data} is not a folder.")
+        progress(1, 2)
+        out.mkdir(parents=True)
+        (out / "figure.png").touch()
+        rows = [["OASIS [bold]", Spread(33.0, 1.6, 5), float("nan")], ["MCML", None, 7]]
+        first = Table(["method", "mAP", "n"], rows, title="Table 5: Caltech | 10")
+        return [first, Table(["quick", "seed"], [[str(quick), random_state]])]
+
+    module = types.ModuleType("lookalike.evaluate.reproduce")
+    module.oasis = types.SimpleNamespace(reproduce=reproduce)
+    monkeypatch.setitem(sys.modules, "lookalike.evaluate.reproduce", module)
+    monkeypatch.delitem(sys.modules, "lookalike.service.reproduce", raising=False)
+
+
+@pytest.mark.usefixtures("paper")
+def test_reproduce_prints_and_writes_tables(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = run("reproduce", "oasis", "--data", tmp_path)
+    assert ran.code == 0
+    assert "Table 5: Caltech | 10" in ran.out
+    assert "OASIS [bold]  33.0 ± 1.6" in ran.out
+    assert (tmp_path / "reproduce-oasis" / "tables.md").exists()
+    out = tmp_path / "out"
+    ran = run(
+        *("reproduce", "oasis", "--data", tmp_path, "--out", out),
+        *("--quick", "--seed", 4, "--json"),
+    )
+    assert ran.code == 0
+    assert ran.json["tables"][1]["rows"] == [["True", 4]]
+    assert ran.json["tables"][0]["rows"][0][1]["mean"] == 33.0
+    names = ["01-table-5-caltech-10.csv", "02-table.csv", "figure.png", "tables.md"]
+    assert [path.name for path in sorted(out.iterdir())] == names
+    assert ran.json["files"] == [str(out / name) for name in names]
+    assert (out / names[0]).read_text().startswith("method,mAP,mAP ±,n\n")
+    assert "**Table 5: Caltech | 10**" in (out / "tables.md").read_text()
+
+
+@pytest.mark.usefixtures("paper")
+def test_reproduce_without_data(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = run("reproduce", "oasis", "--data", "missing")
+    assert (ran.code, ran.err) == (1, "Error: missing is not a folder.\n")
+    assert run("reproduce", "oasis", "--data", "missing", "--json").json["exit_code"] == 1
+    assert list(tmp_path.iterdir()) == []

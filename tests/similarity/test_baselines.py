@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from tests.reference import baselines as slow
 
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.similarity._fast import lego as lego_loops
@@ -19,6 +18,7 @@ from lookalike.similarity.lmnn import LMNN, Margins
 from lookalike.similarity.mcml import MCML, collapsed, divergence
 from lookalike.similarity.nca import NCA
 from lookalike.similarity.rca import RCA
+from tests.reference import baselines as slow
 
 PLAIN = [Euclidean(), Cosine()]
 LEARNED = [

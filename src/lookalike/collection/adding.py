@@ -3,32 +3,21 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
-
-import numpy as np
-from PIL import Image
 
 from lookalike.collection.database import Database, numbers, stored
 from lookalike.collection.records import Added
+from lookalike.collection.rows import find_content, now
 from lookalike.collection.vectors import pack
-from lookalike.core.errors import UnreadablePicture
 from lookalike.core.progress import Progress
-from lookalike.features import Described, Feature, Known, Visterms, describe_files
-from lookalike.images import Limits, Refused, decode, read_bytes
+from lookalike.features import Described, Feature, Known, describe_files
+from lookalike.images import Limits, Refused
 
 THUMBNAIL_SIDE = 256
-PICTURES_TO_FIT = 2000
 BATCH_PICTURES, BATCH_SECONDS = 256, 5.0
 """How much is described before it is committed, and so how much a crash can cost."""
-
-
-def now() -> str:
-    """Give the time in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Adder:
@@ -96,8 +85,8 @@ class Adder:
             if known != self._sizes[path]:
                 yield path
 
-    def _outcomes(self, paths: list[Path]) -> Iterator[Described | Known | Refused]:
-        return describe_files(
+    def _outcomes(self, paths: list[Path]) -> Generator[Described | Known | Refused]:
+        yield from describe_files(
             paths,
             self._feature,
             limits=self._limits,
@@ -107,7 +96,7 @@ class Adder:
         )
 
     def _is_known(self, sha256: str) -> bool:
-        return self._database.row("SELECT 1 FROM pictures WHERE sha256 = ?", sha256) is not None
+        return find_content(self._database, sha256) is not None
 
     def _commit(self) -> None:
         if not self._pending:
@@ -199,40 +188,3 @@ def _note_refused(connection: sqlite3.Connection, refused: Refused) -> None:
         "INSERT OR REPLACE INTO refused VALUES (CAST(? AS TEXT), ?, ?)",
         (stored(refused.path), refused.reason, now()),
     )
-
-
-def fit_visterms(
-    feature: Visterms, paths: Iterable[Path], limits: Limits | None, progress: Progress
-) -> None:
-    """Fit a codebook on a sample of the files that can be read."""
-    given = list(paths)
-    drawn = np.random.default_rng(0).permutation(len(given))[:PICTURES_TO_FIT]
-    sample = [given[place] for place in sorted(drawn.tolist())]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        readable = list(pool.map(lambda path: _is_readable(path, feature, limits), sample))
-    files = [path for path, good in zip(sample, readable, strict=True) if good]
-    if not files:
-        return
-    feature.fit(_Decoded(files, feature.decode_side, limits), progress)
-
-
-def _is_readable(path: Path, feature: Visterms, limits: Limits | None) -> bool:
-    try:
-        decode(read_bytes(path, limits), limits, side=feature.decode_side)
-    except UnreadablePicture:
-        return False
-    return True
-
-
-class _Decoded(Sequence[Image.Image]):
-    """Pictures that are decoded when asked for."""
-
-    def __init__(self, paths: list[Path], side: int | None, limits: Limits | None) -> None:
-        self._paths, self._side, self._limits = paths, side, limits
-
-    def __len__(self) -> int:
-        return len(self._paths)
-
-    def __getitem__(self, place):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN204
-        data = read_bytes(self._paths[place], self._limits)
-        return decode(data, self._limits, side=self._side).image

@@ -4,6 +4,8 @@ import fcntl
 import json
 import os
 import re
+import secrets
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +18,7 @@ FORMAT = 1
 
 _OURS = re.compile(r"(reduction-[0-9a-f]{32}|models/[0-9]+|cache/index-[0-9a-f]{32})\.safetensors$")
 _UNFINISHED = re.compile(r"(^|/)\.[^/]+\.[0-9a-f]{16}$")
-_BEFORE_MANIFEST = re.compile(
-    r"(lock|feature\.safetensors|collection\.sqlite(-wal|-shm|-journal)?|\.[^/]+\.[0-9a-f]{16})$"
-)
+_MANIFEST = "manifest.json"
 
 
 class Folder:
@@ -32,7 +32,7 @@ class Folder:
         self.path = path
         self.database = path / "collection.sqlite"
         self.feature = path / "feature.safetensors"
-        self._manifest = path / "manifest.json"
+        self._manifest = path / _MANIFEST
 
     def reduction(self, fingerprint: str) -> Path:
         """Give the file of a reduction."""
@@ -46,29 +46,25 @@ class Folder:
         """Give the file with the vectors ready to be searched."""
         return self.path / "cache" / f"index-{fingerprint}.safetensors"
 
-    def make(self) -> None:
-        """Make the folder, or take one that is empty or holds an unfinished beginning."""
+    @classmethod
+    @contextmanager
+    def making(cls, path: Path) -> Iterator["Folder"]:
+        """Give a folder beside the place, which takes it whole when all is written."""
+        if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
+            what = "is a collection already" if (path / _MANIFEST).exists() else "exists already"
+            raise CollectionError(f"{path} {what}. Open it, or name a new or empty folder.")
+        beside = path.absolute().with_name(f".{path.absolute().name}.{secrets.token_hex(8)}")
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            there = [entry.name for entry in self.path.iterdir()]
+            beside.mkdir(parents=True)
+            yield cls(beside)
+            beside.replace(path)
         except OSError as error:
-            raise CollectionError(f"{self.path} cannot be made a collection: {error}.") from error
-        if self._manifest.name in there:
-            raise CollectionError(f"{self.path} is a collection already. Open it instead.")
-        foreign = sorted(name for name in there if not _BEFORE_MANIFEST.match(name))
-        if foreign:
             raise CollectionError(
-                f"{self.path} cannot become a collection: it holds other things, as "
-                f"{foreign[0]!r}. Name a new or empty folder."
-            )
-
-    def empty(self) -> None:
-        """Remove an unfinished beginning; the lock must be held."""
-        if self._manifest.exists():
-            raise CollectionError(f"{self.path} is a collection already. Open it instead.")
-        for entry in self.path.iterdir():
-            if entry.name != "lock" and _BEFORE_MANIFEST.match(entry.name):
-                entry.unlink()
+                f"{path} cannot be made a collection: {error}. Name a folder that does not exist "
+                f"yet, where you may write."
+            ) from error
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
 
     def write_manifest(self, feature: dict[str, Any]) -> None:
         """Write what the collection is; only with this file is the folder one."""

@@ -1,9 +1,9 @@
 """Learn a similarity from what is known of a collection, and judge it on what was held back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,19 @@ from lookalike.supervision.names import label_name
 Ids = NDArray[np.int64]
 Labels = dict[int, list[str]]
 Clicks = dict[str, dict[int, float]]
+
+NamedLabels: TypeAlias = (
+    Mapping[str, Sequence[str]] | Mapping[Path, Sequence[str]] | Mapping[str | Path, Sequence[str]]
+)
+"""Labels by the names of files."""
+
+NamedClicks: TypeAlias = (
+    Mapping[str, Mapping[str, float]]
+    | Mapping[str, Mapping[str | Path, float]]
+    | Mapping[str, dict[str, float]]
+    | Mapping[str, dict[str | Path, float]]
+)
+"""Weights by query and name of file."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +95,27 @@ class Knowledge:
         return train, held
 
 
-def named_labels(
-    labels: Mapping[str | Path, Sequence[str]], places: Places
-) -> tuple[Labels, list[str]]:
+@dataclass(frozen=True)
+class Lesson:
+    """A model, how it and what it would replace were judged, and by which pictures."""
+
+    model: OASIS
+    before: Figures
+    after: Figures
+    source: str
+    held_back: Ids
+    learned_from: Ids
+
+    @property
+    def published(self) -> bool:
+        """Whether it may be used: only if it is no worse than what it replaces."""
+        return (
+            self.after.mean_average_precision >= self.before.mean_average_precision
+            and self.after.precision_at_1 >= self.before.precision_at_1
+        )
+
+
+def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]]:
     """Give the labels of the pictures that names stand for, and the names that stand for none."""
     found: Labels = {}
     unmatched = []
@@ -93,20 +124,17 @@ def named_labels(
         if picture is None:
             unmatched.append(f"{name}: {why}")
         else:
-            spelled = [
-                label_name(label) for label in ([given] if isinstance(given, str) else given)
-            ]
+            spelled = map(label_name, [given] if isinstance(given, str) else given)
             kept = [*found.get(picture, []), *filter(None, spelled)]
             found[picture] = list(dict.fromkeys(kept))
+    _check_found(found, unmatched)
     return found, unmatched
 
 
-def named_clicks(
-    clicks: Mapping[str, Mapping[str | Path, float]], places: Places
-) -> tuple[Clicks, list[str]]:
+def named_clicks(clicks: NamedClicks, places: Places) -> tuple[Clicks, list[str]]:
     """Give the weights of the pictures that names stand for, and the names that stand for none."""
     found: Clicks = {}
-    unmatched = {}
+    unmatched: dict[str, str] = {}
     for query, chosen in clicks.items():
         weights = found.setdefault(label_name(query), {})
         for name, weight in chosen.items():
@@ -115,7 +143,19 @@ def named_clicks(
                 unmatched[str(name)] = f"{name}: {why}"
             else:
                 weights[picture] = weights.get(picture, 0.0) + float(weight)
+    _check_found(
+        [picture for weights in found.values() for picture in weights], [*unmatched.values()]
+    )
     return found, list(unmatched.values())
+
+
+def _check_found(found: Collection[Any], unmatched: list[str]) -> None:
+    if not found:
+        first = f", as {unmatched[0]}" if unmatched else ""
+        raise InvalidInput(
+            f"learn: none of the {len(unmatched)} files named is a picture of the collection"
+            f"{first}. Add the pictures first."
+        )
 
 
 def labels_by_folder(places: Iterable[tuple[str, int]], roots: Iterable[str]) -> Labels:
@@ -144,15 +184,32 @@ def new_learner(settings: Mapping[str, Any] | None, random_state: int | None) ->
         raise InvalidInput(f"learn: settings may name {known}; {error}.") from error
 
 
-def fit(learner: OASIS, X: Vectors, relevance: Relevance, progress: Progress) -> OASIS:
-    """Let the learner learn; refuse a model that the index cannot serve."""
-    learner.fit(X, relevance, progress=progress)
+def teach(
+    learner: OASIS,
+    knowledge: Knowledge,
+    X: Vectors,
+    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    *,
+    current: OASIS | None,
+    progress: Progress,
+) -> Lesson:
+    """Let the learner learn from one side and judge it by the other, beside the current model."""
+    train, held = split
+    learner.fit(X[train], knowledge.relevance.subset(train), progress=progress)
     if learner.item_vectors(X[:1]).shape[1] != X.shape[1]:
         raise InvalidInput(
             "learn: this similarity stores more than a number a picture and cannot be searched "
             "with. Let symmetric='dissimilarity' come with normalize=True."
         )
-    return learner
+    judges = knowledge.relevance.subset(held)
+    return Lesson(
+        learner,
+        figures(current, X[held], judges),
+        figures(learner, X[held], judges),
+        knowledge.source,
+        knowledge.ids[held],
+        knowledge.ids[train],
+    )
 
 
 def figures(model: OASIS | None, X: Vectors, relevance: Relevance) -> Figures:
@@ -161,9 +218,10 @@ def figures(model: OASIS | None, X: Vectors, relevance: Relevance) -> Figures:
     items: Any = X if model is None else model.item_vectors(X)
 
     def scores(rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        products = (items @ queries[rows].T).T
-        dense = products.toarray() if sp.issparse(products) else products
-        return np.ascontiguousarray(dense, dtype=np.float32)
+        products: Any = (items @ queries[rows].T).T
+        if isinstance(products, sp.csr_matrix | sp.csc_matrix):
+            products = products.toarray()
+        return np.ascontiguousarray(products, dtype=np.float32)
 
     judged = judge_in_blocks(scores, relevance.rows, X.shape[0], cutoffs=(1, 10))
     return Figures(
@@ -171,12 +229,4 @@ def figures(model: OASIS | None, X: Vectors, relevance: Relevance) -> Figures:
         judged.precision_at(1),
         judged.precision_at(10),
         int(judged.judged.sum()),
-    )
-
-
-def is_no_worse(after: Figures, before: Figures) -> bool:
-    """Tell whether what was learned may replace what is in use."""
-    return (
-        after.mean_average_precision >= before.mean_average_precision
-        and after.precision_at_1 >= before.precision_at_1
     )

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,11 @@ class Serving:
         learned = copy(plain)
         learned.set_scales(np.concatenate(scales))
         return Serving(self.space, plain, learned, self.model, self.number)
+
+    def vector(self, number: int) -> Vectors:
+        """Give the vector of a picture as a matrix of one row."""
+        found: Any = self.plain.vector(number)
+        return found if self.space.feature.sparse else found[None]
 
     def vectors(self, ids: NDArray[np.int64]) -> Vectors:
         """Give the vectors of pictures, a row each in the order of ``ids``."""

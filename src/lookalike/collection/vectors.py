@@ -89,7 +89,14 @@ class Space:
 
     def place(self, raw: Vectors) -> Vectors:
         """Bring vectors of the feature into this space."""
-        return raw if self.reduction is None else self.reduction.apply(raw)
+        if self.reduction is None or sp.issparse(raw):
+            return raw
+        return self.reduction.apply(raw)
+
+    def save(self, path: Path) -> None:
+        """Write the reduction, if there is one."""
+        if self.reduction is not None:
+            self.reduction.save(path)
 
     def empty_index(self) -> AnyIndex:
         """Make an index without pictures."""
@@ -158,7 +165,7 @@ def reduction_is_due(feature: Feature, pictures: int, fitted_at: int | None) -> 
     """Tell whether the pictures' vectors should be reduced, or reduced anew."""
     if feature.sparse or feature.dimension <= REDUCED or pictures < LEAST_TO_REDUCE:
         return False
-    return fitted_at is None or fitted_at < MOST_TO_FIT and pictures >= REGROWTH * fitted_at
+    return fitted_at is None or (fitted_at < MOST_TO_FIT and pictures >= REGROWTH * fitted_at)
 
 
 def fit_reduction(feature: Feature, database: Database) -> Reduction:
@@ -166,7 +173,7 @@ def fit_reduction(feature: Feature, database: Database) -> Reduction:
     ids = np.array([number for (number,) in database.rows("SELECT id FROM pictures ORDER BY id")])
     if len(ids) > MOST_TO_FIT:
         ids = np.sort(np.random.default_rng(0).choice(ids, MOST_TO_FIT, replace=False))
-    parts = [raw_vectors(database, feature, some.tolist()) for some in _blocks(ids)]
+    parts: list[Any] = [raw_vectors(database, feature, some.tolist()) for some in _blocks(ids)]
     return Reduction(dimension=REDUCED).fit(np.concatenate(parts), parent=feature.fingerprint)
 
 

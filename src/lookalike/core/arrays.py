@@ -19,7 +19,7 @@ from lookalike.core.errors import DamagedFile, InvalidInput
 
 MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS = 256
-DTYPES = tuple("BOOL U8 I8 U16 I16 F16 U32 I32 F32 U64 I64 F64".split())
+DTYPES = ("BOOL", "U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64")
 
 
 def save_arrays(

@@ -159,7 +159,7 @@ def learn(
     stop = "The collection is as it was before; run the same command again to learn."
     with kept(stop), Collection.open(collection) as store, screen.bar("Learning") as progress:
         learned = store.learn(
-            None if labels is None else read_labels(labels),
+            None if labels is None else {**read_labels(labels)},
             folders=folders,
             clicks=None if clicks is None else _clicks(clicks),
             hold_back=hold_back,

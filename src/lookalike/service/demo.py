@@ -1,6 +1,7 @@
 """The demo: 4,009 emoji are indexed, their categories learned, and the ranking shown anew."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -77,8 +78,8 @@ def _figures(
         return store.evaluate()
     # The queries of the sheet are not learned from, so that it shows what is new to the model.
     unseen = {sample.path for sample in shown}
-    labels = {
-        str(sample.path): [sample.category] for sample in samples if sample.path not in unseen
+    labels: dict[str | Path, Sequence[str]] = {
+        sample.path: [sample.category] for sample in samples if sample.path not in unseen
     }
     with screen.bar("Learning their categories") as progress:
         learned = store.learn(labels, hold_back=HOLD_BACK, progress=progress)

@@ -51,15 +51,16 @@ class Similarity(BaseEstimator):
 
 def check_vectors(who: str, X: ArrayLike | sp.spmatrix, *, width: int | None = None) -> Vectors:
     """Give ``X`` as finite float32 rows, dense or CSR, or say what is wrong with it."""
-    if sp.issparse(X):
-        matrix = sp.csr_matrix(X, dtype=np.float32)
-        if matrix is X or not matrix.has_canonical_format:
+    given: Any = X
+    if sp.issparse(given):
+        matrix = sp.csr_matrix(given, dtype=np.float32)
+        if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
         values, checked = matrix.data, matrix
     else:
         try:
-            dense = np.ascontiguousarray(X, dtype=np.float32)
+            dense = np.ascontiguousarray(given, dtype=np.float32)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"{who}: vectors must be numbers in rows; {error}.") from error
         values, checked = dense, dense

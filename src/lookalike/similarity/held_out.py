@@ -27,21 +27,33 @@ class Verdict:
 
     Attributes
     ----------
-    figure : float
-        Mean average precision, or the share of triplets in the right order.
-    error : float
-        The standard error of ``figure``.
+    each : ndarray
+        The average precision of each query, or whether each triplet is in the right order.
+    weights : ndarray
+        What each counts for; they sum to 1.
     first : float
         Precision at 1; for triplets the same as ``figure``.
     """
 
-    figure: float
-    error: float
+    each: NDArray[np.float64]
+    weights: NDArray[np.float64]
     first: float
 
-    def acceptable(self, start: "Verdict") -> bool:
-        """Tell whether this ranks no worse than ``start`` did, as a whole and at the top."""
-        return self.figure >= start.figure and self.first >= start.first
+    @property
+    def figure(self) -> float:
+        """Mean average precision, or the share of triplets in the right order."""
+        return float(self.weights @ self.each)
+
+    @property
+    def error(self) -> float:
+        """The standard error of ``figure``."""
+        return _standard_error(self.each, self.weights)
+
+    def better_than(self, start: "Verdict") -> bool:
+        """Tell whether this is better by more than chance, and no worse at the top."""
+        gains = self.each - start.each
+        gain = float(self.weights @ gains)
+        return gain > _standard_error(gains, self.weights) and self.first >= start.first
 
 
 @dataclass(frozen=True)
@@ -51,20 +63,29 @@ class HeldOutPictures:
     kept: NDArray[np.intp]
     vectors: Vectors
     relevant: NDArray[np.bool_]
+    taught: NDArray[np.bool_]
 
     @classmethod
     def choose(
-        cls, vectors: Vectors, relevance: Relevance, share: float, rng: np.random.Generator
+        cls,
+        vectors: Vectors,
+        relevance: Relevance,
+        share: float,
+        rng: np.random.Generator,
+        *,
+        whole_classes: bool,
     ) -> Self | None:
-        """Hold out a share of the classes whole and a share of the other classes' pictures.
+        """Hold out a share of the pictures of each class, and if asked of the classes whole.
 
-        So what is chosen must hold for new pictures of what was taught and for what was never
-        taught. None where too little is alike to hold any out.
+        With whole classes, what is chosen must hold for new pictures of what was taught and for
+        what was never taught; the two count the same. None where too little is alike to hold any
+        out.
         """
         fraction = min(share, MOST_PICTURES / len(relevance))
         kept = np.arange(len(relevance))
         strangers = np.zeros(0, dtype=np.intp)
-        if relevance.labels_ is not None and len(relevance.labels_) >= CLASSES_TO_HOLD_OUT:
+        many = relevance.labels_ is not None and len(relevance.labels_) >= CLASSES_TO_HOLD_OUT
+        if whole_classes and many:
             kept, strangers = relevance.hold_out_classes(fraction, rng)
             if relevance.subset(kept).trainable() is not None:
                 kept, strangers = np.arange(len(relevance)), strangers[:0]
@@ -77,16 +98,18 @@ class HeldOutPictures:
         np.fill_diagonal(relevant, False)
         if not relevant.any() or relevant.sum() == relevant.size - len(rows):
             return None
-        return cls(kept, vectors[rows], relevant)
+        return cls(kept, vectors[rows], relevant, ~np.isin(rows, strangers))
 
     def verdict(self, W: NDArray[np.float32], form: Form) -> Verdict:
         """Judge W by mean average precision (paper 1, section 5.1)."""
         products = (self.vectors @ W) @ self.vectors.T
         own = np.arange(len(products))
         found = judge(_in_form(products, form), self.relevant, own=own, cutoffs=(1,))
-        precisions = found.average_precision[found.judged]
-        error = float(precisions.std() / np.sqrt(len(precisions)))
-        return Verdict(found.mean_average_precision, error, found.precision_at(1))
+        taught = self.taught[found.judged]
+        shares = [group / group.sum() for group in (taught, ~taught) if group.any()]
+        weights = np.sum(shares, axis=0) / len(shares)
+        first = float(weights @ found.precision[found.judged, 0])
+        return Verdict(found.average_precision[found.judged], weights, first)
 
 
 @dataclass(frozen=True)
@@ -114,12 +137,16 @@ class HeldOutTriplets:
 
     def verdict(self, W: NDArray[np.float32], form: Form) -> Verdict:
         """Judge W by the share of triplets whose more alike picture scores higher."""
-        right = 0
+        right = []
         for part in np.array_split(self.held, len(self.held) // 4096 + 1):
             image, more, less = (self.vectors[part[:, column]] for column in range(3))
-            right += int((_pairs(W, image, more, form) > _pairs(W, image, less, form)).sum())
-        share = right / len(self.held)
-        return Verdict(share, float(np.sqrt(share * (1 - share) / len(self.held))), share)
+            right.append(_pairs(W, image, more, form) > _pairs(W, image, less, form))
+        each = np.concatenate(right).astype(np.float64)
+        return Verdict(each, np.full(len(each), 1 / len(each)), float(each.mean()))
+
+
+def _standard_error(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    return float(np.linalg.norm(weights * (values - weights @ values)))
 
 
 def self_scores(W: NDArray[np.float32], vectors: Vectors) -> NDArray[np.float32]:
@@ -159,4 +186,5 @@ def _pairs(
 def _row_products(left: NDArray[np.float32], right: Vectors) -> NDArray[np.float32]:
     if sp.issparse(right):
         return np.asarray(right.multiply(left).sum(axis=1), dtype=np.float32).ravel()
-    return np.einsum("ij,ij->i", left, right)
+    products: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
+    return products

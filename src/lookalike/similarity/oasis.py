@@ -1,6 +1,7 @@
 """OASIS: a bilinear similarity learned online from triplets, by passive-aggressive steps."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Literal, Self
 
@@ -174,7 +175,9 @@ class OASIS(Similarity):
         steps, point = self.steps, self.blend
         self.history_: list[tuple[int, float]] = []
         if steps is None or point is None:
-            judge = HeldOutPictures.choose(vectors, relevance, self.held_out, rng)
+            judge = HeldOutPictures.choose(
+                vectors, relevance, self.held_out, rng, whole_classes=point is None
+            )
             if judge is None:
                 steps, point = steps or 10 * vectors.shape[0], point or 0.0
             else:
@@ -241,7 +244,7 @@ class OASIS(Similarity):
         if self._is_distance():
             last = -self_scores(self.W_, vectors)[:, None]
             if sp.issparse(vectors):
-                return sp.csr_matrix(sp.hstack([vectors, last], format="csr"), dtype=np.float32)
+                return sp.csr_matrix(sp.hstack([vectors, sp.csr_matrix(last)]), dtype=np.float32)
             return np.hstack([vectors, last])
         scales = self.item_scales(vectors)
         if sp.issparse(vectors):
@@ -268,7 +271,7 @@ class OASIS(Similarity):
     def save(self, path: FilePath, *, fingerprint: str = "") -> None:
         """Write the model to a safetensors file, with the fingerprint of its vectors."""
         self._vectors(np.zeros((1, getattr(self, "n_features_in_", 1)), dtype=np.float32))
-        settings = {name: value for name, value in self.get_params().items()}
+        settings = dict(self.get_params())
         if not isinstance(settings["random_state"], int | None):
             settings["random_state"] = None
         learned = {"steps_": self.steps_, "blend_": self.blend_, "normalized_": self.normalized_}
@@ -305,9 +308,9 @@ class OASIS(Similarity):
     ) -> tuple[int, float]:
         """Train beside, looking at the held-out part now and then; give the best steps and blend.
 
-        Of the points that rank no worse than the start, the best decides the steps; the blend is
-        the least that is within one standard error of it (Breiman's rule), since what is taught
-        is rarely all that a picture will be compared with.
+        The best look decides the steps. Of its points that are better than the start, the blend
+        is the least within one standard error of the best (Breiman's rule): what is taught is
+        rarely all that a picture will be compared with.
         """
         width = vectors.shape[1]
         form = self._form(width)
@@ -315,32 +318,27 @@ class OASIS(Similarity):
         points = POINTS[1:] if self.blend is None else (self.blend,)
         looks = _looks(vectors) if self.steps is None else [self.steps]
         rankers = self._start(vectors, sources, rng)
-        steps, best, verdicts = looks[0], start, dict.fromkeys(points, start)
+        steps, best, verdicts = looks[0], None, dict.fromkeys(points, start)
         since = done = 0
         for until in looks:
-            self._advance(rankers, until - done, lambda n, done=done: progress(done + n, looks[-1]))
+            self._advance(rankers, until - done, partial(_tell, progress, done, looks[-1]))
             done = until
             path = self._path(average(rankers))
             found = {point: verdict(path.at(point), form) for point in points}
             top = max(found.values(), key=lambda one: one.figure)
-            good = [one for one in found.values() if one.acceptable(start)]
             self.history_.append((done, top.figure))
             since += 1
-            if self.blend is not None:
-                good = [top]
-            lead = max(good, key=lambda one: one.figure, default=start)
-            if lead.figure > best.figure + REAL_GAIN * lead.error:
-                steps, best, verdicts, since = done, lead, found, 0
+            if best is None or top.figure > best.figure + REAL_GAIN * top.error:
+                steps, best, verdicts, since = done, top, found, 0
             if since >= PATIENCE:
                 break
         if self.blend is not None:
             return steps, self.blend
-        near = [
-            point
-            for point, one in verdicts.items()
-            if one.acceptable(start) and one.figure >= best.figure - best.error
-        ]
-        return steps, min(near) if best is not start else 0.0
+        good = {point: one for point, one in verdicts.items() if one.better_than(start)}
+        if not good:
+            return steps, 0.0
+        lead = max(good.values(), key=lambda one: one.figure)
+        return steps, min(p for p, one in good.items() if one.figure >= lead.figure - lead.error)
 
     def _learn(
         self,
@@ -351,7 +349,7 @@ class OASIS(Similarity):
         progress: Progress,
     ) -> NDArray[np.float32]:
         rankers = self._start(vectors, sources, rng)
-        self._advance(rankers, steps, lambda n: progress(n, steps))
+        self._advance(rankers, steps, partial(_tell, progress, 0, steps))
         return average(rankers)
 
     def _start(
@@ -465,6 +463,10 @@ class OASIS(Similarity):
             raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend}.")
         if not 0 < self.held_out < 1:
             raise InvalidInput(f"OASIS: held_out must be above 0 and below 1; got {self.held_out}.")
+
+
+def _tell(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
 
 
 def _is_whole(value: object) -> bool:

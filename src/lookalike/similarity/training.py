@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,12 +53,12 @@ class Stepper:
             lengths = np.diff(vectors.indptr)
             longest = int(lengths.max()) if len(lengths) else 0
             room = max(1, 2 * longest) * (2 if dissimilarity else 1)
-            self._rows = (
+            self._rows: tuple[NDArray[Any], ...] = (
                 vectors.data,
                 vectors.indices.astype(np.uint32),
                 vectors.indptr.astype(np.uint64),
             )
-            self._room: tuple[NDArray[np.generic], ...] = (
+            self._room: tuple[NDArray[Any], ...] = (
                 np.empty(room, dtype=np.uint64),
                 np.empty(room, dtype=np.float32),
             )

@@ -24,7 +24,7 @@ def merge_difference(
     minus: np.uint64,
     where: NDArray[np.uint64],
     values: Floats,
-) -> tuple[np.uint64, float]:
+) -> tuple[np.uint64, np.float32]:
     """Merge two sorted rows into the entries of p⁺ − p⁻; return their number and squared norm."""
     a, a_end = indptr[plus], indptr[plus + uint64(1)]
     b, b_end = indptr[minus], indptr[minus + uint64(1)]
@@ -88,7 +88,7 @@ def sparse_steps(
         loss = np.float32(1.0) - score
         norm = own * squares
         if loss > np.float32(0.0):
-            total += loss
+            total += float(loss)
             if norm > np.float32(0.0):
                 updates += 1
                 tau = min(aggressiveness, loss / norm)
@@ -141,7 +141,7 @@ def dense_steps(
         loss = np.float32(1.0) - score
         norm = own * squares
         if loss > np.float32(0.0):
-            total += loss
+            total += float(loss)
             if norm > np.float32(0.0):
                 updates += 1
                 tau = min(aggressiveness, loss / norm)
@@ -165,7 +165,7 @@ def dense_steps(
 @njit(**LOOP, fastmath=True)
 def _quadratic(
     W: Floats, width: np.uint64, where: NDArray[np.uint64], values: Floats, count: np.uint64
-) -> float:
+) -> np.float32:
     total = np.float32(0.0)
     for a in range(count):
         row = where[a] * width
@@ -200,7 +200,7 @@ def _inner(
     where_b: NDArray[np.uint64],
     values_b: Floats,
     count_b: np.uint64,
-) -> float:
+) -> np.float32:
     total = np.float32(0.0)
     a = b = uint64(0)
     while a < count_a and b < count_b:
@@ -252,7 +252,7 @@ def sparse_dissimilarity_steps(
             - _quadratic(W, width, where_b, values_b, count_b)
         )
         if loss > np.float32(0.0):
-            total += loss
+            total += float(loss)
             cross = _inner(where_a, values_a, count_a, where_b, values_b, count_b)
             norm = square_a * square_a + square_b * square_b - np.float32(2.0) * cross * cross
             if norm > np.float32(0.0):
@@ -299,7 +299,7 @@ def dense_dissimilarity_steps(
                 product_b += W[row + j] * b[j]
             loss += a[i] * product_a - b[i] * product_b
         if loss > np.float32(0.0):
-            total += loss
+            total += float(loss)
             norm = square_a * square_a + square_b * square_b - np.float32(2.0) * cross * cross
             if norm > np.float32(0.0):
                 updates += 1

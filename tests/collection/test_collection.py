@@ -1,0 +1,308 @@
+import json
+import os
+import threading
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lookalike.collection import Collection, vectors
+from lookalike.core.errors import (
+    CollectionBusy,
+    CollectionError,
+    DamagedFile,
+    FingerprintMismatch,
+    InvalidInput,
+    UnreadablePicture,
+)
+from lookalike.features import Embedding
+from tests.collection.colours import PALETTE, Colours, album, picture
+
+
+def ids(matches):
+    return [match.id for match in matches]
+
+
+def snapshot(folder):
+    """The bytes of every file but those SQLite keeps for readers."""
+    return {
+        file: file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and not file.name.endswith(("-shm", "-wal", "lock"))
+    }
+
+
+def test_search_ranks_like_cosine(collection, pictures):
+    serving = collection._serve()
+    scores = serving.plain.vectors @ serving.vector(1)[0]
+    expected = serving.plain.ids[np.argsort(-scores, kind="stable")].tolist()
+    expected.remove(1)
+    assert ids(collection.search(1, 5)) == expected[:5]
+    assert ids(collection.search(1, 99)) == expected
+
+
+def test_every_way_to_name_a_query_gives_the_same(collection, pictures, tmp_path, monkeypatch):
+    path = pictures / "grün" / "grün-3.png"
+    by_id = collection.search(next(r.id for r in collection.pictures() if path in r.places), 4)
+    copy = tmp_path / "copy.png"
+    copy.write_bytes(path.read_bytes())
+    monkeypatch.chdir(pictures)
+    for query in (path, str(path), "grün/grün-3.png", path.read_bytes(), copy):
+        assert collection.search(query, 4) == by_id
+    assert all(path not in match.places for match in by_id)
+
+
+def test_a_foreign_query_finds_its_kind(collection, tmp_path):
+    path = picture(tmp_path / "fremd.png", PALETTE["blau"], 12345)
+    for query in (path, path.read_bytes(), Image.open(path), Image.open(path).convert("RGBA")):
+        found = collection.search(query, 8)
+        assert {match.path.parent.name for match in found} == {"blau"}
+        assert found[0].score <= 1.0001
+        assert [match.score for match in found] == sorted((m.score for m in found), reverse=True)
+
+
+@pytest.mark.parametrize("query", [0, 99, -1, 2**40])
+def test_an_unknown_id_is_told(collection, query):
+    with pytest.raises(CollectionError, match=f"no picture {query}"):
+        collection.search(query)
+    with pytest.raises(CollectionError, match=f"no picture {query}"):
+        collection.picture(query)
+    with pytest.raises(CollectionError, match=f"no picture {query}"):
+        collection.thumbnail(query)
+
+
+@pytest.mark.parametrize("query", ["nowhere.png", b"", b"no picture", "."])
+def test_what_is_no_picture_is_told(collection, query):
+    with pytest.raises(UnreadablePicture):
+        collection.search(query)
+
+
+@pytest.mark.parametrize("query", [True, 1.5, None, [1]])
+def test_what_names_no_picture_is_told(collection, query):
+    with pytest.raises(InvalidInput, match="id or path"):
+        collection.search(query)
+
+
+def test_k_is_checked(collection):
+    with pytest.raises(InvalidInput, match="k must be"):
+        collection.search(1, 0)
+
+
+def test_an_empty_collection_finds_nothing(tmp_path):
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        assert len(collection) == 0
+        assert collection.search(Image.new("RGB", (9, 9))) == []
+        assert collection.add([]).added == 0
+        assert list(collection.pictures()) == []
+
+
+def test_thumbnails_are_small_jpegs(collection):
+    assert collection.thumbnail(1).startswith(b"\xff\xd8\xff")
+
+
+def test_open_gives_what_was_kept(collection, pictures):
+    expected = collection.search(5, 9)
+    rows = list(collection.pictures())
+    with Collection.open(collection.path, feature=Colours()) as again:
+        assert again.search(5, 9) == expected
+        assert list(again.pictures()) == rows
+
+
+def test_a_reader_sees_what_a_writer_finished(collection, pictures):
+    with Collection.open(collection.path, feature=Colours()) as reader:
+        assert len(reader.search(1, 99)) == 23
+        picture(pictures / "neu.png", (5, 5, 5), 1)
+        collection.add([pictures])
+        assert ids(reader.search(1, 99)) == ids(collection.search(1, 99))
+        assert len(reader.search(1, 99)) == 24
+        collection.learn(folders=True, settings={"steps": 50, "blend": 1.0})
+        if collection.models()[-1].published:
+            assert reader.search(1, 5) == collection.search(1, 5)
+            assert reader.search(1, 5) != reader.search(1, 5, learned=False)
+        collection.remove([2, 3])
+        assert not {2, 3} & set(ids(reader.search(1, 99)))
+
+
+def test_searches_in_threads_see_whole_states(collection, pictures):
+    wrong = []
+    stop = threading.Event()
+
+    def search():
+        while not stop.is_set():
+            found = ids(collection.search(1, 99))
+            if len(found) != len(set(found)) or not 19 <= len(found) <= 28:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for round_ in range(5):
+        picture(pictures / f"neu-{round_}.png", (9, 9, 9), 50 + round_)
+        collection.add([pictures])
+    collection.learn(folders=True, settings={"steps": 50})
+    collection.remove([4, 5])
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert len(collection.search(1, 99)) == 26
+
+
+def test_a_second_writer_is_sent_away(collection, pictures):
+    with (
+        Collection.open(collection.path, feature=Colours()) as second,
+        collection._folder.writing(),
+    ):
+        for work in (
+            lambda: second.add([pictures]),
+            lambda: second.remove([1]),
+            lambda: second.learn(folders=True),
+            second.rollback,
+        ):
+            with pytest.raises(CollectionBusy, match=f"process {os.getpid()}"):
+                work()
+        assert len(second.search(1)) == 10
+    assert collection.remove([1]) == 1
+
+
+def test_remove_is_all_or_nothing(collection, pictures):
+    before = snapshot(collection.path)
+    with pytest.raises(CollectionError, match="no picture 99"):
+        collection.remove([1, 2, 99])
+    with pytest.raises(CollectionError, match="nowhere"):
+        collection.remove([pictures / "nowhere.png", 1])
+    with pytest.raises(InvalidInput, match="list"):
+        collection.remove(str(pictures))
+    assert snapshot(collection.path) == before
+    assert collection.remove([]) == 0
+    assert collection.remove([1, np.int64(2), 1]) == 2
+    assert len(collection) == 22
+
+
+def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch):
+    monkeypatch.setattr(vectors, "LEAST_DRIFT", 0)
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        collection.add([pictures])
+        collection.learn(folders=True, settings={"steps": 50})
+        row = collection.picture(3)
+        raw = collection._database.row("SELECT raw FROM vectors WHERE picture = 3")[0]
+        traces = {
+            "vector": raw,
+            "cached vector": collection._serve().vector(3)[0].tobytes(),
+            "thumbnail": collection.thumbnail(3)[200:],
+            "hash": row.sha256.encode(),
+            "name": row.places[0].name.encode(),
+        }
+
+        def found():
+            everything = [f.read_bytes() for f in (tmp_path / "c").rglob("*") if f.is_file()]
+            return {what for what, trace in traces.items() if any(trace in c for c in everything)}
+
+        assert found() == set(traces)
+        collection.remove([3])
+        assert found() == set()
+        assert 3 not in ids(collection.search(1, 99))
+        assert 3 not in collection.labels()
+
+
+def test_create_refuses_what_is_there(collection, tmp_path):
+    before = snapshot(collection.path)
+    with pytest.raises(CollectionError, match="already"):
+        Collection.create(collection.path, feature=Colours())
+    assert snapshot(collection.path) == before
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(CollectionError, match="already"):
+        Collection.create(tmp_path / "file", feature=Colours())
+    with pytest.raises(CollectionError, match="already"):
+        Collection.create(tmp_path / "bilder", feature=Colours())
+    (tmp_path / "empty").mkdir()
+    Collection.create(tmp_path / "empty", feature=Colours()).close()
+    with pytest.raises(CollectionError, match="cannot be made"):
+        Collection.create(tmp_path / "file" / "below", feature=Colours())
+
+
+def test_a_failed_create_leaves_nothing(tmp_path):
+    class Broken(Colours):
+        def save(self, path):
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(CollectionError, match="No space left"):
+        Collection.create(tmp_path / "c", feature=Broken())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_open_refuses_what_is_none(tmp_path, collection):
+    for path in (tmp_path / "nowhere", tmp_path / "bilder", tmp_path / "bilder" / "rot"):
+        with pytest.raises(CollectionError, match="not a collection"):
+            Collection.open(path)
+
+
+def test_open_refuses_another_feature(collection):
+    before = snapshot(collection.path)
+    with pytest.raises(FingerprintMismatch, match="cannot be compared"):
+        Collection.open(collection.path, feature=Colours(5))
+    with pytest.raises(DamagedFile, match="holds no feature"):
+        Collection.open(collection.path)
+    assert snapshot(collection.path) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "damaged"),
+        (b"{}", "damaged"),
+        (b"[1]", "damaged"),
+        (b"\xff\xfe", "damaged"),
+        (b"[" * 100_000, "damaged"),
+        (json.dumps({"format": 2, "feature": {}}).encode(), "Update lookalike"),
+        (json.dumps({"format": "x", "feature": {}}).encode(), "Update lookalike"),
+        (json.dumps({"format": 1, "feature": {}}).encode(), "names no feature"),
+        (json.dumps({"format": 1, "feature": None}).encode(), "names no feature"),
+        (
+            json.dumps({"format": 1, "feature": {"name": "x", "fingerprint": None}}).encode(),
+            "names no feature",
+        ),
+    ],
+)
+def test_a_damaged_manifest_is_told(collection, content, why):
+    (collection.path / "manifest.json").write_bytes(content)
+    with pytest.raises(DamagedFile, match=why):
+        Collection.open(collection.path)
+
+
+def test_a_damaged_database_is_told(collection):
+    collection.close()
+    database = collection.path / "collection.sqlite"
+    content = database.read_bytes()
+    for damage in (b"no database at all" * 100, b""):
+        database.write_bytes(damage)
+        with pytest.raises(DamagedFile):
+            Collection.open(collection.path, feature=Colours())
+    # Newer than us: the user version of the header.
+    database.write_bytes(content[:60] + (9).to_bytes(4, "big") + content[64:])
+    with pytest.raises(DamagedFile, match="Update lookalike"):
+        Collection.open(collection.path, feature=Colours())
+    database.unlink()
+    with pytest.raises(DamagedFile, match="missing"):
+        Collection.open(collection.path, feature=Colours())
+
+
+def test_a_closed_collection_says_so(collection):
+    collection.close()
+    with pytest.raises(CollectionError, match="closed"):
+        collection.search(1)
+
+
+def test_the_default_feature(tmp_path):
+    pictures = album(tmp_path / "p", 2)
+    with Collection.create(tmp_path / "c") as collection:
+        collection.add([tmp_path / "p"])
+        found = collection.search(pictures[0], 5)
+    with Collection.open(tmp_path / "c") as again:
+        assert isinstance(again.feature, Embedding)
+        assert again.search(pictures[0], 5) == found
+        assert again._serve().plain.dimension == 1280
+    feature = tmp_path / "c" / "feature.safetensors"
+    feature.write_bytes(feature.read_bytes()[:-3])
+    with pytest.raises(DamagedFile):
+        Collection.open(tmp_path / "c")

@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from lookalike.collection import Collection, vectors
+from lookalike.collection.vectors import pack, reduction_is_due, unpack
+from lookalike.core.errors import DamagedFile
+from tests.collection.colours import Colours, album, picture
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays(np.float16, (4, 5), elements=st.floats(-1, 1, width=16)))
+def test_vectors_come_back(values):
+    dense = values.astype(np.float32)
+    np.testing.assert_array_equal(unpack([pack(row) for row in dense], 5, sparse=False), dense)
+    matrix = sp.csr_matrix(dense)
+    back = unpack([pack(matrix[row]) for row in range(4)], 5, sparse=True)
+    np.testing.assert_array_equal(back.toarray(), dense)
+    assert back.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("blob", "sparse"), [(b"123", False), (b"", False), (b"1234", True), (b"\xff" * 8, True)]
+)
+def test_damaged_vectors_are_told(blob, sparse):
+    with pytest.raises(ValueError):
+        unpack([blob], 5, sparse=sparse)
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("UPDATE vectors SET raw = x'00' WHERE picture = 3", "damaged vector"),
+        ("DELETE FROM vectors WHERE picture = 3", "lacks the vectors of 1"),
+    ],
+)
+def test_a_damaged_row_is_told(collection, sql, why):
+    with collection._database.transaction() as connection:
+        connection.execute(sql)
+    with (
+        Collection.open(collection.path, feature=Colours()) as again,
+        pytest.raises(DamagedFile, match=why),
+    ):
+        again.search(1)
+
+
+def test_when_a_reduction_is_due():
+    wide, narrow = Colours(10), Colours(4)
+    assert not reduction_is_due(narrow, 10**6, None)
+    assert not reduction_is_due(wide, 1023, None)
+    assert reduction_is_due(wide, 1024, None)
+    assert not reduction_is_due(wide, 4095, 1024)
+    assert reduction_is_due(wide, 4096, 1024)
+    assert reduction_is_due(wide, 79_996, 19_999)
+    assert not reduction_is_due(wide, 10**7, 20_000)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Reduce to 4 numbers from 12 pictures on, and cache everything."""
+    monkeypatch.setattr(vectors, "REDUCED", 4)
+    monkeypatch.setattr(vectors, "LEAST_TO_REDUCE", 12)
+    monkeypatch.setattr(vectors, "LEAST_DRIFT", 0)
+
+
+def files(collection):
+    return sorted(file.name for file in collection.path.rglob("*.safetensors"))
+
+
+def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
+    first = album(tmp_path / "p", 3)
+    with (
+        Collection.create(tmp_path / "c", feature=Colours()) as collection,
+        Collection.open(tmp_path / "c", feature=Colours()) as reader,
+    ):
+        collection.add(first)
+        assert collection._serve().space.dimension == 48
+        assert len(reader.search(first[0], 99)) == 8
+        album(tmp_path / "p", 5)
+        collection.add([tmp_path / "p"])
+        assert collection._serve().space.dimension == 4
+        assert len(reader.search(first[0], 99)) == 14
+        learned = collection.learn(folders=True, settings={"steps": 50}, hold_back=0.4)
+        assert learned.published
+        fitted = collection._serve().space.fingerprint
+        kept = files(collection)
+        album(tmp_path / "p", 20)
+        collection.add([tmp_path / "p"])
+        now = collection._serve()
+        assert now.space.fingerprint != fitted
+        # All that hung on the old space went with it: the model was learned again in the new.
+        assert now.number == 2
+        assert now.model.fingerprint_ == now.space.fingerprint
+        assert collection.models()[1].settings == collection.models()[0].settings
+        assert reader.search(first[0], 99) == collection.search(first[0], 99)
+        assert reader._serve().number == 2
+        collection.add([])
+        left = files(collection)
+        assert not set(kept) & set(left) - {"feature.safetensors"}
+        assert len(left) == 4
+        assert collection.rollback() is None
+    with Collection.open(tmp_path / "c", feature=Colours()) as again:
+        assert again.search(1, 99) == again.search(first[0], 99, learned=False)
+
+
+def test_the_cache_is_only_a_cache(small, tmp_path, caplog):
+    paths = album(tmp_path / "p", 6)
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        collection.add(paths)
+        expected = collection.search(1, 99)
+    (cache,) = (tmp_path / "c" / "cache").iterdir()
+    content = cache.read_bytes()
+
+    def found():
+        with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+            return collection.search(1, 99)
+
+    assert found() == expected
+    for damage in (
+        content[:-5],
+        b"",
+        b"rubbish" * 99,
+        content[:300] + b"\xff" * 60 + content[360:],
+    ):
+        cache.write_bytes(damage)
+        assert {match.id for match in found()} == {match.id for match in expected}
+    assert "made again" in caplog.text
+    cache.unlink()
+    assert found() == expected
+    # A cache of an earlier moment lacks some and holds some that are gone.
+    cache.write_bytes(content)
+    with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+        collection.remove([2, 3])
+        picture(tmp_path / "p" / "neu.png", (3, 4, 5), 7)
+        collection.add([tmp_path / "p"])
+        expected = collection.search(1, 99)
+    cache.write_bytes(content)
+    assert found() == expected
+
+
+def test_the_cache_is_not_written_for_a_few(tmp_path):
+    paths = album(tmp_path / "p", 6)
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        collection.add(paths)
+    assert not (tmp_path / "c" / "cache").exists()
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(small, tmp_path, monkeypatch, caplog):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lookalike.index.base.save_arrays", full)
+    monkeypatch.setattr("lookalike.index.DenseIndex.save", full)
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        assert collection.add(album(tmp_path / "p", 6)).added == 18
+        assert "No space left" in caplog.text
+        assert len(collection.search(1, 99)) == 17

@@ -1,0 +1,377 @@
+"""OASIS: its steps, its bound, its variants, and what it promises."""
+
+import contextlib
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
+from lookalike.core.ranking import judge
+from lookalike.core.seeds import generator, loop_state
+from lookalike.similarity import OASIS
+from lookalike.similarity.blend import PowerPath, StraightPath
+from lookalike.similarity.training import Stepper
+from lookalike.supervision import Relevance, TripletSampler
+from tests.reference import oasis as slow
+
+PLAIN = {"positive": "no", "normalize": False, "blend": 1.0}
+
+
+def rows(seed, n=30, d=12, *, density=0.4):
+    """Unit rows with zeros in them, and one row of zeros."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
+    X[0] = 0
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    return (X / np.where(norms > 0, norms, 1)).astype(np.float32)
+
+
+def triplets_of(seed, n, count):
+    return np.random.default_rng(seed).integers(0, n, (count, 3)).astype(np.uint32)
+
+
+def taken(X, triplets, C, *, symmetric=False, dissimilarity=False):
+    W = np.eye(X.shape[1], dtype=np.float32)
+    stepper = Stepper(X, aggressiveness=C, symmetric=symmetric, dissimilarity=dissimilarity)
+    return W, stepper.take(W, triplets)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Half of scikit-learn's digits to learn from, half to judge by, as unit rows."""
+    X, y = load_digits(return_X_y=True)
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
+    return X[:600], y[:600], X[1000:1400], y[1000:1400]
+
+
+def mean_average_precision(model, X, y):
+    scores = model.scores(X, X)
+    return judge(scores, y[:, None] == y, own=np.arange(len(y))).mean_average_precision
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_fast_equals_slow_sparse(seed, symmetric):
+    X, triplets = rows(seed), triplets_of(seed, 30, 300)
+    W, (_, total) = taken(sp.csr_matrix(X), triplets, 0.3, symmetric=symmetric)
+    expected, losses = slow.run(X, triplets, 0.3, slow.bilinear_step, symmetric=symmetric)
+    np.testing.assert_allclose(W, expected, atol=2e-4)
+    assert total == pytest.approx(losses.sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_fast_equals_slow_dense(seed, symmetric):
+    X, triplets = rows(seed, density=1), triplets_of(seed, 30, 300)
+    W, (_, total) = taken(X, triplets, 0.3, symmetric=symmetric)
+    expected, losses = slow.run(X, triplets, 0.3, slow.bilinear_step, symmetric=symmetric)
+    np.testing.assert_allclose(W, expected, atol=2e-4)
+    assert total == pytest.approx(losses.sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_dissimilarity_equals_slow(form):
+    X, triplets = rows(3), triplets_of(3, 30, 300)
+    W, _ = taken(form(X), triplets, 0.2, dissimilarity=True)
+    expected, _ = slow.run(X, triplets, 0.2, slow.dissimilarity_step)
+    np.testing.assert_allclose(W, expected, atol=3e-4)
+    np.testing.assert_allclose(W, W.T, atol=1e-5)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=50, deadline=None)
+def test_margin_after_a_step(seed):
+    """With a C that does not bind, the triplet meets its margin exactly after its step (Eq. 6)."""
+    X = rows(seed, n=4, density=0.8)
+    triplet = np.array([[1, 2, 3]], dtype=np.uint32)
+    before = slow.loss(np.eye(12), X[1], X[2], X[3])
+    V = np.outer(X[1], X[2] - X[3])
+    for vectors in (X, sp.csr_matrix(X)):
+        W, (updates, _) = taken(vectors, triplet, 1e6)
+        if before > 1e-6 and np.sum(V**2) > 1e-6:
+            assert updates == 1
+            assert slow.loss(W.astype(float), X[1], X[2], X[3]) == pytest.approx(0, abs=1e-3)
+
+
+@given(st.integers(0, 10_000), st.floats(0.001, 1.0))
+@settings(max_examples=50, deadline=None)
+def test_step_is_never_longer_than_C(seed, C):
+    X = rows(seed, n=4, density=0.8)
+    W, _ = taken(sp.csr_matrix(X), np.array([[1, 2, 3]], dtype=np.uint32), C)
+    length = np.linalg.norm(W - np.eye(12))
+    assert length <= C * np.linalg.norm(np.outer(X[1], X[2] - X[3])) * 1.001 + 1e-6
+
+
+def test_theorem_1_on_a_real_run(digits):
+    """Mistakes stay under max(R², 1/C)(|U|² − 2tr(U) + n + 2CΣl*), Eq. 16, for several U."""
+    X, y, _, _ = digits
+    C, count = 0.1, 3000
+    sampler = TripletSampler(Relevance.of(y))
+    triplets = sampler.draw(loop_state(generator(0)), count)
+    W = np.eye(64, dtype=np.float32)
+    stepper = Stepper(X, aggressiveness=C, symmetric=False, dissimilarity=False)
+    mistakes = 0
+    for triplet in triplets:
+        image, more, less = X[triplet]
+        mistakes += bool(image @ W @ (more - less) <= 0)
+        stepper.take(W, triplet[None, :])
+    images, differences = X[triplets[:, 0]], X[triplets[:, 1]] - X[triplets[:, 2]]
+    R2 = (np.sum(images**2, axis=1) * np.sum(differences**2, axis=1)).max()
+    assert mistakes > 0
+    for U in (np.eye(64), W.astype(float), 2 * W.astype(float)):
+        losses = np.maximum(0, 1 - np.einsum("ij,jk,ik->i", images, U, differences))
+        start = np.sum(U**2) - 2 * np.trace(U) + 64
+        assert mistakes <= max(R2, 1 / C) * (start + 2 * C * losses.sum())
+
+
+@pytest.mark.parametrize("symmetric", ["after", "during", "dissimilarity"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_symmetric_when_promised(digits, symmetric, form):
+    X, y, held, held_y = digits
+    model = OASIS(steps=20_000, symmetric=symmetric, random_state=0, **PLAIN).fit(form(X), y)
+    np.testing.assert_allclose(model.W_, model.W_.T, atol=1e-3)
+    euclidean = OASIS(steps=1, **{**PLAIN, "blend": 0.0}).fit(X, y)
+    assert mean_average_precision(model, form(held), held_y) > mean_average_precision(
+        euclidean, held, held_y
+    )
+
+
+@pytest.mark.parametrize("positive", ["after", 100])
+def test_positive_when_promised(positive):
+    """On labels without sense W does become indefinite, unless positive is asked for."""
+    X, y = rows(5, n=60, density=1), np.arange(60) % 3
+    how = {"steps": 1000, "aggressiveness": 5.0, "random_state": 0}
+    plain = OASIS(**how, **PLAIN).fit(X, y).W_
+    model = OASIS(**how, positive=positive, blend=1.0).fit(X, y)
+    assert np.linalg.eigvalsh((plain + plain.T).astype(float)).min() < -0.01
+    assert np.linalg.eigvalsh(model.W_.astype(float)).min() > -1e-4
+    assert np.isfinite(model.scores(X, X)).all()
+
+
+def test_symmetry_index_is_high(digits):
+    """The paper found |sym(W)| / |W| = 0.94 (section 6.1)."""
+    X, y, _, _ = digits
+    W = OASIS(steps=20_000, random_state=0, **PLAIN).fit(X, y).W_
+    assert np.linalg.norm((W + W.T) / 2) / np.linalg.norm(W) > 0.9
+
+
+def test_rankers_are_averaged(digits):
+    X, y, held, held_y = digits
+    one = OASIS(steps=2000, random_state=0, **PLAIN).fit(X, y)
+    several = OASIS(steps=2000, rankers=4, random_state=0, **PLAIN).fit(X, y)
+    again = OASIS(steps=2000, rankers=4, random_state=0, **PLAIN).fit(X, y)
+    np.testing.assert_array_equal(several.W_, again.W_)
+    assert mean_average_precision(several, held, held_y) > mean_average_precision(one, held, held_y)
+
+
+def test_early_stopping_looks_at_held_out(digits):
+    X, y, held, held_y = digits
+    model = OASIS(random_state=0, **PLAIN).fit(X, y)
+    looks = [steps for steps, _ in model.history_]
+    assert looks == sorted(looks)
+    assert model.steps_ in looks
+    assert max(figure for _, figure in model.history_) >= model.history_[0][1]
+    short = OASIS(steps=10, random_state=0, **PLAIN).fit(X, y)
+    assert mean_average_precision(model, held, held_y) > mean_average_precision(short, held, held_y)
+
+
+def test_default_never_ranks_worse_than_no_learning(digits):
+    """Nor do labels that mean nothing make ranking by the real classes worse."""
+    X, y, held, held_y = digits
+    start = OASIS(steps=1, blend=0.0).fit(X, y)
+    learned = OASIS(random_state=0).fit(X, y)
+    assert mean_average_precision(learned, held, held_y) > mean_average_precision(
+        start, held, held_y
+    )
+    nonsense = np.random.default_rng(0).permutation(y)
+    misled = OASIS(random_state=0).fit(X, nonsense)
+    assert mean_average_precision(misled, held, held_y) >= mean_average_precision(
+        start, held, held_y
+    )
+
+
+def test_quality_floor_on_digits(digits):
+    """Cosine reaches 0.786 here and the learned similarity 0.861."""
+    X, y, held, held_y = digits
+    model = OASIS(steps=20_000, blend=0.5, random_state=0).fit(X, y)
+    assert mean_average_precision(model, held, held_y) > 0.85
+
+
+def test_sparse_and_dense_learn_the_same(digits):
+    X, y, held, _ = digits
+    how = {"steps": 1000, "random_state": 3, **PLAIN}
+    dense, sparse = OASIS(**how).fit(X, y), OASIS(**how).fit(sp.csr_matrix(X), y)
+    np.testing.assert_allclose(dense.W_, sparse.W_, atol=1e-3)
+    np.testing.assert_allclose(
+        dense.scores(held, X), sparse.scores(sp.csr_matrix(held), sp.csr_matrix(X)), atol=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        PLAIN,
+        {"symmetric": "dissimilarity", **PLAIN},
+        {"symmetric": "dissimilarity"},
+        {"positive": "after", "normalize": False},
+    ],
+)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_scores_are_inner_products(digits, how, form):
+    X, y, held, _ = digits
+    model = OASIS(steps=500, random_state=0, **{"blend": 0.5, **how}).fit(form(X), y)
+    items, queries = model.item_vectors(form(X)), model.query_vectors(form(held))
+    items = items.toarray() if sp.issparse(items) else items
+    np.testing.assert_allclose(model.scores(form(held), form(X)), queries @ items.T, atol=1e-4)
+    scales = model.item_scales(form(X))
+    if items.shape[1] == X.shape[1]:
+        np.testing.assert_allclose(items, X * scales[:, None], atol=1e-5)
+
+
+def test_distance_order_is_that_of_equation_22(digits):
+    X, y, held, _ = digits
+    model = OASIS(steps=500, symmetric="dissimilarity", random_state=0, **PLAIN).fit(X, y)
+    expected = [
+        [slow.dissimilarity_score(model.W_.astype(float), q, p) for p in X[:20]] for q in held[:5]
+    ]
+    own = [q @ model.W_ @ q for q in held[:5].astype(float)]
+    np.testing.assert_allclose(
+        model.scores(held[:5], X[:20]) - np.array(own)[:, None], expected, atol=1e-2
+    )
+
+
+def test_fit_triplets(digits):
+    X, y, held, held_y = digits
+    triplets = TripletSampler(Relevance.of(y)).draw(loop_state(generator(1)), 4000)
+    model = OASIS(random_state=0).fit_triplets(X, triplets)
+    start = OASIS(steps=1, blend=0.0).fit(X, y)
+    assert mean_average_precision(model, held, held_y) > mean_average_precision(start, held, held_y)
+
+
+def test_partial_fit_goes_on(digits):
+    X, y, _, _ = digits
+    triplets = TripletSampler(Relevance.of(y)).draw(loop_state(generator(1)), 400)
+    whole = OASIS(**PLAIN).partial_fit(X, triplets)
+    parts = OASIS(**PLAIN).partial_fit(X, triplets[:150]).partial_fit(X, triplets[150:])
+    np.testing.assert_array_equal(whole.W_, parts.W_)
+    assert whole.steps_ == 400
+    expected, _ = slow.run(X.astype(float), triplets, 0.1, slow.bilinear_step)
+    np.testing.assert_allclose(whole.W_, expected, atol=1e-3)
+
+
+def test_partial_fit_keeps_positive(digits):
+    X, y, _, _ = digits
+    model = OASIS(steps=500, blend=0.3, random_state=0).fit(X, y)
+    triplets = TripletSampler(Relevance.of(y)).draw(loop_state(generator(1)), 50)
+    before = model.scores(X[:3], X)
+    model.partial_fit(X, triplets)
+    assert np.linalg.eigvalsh(model.W_.astype(float)).min() > -1e-4
+    assert not np.array_equal(before, model.scores(X[:3], X))
+
+
+def test_saved_model_is_the_same(digits, tmp_path):
+    X, y, held, _ = digits
+    model = OASIS(steps=500, blend=0.3, random_state=0).fit(X, y)
+    model.save(tmp_path / "model.safetensors", fingerprint="abc")
+    again = OASIS.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.scores(held, X), model.scores(held, X))
+    assert (again.fingerprint_, again.steps_, again.blend_) == ("abc", 500, 0.3)
+    assert again.get_params() == model.get_params()
+
+
+def test_damaged_model_is_refused(digits, tmp_path):
+    X, y, _, _ = digits
+    path = tmp_path / "model.safetensors"
+    OASIS(steps=10, blend=0.3, random_state=0).fit(X, y).save(path)
+    content = bytearray(path.read_bytes())
+    content[-64 * 64 * 4 : -64 * 64 * 4 + 4] = np.float32(np.nan).tobytes()
+    path.write_bytes(content)
+    with pytest.raises(DamagedFile, match="not finite"):
+        OASIS.load(path)
+
+
+def test_same_seed_same_model(digits):
+    X, y, _, _ = digits
+    first = OASIS(random_state=5, steps=3000).fit(X, y)
+    second = OASIS(random_state=5, steps=3000).fit(X, y)
+    np.testing.assert_array_equal(first.W_, second.W_)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"aggressiveness": -1}, "aggressiveness must be above 0; got -1"),
+        ({"aggressiveness": float("nan")}, "aggressiveness"),
+        ({"steps": 0}, "steps must be a whole number from 1"),
+        ({"steps": 2.5}, "steps"),
+        ({"rankers": 0}, "rankers"),
+        ({"symmetric": "yes"}, "symmetric"),
+        ({"positive": 0}, "positive"),
+        ({"positive": "no", "normalize": True}, "normalize needs a positive W"),
+        ({"blend": 1.5}, "blend"),
+        ({"held_out": 1.0}, "held_out"),
+    ],
+)
+def test_bad_parameters_are_named(how, message):
+    with pytest.raises(InvalidInput, match=message):
+        OASIS(**how).fit(rows(0), np.arange(30) % 3)
+
+
+def test_what_cannot_be_learned_from_is_refused():
+    X = rows(0)
+    with pytest.raises(InvalidInput, match="cannot learn"):
+        OASIS(steps=10).fit(X, ["one"] * 30)
+    with pytest.raises(InvalidInput, match="cannot learn"):
+        OASIS(steps=10).fit(X, [str(number) for number in range(30)])
+    with pytest.raises(InvalidInput, match="finite"):
+        OASIS(steps=10).fit(np.full((30, 2), np.nan), np.arange(30) % 2)
+    with pytest.raises(InvalidInput, match="empty"):
+        OASIS(steps=10).fit_triplets(X, np.zeros((0, 3), dtype=int))
+    with pytest.raises(InvalidInput, match="rows from 0 to 29"):
+        OASIS(steps=10).fit_triplets(X, [[0, 1, 30]])
+    with pytest.raises(NotFitted):
+        OASIS().scores(X, X)
+
+
+def test_nothing_to_learn_is_no_step():
+    """Zero vectors and identical pictures make no step, and scores stay finite."""
+    zeros = np.zeros((12, 5), dtype=np.float32)
+    same = np.ones((12, 5), dtype=np.float32)
+    labels = np.arange(12) % 2
+    for X in (zeros, same, sp.csr_matrix(zeros), sp.csr_matrix(same)):
+        model = OASIS(steps=50, blend=1.0, random_state=0).fit(X, labels)
+        np.testing.assert_allclose(model.W_, np.eye(5), atol=1e-6)
+        assert np.isfinite(model.scores(X, X)).all()
+
+
+@given(st.integers(0, 1000), st.sampled_from([1e-20, 1e-6, 1.0, 1e6, 1e15]))
+@settings(max_examples=30, deadline=None)
+def test_W_is_finite_whatever_comes_in(seed, scale):
+    X = rows(seed) * np.float32(scale)
+    with contextlib.suppress(InvalidInput):
+        model = OASIS(steps=200, blend=1.0, random_state=0).fit(X, np.arange(30) % 3)
+        assert np.isfinite(model.W_).all()
+        assert np.isfinite(model.scores(X, X)).all()
+
+
+def test_too_little_to_hold_out_keeps_the_start():
+    X = rows(1, n=4)
+    model = OASIS(random_state=0).fit(X, ["a", "a", "b", "b"])
+    assert model.blend_ == 0.0
+    np.testing.assert_array_equal(model.W_, np.eye(12, dtype=np.float32))
+
+
+def test_paths_begin_and_end_where_they_say():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((6, 6))
+    W = (A @ A.T).astype(np.float32)
+    for path in (PowerPath(W), StraightPath(W)):
+        np.testing.assert_allclose(path.at(0.0), np.eye(6), atol=1e-6)
+        np.testing.assert_allclose(path.at(1.0), W, rtol=1e-4, atol=1e-4)
+    half = PowerPath(W).at(0.5)
+    np.testing.assert_allclose(half @ half, W, rtol=1e-3, atol=1e-3)

@@ -1,0 +1,139 @@
+"""The names each stage exports, written down so that a change of them is meant."""
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import lookalike
+
+EXPORTS = {
+    "lookalike": ["Collection", "__version__"],
+    "lookalike.collection": [
+        "Added",
+        "Collection",
+        "Figures",
+        "Learned",
+        "Match",
+        "ModelRow",
+        "PictureRow",
+    ],
+    "lookalike.core": [],
+    "lookalike.evaluate": [
+        "Choice",
+        "Fold",
+        "Judgement",
+        "Level",
+        "Result",
+        "Series",
+        "Spread",
+        "Table",
+        "choose",
+        "class_folds",
+        "cross_validate",
+        "curve_plot",
+        "evaluate_similarity",
+        "judge",
+        "mean_average_precision",
+        "precision_at_k",
+        "precision_curve",
+    ],
+    "lookalike.features": [
+        "Described",
+        "Embedding",
+        "Feature",
+        "Known",
+        "Reduction",
+        "Vectors",
+        "Visterms",
+        "describe_files",
+        "load_feature",
+    ],
+    "lookalike.images": [
+        "ENDINGS",
+        "Facts",
+        "Found",
+        "Limits",
+        "Picture",
+        "Refused",
+        "Sample",
+        "content_hash",
+        "decode",
+        "emoji_samples",
+        "find_pictures",
+        "read_bytes",
+        "thumbnail",
+    ],
+    "lookalike.index": ["DenseIndex", "Hits", "SparseIndex"],
+    "lookalike.service": [],
+    "lookalike.similarity": [
+        "LDA",
+        "LEGO",
+        "LMNN",
+        "MCML",
+        "NCA",
+        "OASIS",
+        "RCA",
+        "Cosine",
+        "Euclidean",
+        "Similarity",
+    ],
+    "lookalike.supervision": [
+        "Relevance",
+        "TripletSampler",
+        "clicks_to_relevance",
+        "folder_labels",
+        "image_relevance",
+        "read_clicks",
+        "read_labels",
+    ],
+}
+
+
+def importable(module):
+    """Public names of a module that are not its parts."""
+    return {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+
+
+def order(name):
+    """Constants first, then classes, then the rest, each by name: the order Ruff keeps."""
+    return (not name.isupper(), not name[0].isupper(), name)
+
+
+def test_every_stage_is_listed():
+    folder = Path(lookalike.__file__).parent
+    stages = {f"lookalike.{file.parent.name}" for file in folder.glob("*/__init__.py")}
+    assert stages | {"lookalike"} == set(EXPORTS)
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_the_names_exported_are_those_written_down(name):
+    module = importlib.import_module(name)
+    assert list(getattr(module, "__all__", [])) == EXPORTS[name]
+    assert sorted(EXPORTS[name], key=order) == EXPORTS[name]
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTS.keys() - {"lookalike"}))
+def test_what_can_be_imported_is_exported_and_the_other_way_round(name):
+    assert importable(importlib.import_module(name)) == set(EXPORTS[name])
+
+
+def test_the_names_of_the_package_are_there_though_lazy():
+    assert lookalike.Collection is importlib.import_module("lookalike.collection").Collection
+    for name in EXPORTS.keys() - {"lookalike", "lookalike.service"}:
+        stage = name.removeprefix("lookalike.")
+        assert stage in dir(lookalike)
+        assert getattr(lookalike, stage) is importlib.import_module(name)
+    with pytest.raises(AttributeError, match="no attribute 'Colection'"):
+        lookalike.Colection  # noqa: B018
+
+
+def test_every_stage_opens_with_one_sentence():
+    for name in EXPORTS:
+        opening = importlib.import_module(name).__doc__ or ""
+        assert opening.splitlines()[0].endswith("."), name
