@@ -190,9 +190,11 @@ def test_visterms_are_fitted_on_the_first_pictures(tmp_path):
         (tmp_path / "p").mkdir(exist_ok=True)
         Image.fromarray(pixels).save(tmp_path / "p" / f"{number}.png")
     (tmp_path / "p" / "a-broken.png").write_bytes(b"broken")
-    with Collection.create(tmp_path / "c", feature=Visterms(dimension=16, colours=4)) as made:
-        with pytest.raises(CollectionError, match="Add some first"):
-            made.search(tmp_path / "p" / "0.png")
+    with (
+        Collection.create(tmp_path / "c", feature=Visterms(dimension=16, colours=4)) as made,
+        pytest.raises(CollectionError, match="Add some first"),
+    ):
+        made.search(tmp_path / "p" / "0.png")
     with Collection.open(tmp_path / "c") as reader, Collection.open(tmp_path / "c") as writer:
         assert counts(writer.add([tmp_path / "p"])) == (6, 0, 0, 0, 1)
         found = reader.search(tmp_path / "p" / "0.png", 3)

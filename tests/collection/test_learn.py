@@ -241,9 +241,11 @@ def test_a_model_of_other_vectors_is_refused(stripes):
     stripes.learn(labels(), settings=QUICK)
     file = stripes.path / "models" / "1.safetensors"
     OASIS.load(file).save(file, fingerprint="0" * 32)
-    with Collection.open(stripes.path, feature=Colours()) as again:
-        with pytest.raises(FingerprintMismatch):
-            again.search(1)
+    with (
+        Collection.open(stripes.path, feature=Colours()) as again,
+        pytest.raises(FingerprintMismatch),
+    ):
+        again.search(1)
 
 
 def test_one_can_roll_back_from_a_damaged_model(stripes):

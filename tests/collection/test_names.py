@@ -1,4 +1,4 @@
-import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -48,7 +48,7 @@ def test_says_why_not():
 
 def test_the_current_folder_and_the_roots_decide_before_endings(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    here = os.path.join(os.getcwd(), "1.jpg")
+    here = str(Path.cwd() / "1.jpg")
     places = Places([("/a/1.jpg", 1), (here, 2), ("/b/c/1.jpg", 3)], ["/b"])
     assert places.find("1.jpg") == (2, "")
     assert places.find("c/1.jpg") == (3, "")

@@ -1,5 +1,6 @@
 """What each command does. Heavy imports wait until a command runs, so that help comes at once."""
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -8,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookalike.core.errors import FingerprintMismatch, InvalidInput, UnreadablePicture
+from lookalike.core.errors import (
+    FingerprintMismatch,
+    InvalidInput,
+    LookalikeError,
+    UnreadablePicture,
+)
 from lookalike.service.figures import figures_table
 from lookalike.service.screen import Screen, kept
 
@@ -99,9 +105,15 @@ def index(
     given = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
     stop = "The pictures added so far are kept; run the same command again to go on."
+    made = not collection.exists()
     with kept(stop), _opened_or_made(collection, pictures, feature, model) as store:
-        with screen.bar("Reading pictures") as progress:
-            added = store.add(pictures, limits=limits, threads=threads, progress=progress)
+        try:
+            with screen.bar("Reading pictures") as progress:
+                added = store.add(pictures, limits=limits, threads=threads, progress=progress)
+        except LookalikeError:
+            if made and not len(store):
+                shutil.rmtree(collection)
+            raise
         total = len(store)
     screen.say(
         f"{added.added:,} added; {total:,} pictures in {collection}.",
@@ -151,7 +163,6 @@ def learn(
     are used again.
     """
     from lookalike.collection import Collection
-    from lookalike.supervision import read_labels
 
     if labels is None and clicks is None and not folders:
         _check_known(collection)
@@ -159,7 +170,7 @@ def learn(
     stop = "The collection is as it was before; run the same command again to learn."
     with kept(stop), Collection.open(collection) as store, screen.bar("Learning") as progress:
         learned = store.learn(
-            None if labels is None else {**read_labels(labels)},
+            None if labels is None else _labels(labels),
             folders=folders,
             clicks=None if clicks is None else _clicks(clicks),
             hold_back=hold_back,
@@ -371,6 +382,12 @@ def _check_feature(store: "Collection", kind: Kind | None, model: Path | None) -
         )
     if model is not None and asked is not None:
         check_fingerprint(str(store.path), store.feature.fingerprint, asked.fingerprint)
+
+
+def _labels(path: Path) -> dict[str | Path, Sequence[str]]:
+    from lookalike.supervision import read_labels
+
+    return dict(read_labels(path).items())
 
 
 def _clicks(path: Path) -> dict[str, dict[str | Path, float]]:

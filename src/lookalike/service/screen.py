@@ -97,6 +97,7 @@ class Screen:
             box=box.SIMPLE_HEAD,
             title=Text(plain(title), style="bold") if title else None,
             title_justify="left",
+            show_edge=False,
             pad_edge=False,
         )
         for column in columns:

@@ -52,12 +52,14 @@ class Similarity(BaseEstimator):
 def check_vectors(who: str, X: ArrayLike | sp.spmatrix, *, width: int | None = None) -> Vectors:
     """Give ``X`` as finite float32 rows, dense or CSR, or say what is wrong with it."""
     given: Any = X
-    if sp.issparse(given):
+    is_sparse: bool = sp.issparse(given)
+    if is_sparse:
         matrix = sp.csr_matrix(given, dtype=np.float32)
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
-        values, checked = matrix.data, matrix
+        values: NDArray[np.float32] = matrix.data
+        checked: Vectors = matrix
     else:
         try:
             dense = np.ascontiguousarray(given, dtype=np.float32)

@@ -15,6 +15,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.similarity.base import Similarity, Vectors, check_triplets, check_vectors
 from lookalike.similarity.blend import POINTS, Path, PowerPath, StraightPath, project_positive
+from lookalike.similarity.choosing import choose, looks_at
 from lookalike.similarity.held_out import (
     Form,
     HeldOutPictures,
@@ -36,16 +37,6 @@ from lookalike.supervision import Relevance, TripletSampler
 
 WIDEST_SPECTRUM = 4096
 """Columns up to which the eigenvalues of W are taken by default: seconds, and three times W."""
-
-FIRST_LOOK, GROWTH, PATIENCE = 4096, 1.5, 3
-"""When training is judged: after 4,096 steps, then half as many again each time, until three
-looks in a row found nothing better."""
-
-MOST_STEPS, MOST_WORK = 1_000_000, 1e11
-"""Where choosing the steps ends at the latest: so many steps, or products with entries of W."""
-
-REAL_GAIN = 0.1
-"""What counts as better while looking, in standard errors."""
 
 _KIND = "oasis/1"
 
@@ -306,39 +297,21 @@ class OASIS(Similarity):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[int, float]:
-        """Train beside, looking at the held-out part now and then; give the best steps and blend.
-
-        The best look decides the steps. Of its points that are better than the start, the blend
-        is the least within one standard error of the best (Breiman's rule): what is taught is
-        rarely all that a picture will be compared with.
-        """
-        width = vectors.shape[1]
-        form = self._form(width)
-        start = verdict(np.eye(width, dtype=np.float32), form)
-        points = POINTS[1:] if self.blend is None else (self.blend,)
-        looks = _looks(vectors) if self.steps is None else [self.steps]
+        """Train beside and look at the held-out part now and then; give the steps and the blend."""
         rankers = self._start(vectors, sources, rng)
-        steps, best, verdicts = looks[0], None, dict.fromkeys(points, start)
-        since = done = 0
-        for until in looks:
-            self._advance(rankers, until - done, partial(_tell, progress, done, looks[-1]))
-            done = until
-            path = self._path(average(rankers))
-            found = {point: verdict(path.at(point), form) for point in points}
-            top = max(found.values(), key=lambda one: one.figure)
-            self.history_.append((done, top.figure))
-            since += 1
-            if best is None or top.figure > best.figure + REAL_GAIN * top.error:
-                steps, best, verdicts, since = done, top, found, 0
-            if since >= PATIENCE:
-                break
-        if self.blend is not None:
-            return steps, self.blend
-        good = {point: one for point, one in verdicts.items() if one.better_than(start)}
-        if not good:
-            return steps, 0.0
-        lead = max(good.values(), key=lambda one: one.figure)
-        return steps, min(p for p, one in good.items() if one.figure >= lead.figure - lead.error)
+        form = self._form(vectors.shape[1])
+        looks = looks_at(vectors) if self.steps is None else [self.steps]
+        chosen = choose(
+            start=np.eye(vectors.shape[1], dtype=np.float32),
+            looks=looks,
+            points=POINTS[1:] if self.blend is None else (self.blend,),
+            advance=partial(self._advance, rankers),
+            path=lambda: self._path(average(rankers)),
+            verdict=lambda W: verdict(W, form),
+            progress=progress,
+        )
+        self.history_ = chosen.history
+        return chosen.steps, chosen.point if self.blend is None else self.blend
 
     def _learn(
         self,
@@ -349,7 +322,7 @@ class OASIS(Similarity):
         progress: Progress,
     ) -> NDArray[np.float32]:
         rankers = self._start(vectors, sources, rng)
-        self._advance(rankers, steps, partial(_tell, progress, 0, steps))
+        self._advance(rankers, steps, lambda done: progress(done, steps))
         return average(rankers)
 
     def _start(
@@ -465,21 +438,5 @@ class OASIS(Similarity):
             raise InvalidInput(f"OASIS: held_out must be above 0 and below 1; got {self.held_out}.")
 
 
-def _tell(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(before + done, total)
-
-
 def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _looks(vectors: Vectors) -> list[int]:
-    """List the steps after which training is judged, as many as the work allows."""
-    width = vectors.shape[1]
-    entries = vectors.nnz / max(1, vectors.shape[0]) if sp.issparse(vectors) else width
-    work = 2 * entries * entries if sp.issparse(vectors) else width * width
-    last = int(min(MOST_STEPS, max(FIRST_LOOK, MOST_WORK / max(1.0, work))))
-    looks = [FIRST_LOOK]
-    while looks[-1] < last:
-        looks.append(min(round(looks[-1] * GROWTH), last))
-    return looks

@@ -1,0 +1,98 @@
+"""Run every benchmark and rewrite docs/benchmarks.md with their tables and plots.
+
+``python benchmarks/run_all.py [--quick] [--data DIR]``; with names after it, as
+``speed/oasis``, only those.
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure as Canvas
+
+from bench import Figure, table
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs"
+
+
+def scripts() -> list[Path]:
+    drawers = ("papers", "peers", "speed")
+    return [path for drawer in drawers for path in sorted((HERE / drawer).glob("**/*.py"))]
+
+
+def run(script: Path, options: list[str]) -> dict[str, Any] | None:
+    name = script.relative_to(HERE).with_suffix("").as_posix()
+    print(f"{name} …", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        [sys.executable, str(script), "--json", *options],
+        check=False,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if done.returncode:
+        print(f"{name} failed with exit code {done.returncode}", file=sys.stderr)
+        return None
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def plot(result: dict[str, Any], path: Path) -> bool:
+    """Draw each figure that has a target as a bar: its value in units of the target."""
+    figures = [Figure(**entry) for entry in result["figures"]]
+    shown = [figure for figure in figures if figure.target]
+    if not shown:
+        return False
+    canvas = Canvas(figsize=(9, 0.45 * len(shown) + 1.2), layout="constrained")
+    axes = canvas.subplots()
+    names = [f"{figure.what}  ({figure.sense} {figure.target:g})" for figure in shown]
+    ratios = [figure.value / figure.target for figure in shown if figure.target]
+    colours = ["#1b7f5c" if figure.reached else "#c2410c" for figure in shown]
+    errors = [(figure.spread or 0) / abs(figure.target) for figure in shown if figure.target]
+    axes.barh(names, ratios, color=colours, xerr=errors, height=0.6)
+    axes.axvline(1, color="#333333", linewidth=1, linestyle="--")
+    axes.set_xlabel("value / target (dashed: the target; orange: missed)")
+    axes.invert_yaxis()
+    axes.spines[["top", "right"]].set_visible(False)
+    canvas.savefig(path, metadata={"Date": None})
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="as speed/oasis; all if none")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--data", type=Path)
+    arguments = parser.parse_args()
+    options = ["--quick"] if arguments.quick else []
+    options += ["--data", str(arguments.data)] if arguments.data else []
+    pieces = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench`; every figure was measured beside what it is compared with, in "
+        f"one run. Python {platform.python_version()}, {platform.machine()}.",
+    ]
+    failed = 0
+    for script in scripts():
+        name = script.relative_to(HERE).with_suffix("").as_posix()
+        if arguments.names and name not in arguments.names:
+            continue
+        result = run(script, options)
+        if result is None:
+            failed += 1
+            continue
+        pieces += ["", table(result)]
+        picture = DOCS / "benchmarks" / f"{name.replace('/', '-')}.svg"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        if plot(result, picture):
+            pieces += ["", f"![{name}](benchmarks/{picture.name})"]
+    (DOCS / "benchmarks.md").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

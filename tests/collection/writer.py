@@ -1,0 +1,106 @@
+"""A process that forks writers to be killed, so that everything is imported and compiled only once.
+
+Each line it reads is a command and its arguments; the fork that carries it out says what it has
+finished, and this process says ``dead`` when it is no more.
+"""
+
+import itertools
+import os
+import signal
+import sqlite3
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+def say(*words):
+    print(*words, flush=True)  # noqa: T201
+
+
+def work(folder, seed):
+    """Add, learn and remove without end."""
+    from colours import Colours, picture
+
+    from lookalike.collection import Collection, adding, vectors
+
+    adding.BATCH_PICTURES = 3
+    vectors.LEAST_DRIFT, vectors.LEAST_TO_REDUCE, vectors.REDUCED = 0, 30, 4
+    with Collection.open(folder / "c", feature=Colours()) as collection:
+        say("ready")
+        for round_ in itertools.count(seed):
+            new = [
+                picture(folder / "p" / "ab"[n % 2] / f"{round_}-{n}.png", (99, n, 9), (round_, n))
+                for n in range(7)
+            ]
+            collection.add(new)
+            say("added", *new)
+            collection.learn(folders=True, settings={"steps": 20, "blend": 0.5})
+            say("learned", len(collection.models()))
+            gone = [row.id for row in collection.pictures()][:3]
+            say("removing", *gone)
+            collection.remove(gone)
+            say("removed", *gone)
+
+
+def die(folder, step):
+    """Add and remove, dying before (even steps) or after the n-th commit of the writer."""
+    from colours import Colours
+
+    from lookalike.collection import Collection, adding
+
+    count = itertools.count()
+    connect = sqlite3.connect
+
+    class Dying(sqlite3.Connection):
+        def execute(self, sql, *values):
+            if sql == "COMMIT" and next(count) == step // 2:
+                if step % 2:
+                    super().execute(sql, *values)
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().execute(sql, *values)
+
+    sqlite3.connect = lambda *given, **named: connect(*given, factory=Dying, **named)
+    adding.BATCH_PICTURES = 2
+    with Collection.open(folder / "c", feature=Colours()) as collection:
+        collection.add([folder / "p"], threads=1)
+        collection.remove([1])
+    say("survived")
+
+
+def lock(folder, _):
+    """Hold the lock."""
+    from lookalike.collection.folder import Folder
+
+    with Folder(folder / "c").writing():
+        say("ready")
+        time.sleep(60)
+
+
+def main():
+    from colours import Colours, album
+
+    from lookalike.collection import Collection
+
+    with TemporaryDirectory() as folder:
+        album(Path(folder) / "p")
+        with Collection.create(Path(folder) / "c", feature=Colours()) as collection:
+            collection.add([Path(folder) / "p"])
+            collection.learn(folders=True, settings={"steps": 20})
+            collection.search(1)
+    commands = {"work": work, "die": die, "lock": lock}
+    for line in sys.stdin:
+        name, number, folder = line.rstrip("\n").split(" ", 2)
+        child = os.fork()
+        if child == 0:
+            try:
+                commands[name](Path(folder), int(number))
+            finally:
+                os._exit(0)
+        say("pid", child)
+        os.waitpid(child, 0)
+        say("dead")
+
+
+if __name__ == "__main__":
+    main()
