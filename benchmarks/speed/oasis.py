@@ -1,6 +1,8 @@
 """Steps a second of the OASIS loop beside the same loop in C, on threads, and its growth."""
 
 import ctypes
+import multiprocessing
+import resource
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,7 @@ import scipy.sparse as sp
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike.core.seeds import loop_state
+from lookalike.similarity import OASIS
 from lookalike.similarity.training import GivenTriplets, Ranker, Stepper, run_together
 
 PAPER_STEPS_A_SECOND = 160e6 / (4000 * 60)
@@ -171,6 +174,28 @@ def growth(width: int, non_zeros: int, steps: int) -> Figure:
     return Figure("exponent of time in steps", exponent, "<=", 1.1, "1 is linear")
 
 
+def peak_of_a_fit(width: int, non_zeros: int, steps: int) -> float:
+    """Fit in this process; give the memory it took at its peak over that of W and the data."""
+    rng = np.random.default_rng(3)
+    vectors = bags(rng, 2000, width, non_zeros)
+    labels = np.arange(2000) % 50
+    plain = {"positive": "no", "normalize": False, "blend": 1.0, "random_state": 0}
+    OASIS(steps=10, **plain).fit(bags(rng, 100, 100, 10), labels[:100])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    OASIS(steps=steps, **plain).fit(vectors, labels)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    data = vectors.data.nbytes + vectors.indices.nbytes + vectors.indptr.nbytes
+    return (after - before) / (4 * width * width + data)
+
+
+def memory(width: int, non_zeros: int, steps: int) -> Figure:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        peak = pool.apply(peak_of_a_fit, (width, non_zeros, steps))
+    return Figure(
+        f"peak memory of a fit over W and data, d={width:,}", peak, "<=", 1.5, "1 is W and data"
+    )
+
+
 def measure(options: Options) -> list[Figure]:
     scale = 1 if options.quick else 4
     return [
@@ -179,6 +204,7 @@ def measure(options: Options) -> list[Figure]:
         on_threads(options, 1_000, 37, 100_000 * scale),
         on_threads(options, 10_000, 66, 10_000 * scale),
         growth(1_000, 37, 10_000 * scale),
+        memory(10_000, 66, 5_000),
     ]
 
 

@@ -1,0 +1,299 @@
+"""Figures 5 to 9 of paper 1: how OASIS and its variants learn, as plots and CSV."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.arrays import write_whole
+from lookalike.core.seeds import loop_state
+from lookalike.evaluate.metrics import evaluate_similarity
+from lookalike.evaluate.plots import Level, Series, curve_plot
+from lookalike.evaluate.protocols import Result
+from lookalike.evaluate.reproduce.oasis_tables import CURVE, plain_oasis
+from lookalike.evaluate.reproduce.picture_sets import PictureSet
+from lookalike.evaluate.reproduce.visterm_vectors import FoldVectors
+from lookalike.evaluate.spread import Spread
+from lookalike.evaluate.tables import Table
+from lookalike.similarity.blend import project_positive
+from lookalike.similarity.euclidean import Euclidean
+from lookalike.similarity.oasis import OASIS
+from lookalike.supervision import Relevance, TripletSampler
+
+STEPS_LABEL = "training steps"
+MAP_LABEL = "mean average precision, %"
+RANKERS = 10
+EVERY = (1000, 16_000)
+"""The t of Figure 9: W is made positive every t steps."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A panel of a figure: where it is, and the curves it shows as rows of numbers."""
+
+    path: Path
+    caption: str
+    rows: list[list[str | float]]
+
+
+Told = Callable[[], None]
+
+
+def geometric(most: int) -> list[int]:
+    """Give looks at 500 steps, 1,000, 2,000 and so on up to ``most``."""
+    return [500 * 2**power for power in range(20) if 500 * 2**power <= most]
+
+
+def learning(
+    model: OASIS,
+    fold: FoldVectors,
+    looks: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    anchors: NDArray[np.intp] | None = None,
+    every: int | None = None,
+) -> Iterator[OASIS]:
+    """Train step by step and give the model at each look.
+
+    With ``every`` a model that promises a positive W is projected every so many steps, otherwise
+    it takes all steps up to the next look at once.
+    """
+    sampler = TripletSampler(Relevance.of(fold.train_labels), anchors=anchors)
+    state = loop_state(rng)
+    done = 0
+    stops = sorted({*looks, *(range(every, looks[-1] + 1, every) if every else ())})
+    for stop in stops:
+        model.partial_fit(fold.train, sampler.draw(state, stop - done))
+        done = stop
+        if stop in looks:
+            yield model
+
+
+def test_precision(model: OASIS | Euclidean, fold: FoldVectors) -> float:
+    """Give the mean average precision on the test part."""
+    judged = evaluate_similarity(model, fold.test, fold.test_labels, cutoffs=())
+    return judged.mean_average_precision
+
+
+def train_precision(model: OASIS, fold: FoldVectors) -> float:
+    """Give the mean average precision on the training part."""
+    judged = evaluate_similarity(model, fold.train, fold.train_labels, cutoffs=())
+    return judged.mean_average_precision
+
+
+def with_matrix(model: OASIS, W: NDArray[np.float32]) -> OASIS:
+    """Give a copy of the model that scores with another W."""
+    other = copy.copy(model)
+    other.W_ = W
+    return other
+
+
+def figure_5(
+    pictures: PictureSet, folds: Sequence[FoldVectors], out: Path, most: int, seed: int, told: Told
+) -> Drawn:
+    """Trace the mean average precision on the training and the test part as training goes on."""
+    looks = geometric(most)
+    curves: dict[str, list[list[float]]] = {"training part": [], "test part": []}
+    for number, fold in enumerate(folds):
+        models = learning(plain_oasis(), fold, looks, np.random.default_rng([seed, 5, number]))
+        both = [(train_precision(one, fold), test_precision(one, fold)) for one in models]
+        for name, values in zip(curves, zip(*both, strict=True), strict=True):
+            curves[name].append(list(values))
+        told()
+    return _draw(
+        out / f"figure-5-{pictures.name}.png",
+        f"Figure 5: OASIS while it learns, {pictures.title}",
+        looks,
+        curves,
+        levels=[_euclidean(folds)],
+        logarithmic=True,
+    )
+
+
+def figure_6(pictures: PictureSet, results: dict[str, Result | None], out: Path) -> Drawn:
+    """Draw precision at top k of all methods."""
+    found = {name: result for name, result in results.items() if result is not None}
+    curves = {
+        name: [list(judgement.mean_precision) for judgement in result.judgements]
+        for name, result in found.items()
+    }
+    chance = next(iter(found.values())).chance.scaled(100)
+    return _draw(
+        out / f"figure-6-{pictures.name}.png",
+        f"Figure 6: precision at top k, {pictures.title}",
+        CURVE,
+        curves,
+        levels=[Level("chance", chance.mean)],
+        x_label="k",
+        y_label="precision at top k, %",
+    )
+
+
+def figure_7(
+    pictures: PictureSet, folds: Sequence[FoldVectors], out: Path, most: int, seed: int, told: Told
+) -> Drawn:
+    """Compare single rankers, each with its tenth of the pictures, with averages of 5 and 10."""
+    looks = geometric(most)
+    curves: dict[str, list[list[float]]] = {"10 rankers": [], "5 rankers": [], "one ranker": []}
+    for number, fold in enumerate(folds):
+        rng = np.random.default_rng([seed, 7, number])
+        shards = np.array_split(rng.permutation(len(fold.train_labels)), RANKERS)
+        rankers = [
+            learning(plain_oasis(), fold, looks, rng_of_shard, anchors=shard)
+            for shard, rng_of_shard in zip(shards, rng.spawn(RANKERS), strict=True)
+        ]
+        points: list[tuple[float, float, float]] = []
+        for models in zip(*rankers, strict=True):
+            alone = [test_precision(model, fold) for model in models]
+            five, ten = (
+                test_precision(
+                    with_matrix(models[0], np.mean([one.W_ for one in models[:count]], axis=0)),
+                    fold,
+                )
+                for count in (5, RANKERS)
+            )
+            points.append((ten, five, float(np.mean(alone))))
+        for name, values in zip(curves, zip(*points, strict=True), strict=True):
+            curves[name].append(list(values))
+        told()
+    return _draw(
+        out / f"figure-7-{pictures.name}.png",
+        f"Figure 7: averages of rankers, {pictures.title}",
+        looks,
+        curves,
+        levels=[_euclidean(folds)],
+        x_label="training steps of each ranker",
+        logarithmic=True,
+    )
+
+
+def figure_8(
+    pictures: PictureSet, folds: Sequence[FoldVectors], out: Path, most: int, seed: int, told: Told
+) -> Drawn:
+    """Compare the symmetric variants of section 6.1."""
+    looks = geometric(most)
+    curves: dict[str, list[list[float]]] = {
+        "OASIS": [],
+        "Proj-OASIS": [],
+        "Online-Proj-OASIS": [],
+        "Dissim-OASIS": [],
+    }
+    for number, fold in enumerate(folds):
+
+        def models(symmetric: str, fold: FoldVectors = fold, number: int = number) -> list[float]:
+            rng = np.random.default_rng([seed, 8, number])
+            model = plain_oasis(symmetric=symmetric)
+            return [test_precision(one, fold) for one in learning(model, fold, looks, rng)]
+
+        rng = np.random.default_rng([seed, 8, number])
+        both = [
+            (test_precision(one, fold), test_precision(with_matrix(one, _symmetric(one.W_)), fold))
+            for one in learning(plain_oasis(), fold, looks, rng)
+        ]
+        curves["OASIS"].append([plain for plain, _ in both])
+        curves["Proj-OASIS"].append([projected for _, projected in both])
+        curves["Online-Proj-OASIS"].append(models("during"))
+        curves["Dissim-OASIS"].append(models("dissimilarity"))
+        told()
+    return _draw(
+        out / f"figure-8-{pictures.name}.png",
+        f"Figure 8: symmetric variants, {pictures.title}",
+        looks,
+        curves,
+        levels=[_euclidean(folds)],
+        logarithmic=True,
+    )
+
+
+def figure_9(
+    pictures: PictureSet, folds: Sequence[FoldVectors], out: Path, most: int, seed: int, told: Told
+) -> Drawn:
+    """Trace the test part for projections onto positive W: never, after, and every t steps."""
+    looks = list(range(most // 16, most + 1, most // 16))
+    curves: dict[str, list[list[float]]] = {"never": [], "after": []}
+    curves |= {f"every {t:,} steps": [] for t in EVERY}
+    for number, fold in enumerate(folds):
+        rng = np.random.default_rng([seed, 9, number])
+        both = [
+            (
+                test_precision(one, fold),
+                test_precision(with_matrix(one, project_positive(one.W_)), fold),
+            )
+            for one in learning(plain_oasis(), fold, looks, rng)
+        ]
+        curves["never"].append([plain for plain, _ in both])
+        curves["after"].append([projected for _, projected in both])
+        for t in EVERY:
+            rng = np.random.default_rng([seed, 9, number])
+            values = [test_precision(one, fold) for one in projecting(fold, looks, rng, t)]
+            curves[f"every {t:,} steps"].append(values)
+        told()
+    return _draw(
+        out / f"figure-9-{pictures.name}.png",
+        f"Figure 9: making W positive, {pictures.title}",
+        looks,
+        curves,
+        levels=[_euclidean(folds)],
+    )
+
+
+def projecting(
+    fold: FoldVectors, looks: Sequence[int], rng: np.random.Generator, every: int
+) -> Iterator[OASIS]:
+    """Train, project W onto the positive matrices every so many steps, and give it at each look."""
+    stops = sorted({*looks, *range(every, looks[-1] + 1, every)})
+    for stop, model in zip(stops, learning(plain_oasis(), fold, stops, rng), strict=True):
+        if stop % every == 0:
+            model.W_ = project_positive(model.W_)
+        if stop in looks:
+            yield model
+
+
+def write_csv(panels: Sequence[Drawn], path: Path) -> None:
+    """Write the curves of all panels of a figure to one table."""
+    rows = [[panel.path.stem, *row] for panel in panels for row in panel.rows]
+    table = Table(["panel", "curve", "x", "mean", "standard error"], rows)
+    write_whole(path, table.csv().encode())
+
+
+def _symmetric(W: NDArray[np.float32]) -> NDArray[np.float32]:
+    return (W + W.T) / np.float32(2)
+
+
+def _euclidean(folds: Sequence[FoldVectors]) -> Level:
+    found = Spread.of(test_precision(Euclidean().fit(fold.train), fold) for fold in folds)
+    return Level("Euclidean", 100 * found.mean, 100 * found.error)
+
+
+def _draw(
+    path: Path,
+    title: str,
+    x: Sequence[int],
+    curves: dict[str, list[list[float]]],
+    *,
+    levels: Sequence[Level],
+    x_label: str = STEPS_LABEL,
+    y_label: str = MAP_LABEL,
+    logarithmic: bool = False,
+) -> Drawn:
+    """Draw curves given fold by fold: their mean, with the standard error between folds."""
+    series, rows = [], list[list[str | float]]()
+    for name, by_fold in curves.items():
+        points = [Spread.of(column).scaled(100) for column in zip(*by_fold, strict=True)]
+        means, errors = [point.mean for point in points], [point.error for point in points]
+        series.append(Series(name, x, means, errors))
+        rows += [[name, at, *pair] for at, *pair in zip(x, means, errors, strict=True)]
+    rows += [[level.name, "", level.value, level.spread] for level in levels]
+    curve_plot(
+        series,
+        path=path,
+        title=title,
+        x_label=x_label,
+        y_label=y_label,
+        levels=levels,
+        logarithmic=logarithmic,
+    )
+    return Drawn(path, title, rows)
