@@ -34,8 +34,9 @@ class Writers:
     def start(self, command, folder, number=0):
         self._server.stdin.write(f"{command} {number} {folder}\n")
         self._server.stdin.flush()
-        lines = {self._line()[0]: self._last for _ in range(1 if command == "die" else 2)}
-        self.pid = int(lines["pid"][1])
+        self.pid = int(self._line()[1])
+        if command != "die":
+            assert self._line() == ["ready"]
 
     def kill(self):
         os.kill(self.pid, signal.SIGKILL)
@@ -49,12 +50,16 @@ class Writers:
         return lines
 
     def close(self):
+        if self._last != ["dead"]:
+            os.kill(self.pid, signal.SIGKILL)
         self._server.stdin.close()
         self._server.wait()
         self._server.stdout.close()
 
     def _line(self):
-        self._last = self._server.stdout.readline().rstrip("\n").split(" ")
+        line = self._server.stdout.readline()
+        assert line, "the writers' server has ended"
+        self._last = line.rstrip("\n").split(" ")
         return self._last
 
 

@@ -93,11 +93,11 @@ def main():
         name, number, folder = line.rstrip("\n").split(" ", 2)
         child = os.fork()
         if child == 0:
+            say("pid", os.getpid())
             try:
                 commands[name](Path(folder), int(number))
             finally:
                 os._exit(0)
-        say("pid", child)
         os.waitpid(child, 0)
         say("dead")
 

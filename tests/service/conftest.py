@@ -2,10 +2,10 @@ import json
 import shutil
 
 import pytest
-from tests.service.pictures import draw
 from typer.testing import CliRunner
 
 from lookalike.service.command_line import app
+from tests.service.pictures import draw, write_model
 
 COLOURS = {"red": (200, 40, 40), "green": (40, 160, 60), "blue": (50, 60, 200)}
 
@@ -45,10 +45,18 @@ def photos(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def learned(tmp_path_factory, photos, run):
+def model(tmp_path_factory):
+    """A small image model, so that describing and learning take no time."""
+    path = tmp_path_factory.mktemp("model") / "colours.onnx"
+    write_model(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory, photos, model, run):
     """A collection that learned from the folders, not to be changed."""
     place = tmp_path_factory.mktemp("store") / "learned"
-    assert run("index", photos, "-c", place).code == 0
+    assert run("index", photos, "-c", place, "--model", model).code == 0
     assert run("learn", "--folders", "-c", place).code == 0
     return place
 

@@ -2,17 +2,14 @@ import csv
 import json
 import os
 import shutil
-import sys
-import types
 
 import pytest
 from PIL import Image
-from tests.service.pictures import draw
 
 from lookalike import Collection
-from lookalike.core.errors import InvalidInput
 from lookalike.evaluate import Spread, Table
 from lookalike.service.commands import COMMANDS
+from tests.service.pictures import draw
 
 NAMES = [command.__name__ for command in COMMANDS]
 
@@ -96,23 +93,40 @@ def test_index_of_nothing_makes_no_collection(run, tmp_path):
         assert not (tmp_path / "store").exists()
 
 
-def test_index_with_visterms(run, photos, tmp_path):
+def test_index_with_visterms(run, tmp_path):
+    for number in range(6):
+        draw(tmp_path / "in" / f"{number}.png", (90, 90, 90), number, side=400)
     place = tmp_path / "store"
-    assert run("index", photos, "-c", place, "--feature", "visterms").code == 0
-    assert run("search", photos / "red" / "0.png", "-c", place, "--json").json["matches"]
+    assert run("index", tmp_path / "in", "-c", place, "--feature", "visterms").code == 0
+    told = run("search", tmp_path / "in" / "0.png", "-c", place, "--json").json
+    assert len(told["matches"]) == 5
 
 
-def test_index_never_mixes_features(run, photos, learned, tmp_path):
+def test_index_that_fails_leaves_no_collection(run, photos, tmp_path):
+    place = tmp_path / "store"
+    ran = run("index", photos, "-c", place, "--feature", "visterms")
+    assert ran.code == 1
+    assert "Give more pictures" in ran.err
+    assert not place.exists()
+
+
+def test_index_never_mixes_features(run, photos, model, learned, tmp_path):
     ran = run("index", photos, "-c", learned, "--feature", "visterms")
     assert ran.code == 1
-    assert "visterms" in ran.err
-    assert run("index", photos, "-c", learned, "--feature", "embedding").code == 0
-    model = tmp_path / "model.onnx"
-    model.write_bytes(b"no model")
-    assert run("index", photos, "-c", learned, "--model", model).code == 1
+    assert "was made with --feature embedding" in ran.err
+    for options in (["--feature", "embedding"], ["--model", model], []):
+        assert run("index", photos, "-c", learned, *options).code == 0
+    other = tmp_path / "other.onnx"
+    other.write_bytes(model.read_bytes() + b"\x32\x00")  # an empty producer's name
+    ran = run("index", photos, "-c", learned, "--model", other)
+    assert ran.code == 1
+    assert "cannot be compared" in ran.err
+    other.write_bytes(b"no model")
+    assert run("index", photos, "-c", learned, "--model", other).code == 1
     both = run("index", photos, "-c", tmp_path / "s", "--feature", "visterms", "--model", model)
     assert both.code == 1
     assert "--model" in both.err
+    assert not (tmp_path / "s").exists()
 
 
 def test_collection_by_environment(run, photos, learned, monkeypatch):
@@ -268,6 +282,7 @@ def test_rollback(run, photos, changeable):
         ["remove", "x.png"],
         ["rollback"],
         ["index", "missing"],
+        ["reproduce", "oasis", "--data", "missing"],
     ],
 )
 def test_errors_are_one_line_or_json(run, arguments, tmp_path, monkeypatch):
@@ -324,24 +339,45 @@ def test_json_of_labels_file(run, photos, changeable, tmp_path):
     assert run("learn", "--labels", table, "-c", changeable, "--json").json["unmatched"] == []
 
 
+@pytest.mark.parametrize(
+    ("method", "arguments", "words"),
+    [
+        ("add", ["index", "PHOTOS"], "added so far are kept"),
+        ("learn", ["learn", "--folders"], "as it was before"),
+        ("search", ["search", "PHOTOS/red/0.png"], "Nothing was changed"),
+    ],
+)
+def test_interruption_says_what_is_kept(
+    run, photos, learned, monkeypatch, method, arguments, words
+):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Collection, method, interrupted)
+    given = [argument.replace("PHOTOS", str(photos)) for argument in arguments]
+    ran = run(*given, "-c", learned)
+    assert (ran.code, ran.out) == (130, "")
+    assert ran.err.startswith("Interrupted. ")
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+    told = run(*given, "-c", learned, "--json")
+    assert (told.code, told.err) == (130, "")
+    assert words in told.json["error"]
+
+
 @pytest.fixture
 def paper(monkeypatch):
     """Stand in for the reproduction, which takes long."""
 
     def reproduce(data, out, *, quick, random_state, progress):
-        if not data.is_dir():
-            raise InvalidInput(f"{data} is not a folder.")
         progress(1, 2)
         out.mkdir(parents=True)
-        (out / "figure.png").touch()
+        (out / "report.md").touch()
         rows = [["OASIS [bold]", Spread(33.0, 1.6, 5), float("nan")], ["MCML", None, 7]]
         first = Table(["method", "mAP", "n"], rows, title="Table 5: Caltech | 10")
         return [first, Table(["quick", "seed"], [[str(quick), random_state]])]
 
-    module = types.ModuleType("lookalike.evaluate.reproduce")
-    module.oasis = types.SimpleNamespace(reproduce=reproduce)
-    monkeypatch.setitem(sys.modules, "lookalike.evaluate.reproduce", module)
-    monkeypatch.delitem(sys.modules, "lookalike.service.reproduce", raising=False)
+    monkeypatch.setattr("lookalike.service.reproduce.reproduce", reproduce)
 
 
 @pytest.mark.usefixtures("paper")
@@ -351,7 +387,7 @@ def test_reproduce_prints_and_writes_tables(run, tmp_path, monkeypatch):
     assert ran.code == 0
     assert "Table 5: Caltech | 10" in ran.out
     assert "OASIS [bold]  33.0 ± 1.6" in ran.out
-    assert (tmp_path / "reproduce-oasis" / "tables.md").exists()
+    assert (tmp_path / "reproduce-oasis" / "report.md").exists()
     out = tmp_path / "out"
     ran = run(
         *("reproduce", "oasis", "--data", tmp_path, "--out", out),
@@ -360,17 +396,7 @@ def test_reproduce_prints_and_writes_tables(run, tmp_path, monkeypatch):
     assert ran.code == 0
     assert ran.json["tables"][1]["rows"] == [["True", 4]]
     assert ran.json["tables"][0]["rows"][0][1]["mean"] == 33.0
-    names = ["01-table-5-caltech-10.csv", "02-table.csv", "figure.png", "tables.md"]
+    names = ["report.md", "table-1-table-5-caltech-10.csv", "table-2-untitled.csv"]
     assert [path.name for path in sorted(out.iterdir())] == names
     assert ran.json["files"] == [str(out / name) for name in names]
-    assert (out / names[0]).read_text().startswith("method,mAP,mAP ±,n\n")
-    assert "**Table 5: Caltech | 10**" in (out / "tables.md").read_text()
-
-
-@pytest.mark.usefixtures("paper")
-def test_reproduce_without_data(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ran = run("reproduce", "oasis", "--data", "missing")
-    assert (ran.code, ran.err) == (1, "Error: missing is not a folder.\n")
-    assert run("reproduce", "oasis", "--data", "missing", "--json").json["exit_code"] == 1
-    assert list(tmp_path.iterdir()) == []
+    assert (out / names[1]).read_text().startswith("method,mAP,mAP ±,n\n")

@@ -211,6 +211,16 @@ def test_sparse_and_dense_learn_the_same(digits):
     )
 
 
+@pytest.mark.parametrize("how", [PLAIN, {"blend": 0.4}, {"symmetric": "dissimilarity", **PLAIN}])
+def test_fewer_pictures_than_columns_learn_the_same(how):
+    """The space the pictures span holds all that is learned; CSR rows take the long way."""
+    X, y = rows(7, n=15, d=40, density=1), np.arange(15) % 3
+    settings = {"steps": 300, "random_state": 0, **how}
+    short, long = OASIS(**settings).fit(X, y), OASIS(**settings).fit(sp.csr_matrix(X), y)
+    assert short.W_.shape == (40, 40)
+    np.testing.assert_allclose(short.W_, long.W_, atol=2e-3)
+
+
 @pytest.mark.parametrize(
     "how",
     [

@@ -57,12 +57,13 @@ class Collection:
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> for name in ("red", "green", "tomato"):
-    ...     Image.new("RGB", (64, 64), name).save(folder / f"{name}.png")
+    >>> Image.radial_gradient("L").save(folder / "disc.png")
+    >>> Image.radial_gradient("L").resize((99, 99)).save(folder / "small disc.png")
+    >>> Image.linear_gradient("L").save(folder / "slope.png")
     >>> with Collection.create(folder / "collection") as collection:
     ...     _ = collection.add([folder])
-    ...     [match.path.name for match in collection.search(folder / "red.png")]
-    ['tomato.png', 'green.png']
+    ...     [match.path.name for match in collection.search(folder / "disc.png")]
+    ['small disc.png', 'slope.png']
     """
 
     def __init__(self, folder: Folder, database: Database, feature: Feature) -> None:

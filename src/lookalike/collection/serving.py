@@ -2,7 +2,6 @@
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +56,8 @@ class Serving:
 
     def vector(self, number: int) -> Vectors:
         """Give the vector of a picture as a matrix of one row."""
-        found: Any = self.plain.vector(number)
-        return found if self.space.feature.sparse else found[None]
+        found = self.plain.vector(number)
+        return found[None] if isinstance(found, np.ndarray) else found
 
     def vectors(self, ids: NDArray[np.int64]) -> Vectors:
         """Give the vectors of pictures, a row each in the order of ``ids``."""

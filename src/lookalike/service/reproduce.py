@@ -1,4 +1,4 @@
-"""Make the tables of a paper again and keep them: as Markdown, CSV and plots."""
+"""Make the tables of a paper again and show them; keep each as CSV beside the report."""
 
 import re
 from dataclasses import asdict
@@ -7,28 +7,26 @@ from typing import Any
 
 from lookalike.core.arrays import write_whole
 from lookalike.evaluate import Spread, Table
-from lookalike.evaluate.reproduce import oasis
+from lookalike.evaluate.reproduce.oasis import reproduce
 from lookalike.service.screen import Screen, kept
 
 
 def run_reproduction(data: Path, out: Path, screen: Screen, *, quick: bool, seed: int) -> None:
-    """Print the tables and write ``tables.md``, a CSV file a table, and the plots to ``out``."""
-    with kept(f"Plots made so far are in {out}; run the same command again for the tables."):
+    """Print the tables, and write the report with its plots and a CSV file a table to ``out``."""
+    with kept(f"Vectors made so far are kept in {out}; run the same command again to go on."):
         with screen.bar("Learning and judging") as progress:
-            tables = oasis.reproduce(data, out, quick=quick, random_state=seed, progress=progress)
+            tables = reproduce(data, out, quick=quick, random_state=seed, progress=progress)
         files = _write(tables, out)
     for table in tables:
         screen.say(*table.text().splitlines(), "")
-    screen.say(f"Tables and plots are in {out}.")
+    screen.say(f"Tables and plots are in {out}; begin with report.md.")
     screen.result({"out": out, "files": files, "tables": [_as_json(table) for table in tables]})
 
 
 def _write(tables: list[Table], out: Path) -> list[Path]:
-    whole = out / "tables.md"
-    write_whole(whole, ("\n\n".join(table.markdown() for table in tables) + "\n").encode())
     for number, table in enumerate(tables, start=1):
         name = re.sub(r"[^a-z0-9]+", "-", table.title.lower()).strip("-")[:60]
-        write_whole(out / f"{number:02}-{name or 'table'}.csv", table.csv().encode())
+        write_whole(out / f"table-{number}-{name or 'untitled'}.csv", table.csv().encode())
     return sorted(path for path in out.iterdir() if path.is_file())
 
 

@@ -16,7 +16,7 @@ FIRST_LOOK, GROWTH, PATIENCE = 4096, 1.5, 3
 """When training is judged: after 4,096 steps, then half as many again each time, until three
 looks in a row found nothing better."""
 
-MOST_STEPS, MOST_WORK = 1_000_000, 1e11
+MOST_STEPS, MOST_WORK = 1_000_000, 5e10
 """Where choosing the steps ends at the latest: so many steps, or products with entries of W."""
 
 REAL_GAIN = 0.1

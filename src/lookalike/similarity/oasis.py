@@ -27,6 +27,7 @@ from lookalike.similarity.held_out import (
 from lookalike.similarity.training import (
     GivenTriplets,
     Ranker,
+    Span,
     Stepper,
     Triplets,
     average,
@@ -97,8 +98,9 @@ class OASIS(Similarity):
 
     Notes
     -----
-    A step costs O(k_i(k₊ + k₋)) on sparse and O(d²) on dense vectors. W takes 4d² bytes for each
-    ranker; choosing holds one more.
+    A step costs O(k_i(k₊ + k₋)) on sparse and O(d²) on dense vectors; of fewer dense pictures
+    than columns, O(n²), since W leaves the identity only in the space they span. W takes 4d² bytes
+    for each ranker; choosing holds one more.
 
     *Departures.* The gradient in the text below Eq. 22 is that of the loss; the step goes against
     it. ``normalize`` and ``blend`` are not in the paper: with them the default never ranks worse
@@ -157,12 +159,14 @@ class OASIS(Similarity):
             Told the steps done and the most there can be.
         """
         self._check_parameters()
-        vectors = check_vectors("OASIS", X)
-        relevance = Relevance.of(y, n=vectors.shape[0])
+        given = check_vectors("OASIS", X)
+        relevance = Relevance.of(y, n=given.shape[0])
         why = relevance.trainable()
         if why:
             raise InvalidInput(f"OASIS cannot learn from this: {why}")
         rng = generator(self.random_state)
+        span = Span(given)
+        vectors = span.inside(given)
         steps, point = self.steps, self.blend
         self.history_: list[tuple[int, float]] = []
         if steps is None or point is None:
@@ -174,9 +178,11 @@ class OASIS(Similarity):
             else:
                 kept = vectors[judge.kept]
                 sources = self._samplers(relevance.subset(judge.kept), rng)
-                steps, point = self._choose(kept, sources, judge.verdict, rng, progress)
+                steps, point = self._choose(
+                    kept, given.shape[1], sources, judge.verdict, rng, progress
+                )
         W = self._learn(vectors, self._samplers(relevance, rng), steps, rng, progress)
-        return self._settle(W, steps, point)
+        return self._settle(W, span, steps, point)
 
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
@@ -187,11 +193,13 @@ class OASIS(Similarity):
         in the right order.
         """
         self._check_parameters()
-        vectors = check_vectors("OASIS", X)
-        checked = check_triplets("OASIS", triplets, vectors.shape[0])
+        given = check_vectors("OASIS", X)
+        checked = check_triplets("OASIS", triplets, given.shape[0])
         if not len(checked):
             raise InvalidInput("OASIS: triplets must not be empty.")
         rng = generator(self.random_state)
+        span = Span(given)
+        vectors = span.inside(given)
         steps, point = self.steps, self.blend
         self.history_ = []
         if steps is None or point is None:
@@ -199,10 +207,11 @@ class OASIS(Similarity):
             if judge is None:
                 steps, point = steps or 10 * len(checked), point or 0.0
             else:
-                sources = self._lists(judge.kept)
-                steps, point = self._choose(vectors, sources, judge.verdict, rng, progress)
+                steps, point = self._choose(
+                    vectors, given.shape[1], self._lists(judge.kept), judge.verdict, rng, progress
+                )
         W = self._learn(vectors, self._lists(checked), steps, rng, progress)
-        return self._settle(W, steps, point)
+        return self._settle(W, span, steps, point)
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
         """Go on from the similarity as it is, one step for each triplet, in order.
@@ -292,6 +301,7 @@ class OASIS(Similarity):
     def _choose(
         self,
         vectors: Vectors,
+        width: int,
         sources: list[Triplets],
         verdict: Callable[[NDArray[np.float32], Form], Verdict],
         rng: np.random.Generator,
@@ -299,14 +309,14 @@ class OASIS(Similarity):
     ) -> tuple[int, float]:
         """Train beside and look at the held-out part now and then; give the steps and the blend."""
         rankers = self._start(vectors, sources, rng)
-        form = self._form(vectors.shape[1])
+        form = self._form(width)
         looks = looks_at(vectors) if self.steps is None else [self.steps]
         chosen = choose(
             start=np.eye(vectors.shape[1], dtype=np.float32),
             looks=looks,
             points=POINTS[1:] if self.blend is None else (self.blend,),
             advance=partial(self._advance, rankers),
-            path=lambda: self._path(average(rankers)),
+            path=lambda: self._path(average(rankers), width),
             verdict=lambda W: verdict(W, form),
             progress=progress,
         )
@@ -370,18 +380,18 @@ class OASIS(Similarity):
         parts = np.array_split(triplets, self.rankers)
         return [GivenTriplets(part) for part in parts if len(part)]
 
-    def _path(self, W: NDArray[np.float32]) -> Path:
-        if self._is_positive(len(W)):
+    def _path(self, W: NDArray[np.float32], width: int) -> Path:
+        if self._is_positive(width):
             return PowerPath(W)
         return StraightPath((W + W.T) / np.float32(2) if self.symmetric == "after" else W)
 
-    def _settle(self, W: NDArray[np.float32], steps: int, point: float) -> Self:
+    def _settle(self, W: NDArray[np.float32], span: Span, steps: int, point: float) -> Self:
         if not np.isfinite(W).all():
             raise InvalidInput(
                 "OASIS: W would not stay finite on these vectors. Scale them to unit length, or "
                 "lower aggressiveness."
             )
-        return self._publish(self._path(W).at(point), steps, point)
+        return self._publish(span.whole(self._path(W, span.width).at(point)), steps, point)
 
     def _publish(self, W: NDArray[np.float32], steps: int, point: float) -> Self:
         self.W_ = W

@@ -36,6 +36,35 @@ class GivenTriplets:
         return self.triplets[rng.integers(0, len(self.triplets), size=count)]
 
 
+class Span:
+    """The space that pictures span, in which all they teach happens.
+
+    W − I is a sum of outer products of pictures. So of n pictures with d > n columns, W = I +
+    Q(V − I)Qᵀ, where Q is a basis of their rows and V is learned from their n coordinates: the
+    same W, at the cost of n columns. The same holds for its powers.
+    """
+
+    def __init__(self, vectors: Vectors) -> None:
+        rows, self.width = vectors.shape
+        self._basis: NDArray[np.float32] | None = None
+        if not sp.issparse(vectors) and rows < self.width:
+            self._basis = np.linalg.qr(vectors.T)[0]
+
+    def inside(self, vectors: Vectors) -> Vectors:
+        """Give the pictures' coordinates."""
+        if self._basis is None:
+            return vectors
+        return np.ascontiguousarray(vectors @ self._basis, dtype=np.float32)
+
+    def whole(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Give W for what was learned of the coordinates."""
+        if self._basis is None:
+            return V
+        W = self._basis @ (V - np.eye(len(V), dtype=np.float32)) @ self._basis.T
+        W.reshape(-1)[:: self.width + 1] += np.float32(1)
+        return np.ascontiguousarray(W, dtype=np.float32)
+
+
 class Stepper:
     """Take passive-aggressive steps on one W over one set of vectors.
 

@@ -3,24 +3,93 @@
 import re
 from collections.abc import Iterable
 
-TEN = tuple(
-    """bear skyscraper billiards yo-yo minotaur roulette-wheel hamburger laptop-101 hummingbird
-    blimp""".split()
+TEN = (
+    "bear",
+    "skyscraper",
+    "billiards",
+    "yo-yo",
+    "minotaur",
+    "roulette-wheel",
+    "hamburger",
+    "laptop-101",
+    "hummingbird",
+    "blimp",
 )
 
-TWENTY = tuple(
-    """airplanes-101 mars homer-simpson hourglass waterfall helicopter-101 mountain-bike
-    starfish-101 teapot pyramid refrigerator cowboy-hat giraffe joy-stick crab-101 birdbath
-    fighter-jet tuning-fork iguana dog""".split()
+TWENTY = (
+    "airplanes-101",
+    "mars",
+    "homer-simpson",
+    "hourglass",
+    "waterfall",
+    "helicopter-101",
+    "mountain-bike",
+    "starfish-101",
+    "teapot",
+    "pyramid",
+    "refrigerator",
+    "cowboy-hat",
+    "giraffe",
+    "joy-stick",
+    "crab-101",
+    "birdbath",
+    "fighter-jet",
+    "tuning-fork",
+    "iguana",
+    "dog",
 )
 
-FIFTY = tuple(
-    """car-side-101 tower-pisa hibiscus saturn menorah-101 rainbow cart-man chandelier-101 backpack
-    grapes laptop-101 telephone-box binoculars helicopter-101 paper-shredder eiffel-tower top-hat
-    tomato star-fish-101 hot-air-balloon tweezers picnic-table elk kangaroo-101 mattress toaster
-    electric-guitar-101 bathtub gorilla jesus-christ cormorant mandolin light-house cake tricycle
-    speed-boat computer-mouse superman chimp pram fried-egg fighter-jet unicorn greyhound
-    grasshopper goose iguana drinking-straw snake hot-dog""".split()
+FIFTY = (
+    "car-side-101",
+    "tower-pisa",
+    "hibiscus",
+    "saturn",
+    "menorah-101",
+    "rainbow",
+    "cart-man",
+    "chandelier-101",
+    "backpack",
+    "grapes",
+    "laptop-101",
+    "telephone-box",
+    "binoculars",
+    "helicopter-101",
+    "paper-shredder",
+    "eiffel-tower",
+    "top-hat",
+    "tomato",
+    "star-fish-101",
+    "hot-air-balloon",
+    "tweezers",
+    "picnic-table",
+    "elk",
+    "kangaroo-101",
+    "mattress",
+    "toaster",
+    "electric-guitar-101",
+    "bathtub",
+    "gorilla",
+    "jesus-christ",
+    "cormorant",
+    "mandolin",
+    "light-house",
+    "cake",
+    "tricycle",
+    "speed-boat",
+    "computer-mouse",
+    "superman",
+    "chimp",
+    "pram",
+    "fried-egg",
+    "fighter-jet",
+    "unicorn",
+    "greyhound",
+    "grasshopper",
+    "goose",
+    "iguana",
+    "drinking-straw",
+    "snake",
+    "hot-dog",
 )
 
 NUMBERS = tuple(number for number in range(1, 251) if number != 129)

@@ -1,6 +1,5 @@
 """Paper 1, OASIS: Tables 4 and 5 and Figures 5 to 9, on Caltech-256 or pictures like it."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from lookalike.core.arrays import write_whole
@@ -8,7 +7,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.evaluate.protocols import Result
 from lookalike.evaluate.reproduce import oasis_figures as figures
 from lookalike.evaluate.reproduce.caltech256 import class_sets
-from lookalike.evaluate.reproduce.oasis_figures import Drawn
+from lookalike.evaluate.reproduce.oasis_figures import Drawn, Study
 from lookalike.evaluate.reproduce.oasis_tables import (
     METHODS,
     limits_note,
@@ -96,14 +95,14 @@ def reproduce(
         results[one.name] = one, found
         tables.append(table_4(one, found, _notes(one, len(folds), data)))
         panels[6].append(figures.figure_6(one, found, out))
+        study = Study(one, folds, out, random_state, told)
         if one in early:
-            panels[5].append(figures.figure_5(one, folds, out, most, random_state, told))
-            panels[8].append(figures.figure_8(one, folds, out, most, random_state, told))
+            panels[5].append(figures.figure_5(study, most))
+            panels[8].append(figures.figure_8(study, most))
         if one is early[-1]:
-            positive = min(most, POSITIVE_STEPS)
-            panels[9].append(figures.figure_9(one, folds, out, positive, random_state, told))
+            panels[9].append(figures.figure_9(study, min(most, POSITIVE_STEPS)))
         if one is late:
-            panels[7].append(figures.figure_7(one, folds, out, most, random_state, told))
+            panels[7].append(figures.figure_7(study, most))
     tables += [table_5(results), table_of_text(results)]
     for number, drawn in panels.items():
         figures.write_csv(drawn, out / f"figure-{number}.csv")

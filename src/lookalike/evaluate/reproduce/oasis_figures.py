@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +32,36 @@ EVERY = (1000, 16_000)
 
 
 @dataclass(frozen=True)
+class Study:
+    """What the figures of one set of pictures are drawn from, and where they go.
+
+    ``told`` is called after each fold of a figure.
+    """
+
+    pictures: PictureSet
+    folds: Sequence[FoldVectors]
+    out: Path
+    seed: int
+    told: Callable[[], None]
+
+    def randoms(self, figure: int) -> Iterator[tuple[FoldVectors, np.random.Generator]]:
+        """Give each fold with a random stream of its own."""
+        for number, fold in enumerate(self.folds):
+            yield fold, np.random.default_rng([self.seed, figure, number])
+            self.told()
+
+    def path(self, figure: int) -> Path:
+        """Give the file of a figure's panel."""
+        return self.out / f"figure-{figure}-{self.pictures.name}.png"
+
+
+@dataclass(frozen=True)
 class Drawn:
     """A panel of a figure: where it is, and the curves it shows as rows of numbers."""
 
     path: Path
     caption: str
     rows: list[list[str | float]]
-
-
-Told = Callable[[], None]
 
 
 def geometric(most: int) -> list[int]:
@@ -54,22 +76,13 @@ def learning(
     rng: np.random.Generator,
     *,
     anchors: NDArray[np.intp] | None = None,
-    every: int | None = None,
 ) -> Iterator[OASIS]:
-    """Train step by step and give the model at each look.
-
-    With ``every`` a model that promises a positive W is projected every so many steps, otherwise
-    it takes all steps up to the next look at once.
-    """
+    """Train and give the model, always the same one, at each look."""
     sampler = TripletSampler(Relevance.of(fold.train_labels), anchors=anchors)
     state = loop_state(rng)
-    done = 0
-    stops = sorted({*looks, *(range(every, looks[-1] + 1, every) if every else ())})
-    for stop in stops:
-        model.partial_fit(fold.train, sampler.draw(state, stop - done))
-        done = stop
-        if stop in looks:
-            yield model
+    for start, stop in pairwise([0, *looks]):
+        model.partial_fit(fold.train, sampler.draw(state, stop - start))
+        yield model
 
 
 def test_precision(model: OASIS | Euclidean, fold: FoldVectors) -> float:
@@ -91,24 +104,21 @@ def with_matrix(model: OASIS, W: NDArray[np.float32]) -> OASIS:
     return other
 
 
-def figure_5(
-    pictures: PictureSet, folds: Sequence[FoldVectors], out: Path, most: int, seed: int, told: Told
-) -> Drawn:
+def figure_5(study: Study, most: int) -> Drawn:
     """Trace the mean average precision on the training and the test part as training goes on."""
     looks = geometric(most)
     curves: dict[str, list[list[float]]] = {"training part": [], "test part": []}
-    for number, fold in enumerate(folds):
-        models = learning(plain_oasis(), fold, looks, np.random.default_rng([seed, 5, number]))
+    for fold, rng in study.randoms(5):
+        models = learning(plain_oasis(), fold, looks, rng)
         both = [(train_precision(one, fold), test_precision(one, fold)) for one in models]
         for name, values in zip(curves, zip(*both, strict=True), strict=True):
             curves[name].append(list(values))
-        told()
     return _draw(
-        out / f"figure-5-{pictures.name}.png",
-        f"Figure 5: OASIS while it learns, {pictures.title}",
+        study.path(5),
+        f"Figure 5: OASIS while it learns, {study.pictures.title}",
         looks,
         curves,
-        levels=[_euclidean(folds)],
+        levels=[_euclidean(study.folds)],
         logarithmic=True,
     )
 
@@ -132,14 +142,11 @@ def figure_6(pictures: PictureSet, results: dict[str, Result | None], out: Path)
     )
 
 
-def figure_7(
-    pictures: PictureSet, folds: Sequence[FoldVectors], out: Path, most: int, seed: int, told: Told
-) -> Drawn:
+def figure_7(study: Study, most: int) -> Drawn:
     """Compare single rankers, each with its tenth of the pictures, with averages of 5 and 10."""
     looks = geometric(most)
     curves: dict[str, list[list[float]]] = {"10 rankers": [], "5 rankers": [], "one ranker": []}
-    for number, fold in enumerate(folds):
-        rng = np.random.default_rng([seed, 7, number])
+    for fold, rng in study.randoms(7):
         shards = np.array_split(rng.permutation(len(fold.train_labels)), RANKERS)
         rankers = [
             learning(plain_oasis(), fold, looks, rng_of_shard, anchors=shard)
@@ -158,21 +165,18 @@ def figure_7(
             points.append((ten, five, float(np.mean(alone))))
         for name, values in zip(curves, zip(*points, strict=True), strict=True):
             curves[name].append(list(values))
-        told()
     return _draw(
-        out / f"figure-7-{pictures.name}.png",
-        f"Figure 7: averages of rankers, {pictures.title}",
+        study.path(7),
+        f"Figure 7: averages of rankers, {study.pictures.title}",
         looks,
         curves,
-        levels=[_euclidean(folds)],
+        levels=[_euclidean(study.folds)],
         x_label="training steps of each ranker",
         logarithmic=True,
     )
 
 
-def figure_8(
-    pictures: PictureSet, folds: Sequence[FoldVectors], out: Path, most: int, seed: int, told: Told
-) -> Drawn:
+def figure_8(study: Study, most: int) -> Drawn:
     """Compare the symmetric variants of section 6.1."""
     looks = geometric(most)
     curves: dict[str, list[list[float]]] = {
@@ -181,62 +185,56 @@ def figure_8(
         "Online-Proj-OASIS": [],
         "Dissim-OASIS": [],
     }
-    for number, fold in enumerate(folds):
-
-        def models(symmetric: str, fold: FoldVectors = fold, number: int = number) -> list[float]:
-            rng = np.random.default_rng([seed, 8, number])
-            model = plain_oasis(symmetric=symmetric)
-            return [test_precision(one, fold) for one in learning(model, fold, looks, rng)]
-
-        rng = np.random.default_rng([seed, 8, number])
+    for fold, rng in study.randoms(8):
+        first, *streams = (np.random.default_rng(seed) for seed in 3 * [rng.integers(2**63)])
         both = [
             (test_precision(one, fold), test_precision(with_matrix(one, _symmetric(one.W_)), fold))
-            for one in learning(plain_oasis(), fold, looks, rng)
+            for one in learning(plain_oasis(), fold, looks, first)
         ]
         curves["OASIS"].append([plain for plain, _ in both])
         curves["Proj-OASIS"].append([projected for _, projected in both])
-        curves["Online-Proj-OASIS"].append(models("during"))
-        curves["Dissim-OASIS"].append(models("dissimilarity"))
-        told()
+        for name, symmetric, stream in zip(
+            ("Online-Proj-OASIS", "Dissim-OASIS"), ("during", "dissimilarity"), streams, strict=True
+        ):
+            models = learning(plain_oasis(symmetric=symmetric), fold, looks, stream)
+            curves[name].append([test_precision(one, fold) for one in models])
     return _draw(
-        out / f"figure-8-{pictures.name}.png",
-        f"Figure 8: symmetric variants, {pictures.title}",
+        study.path(8),
+        f"Figure 8: symmetric variants, {study.pictures.title}",
         looks,
         curves,
-        levels=[_euclidean(folds)],
+        levels=[_euclidean(study.folds)],
         logarithmic=True,
     )
 
 
-def figure_9(
-    pictures: PictureSet, folds: Sequence[FoldVectors], out: Path, most: int, seed: int, told: Told
-) -> Drawn:
+def figure_9(study: Study, most: int) -> Drawn:
     """Trace the test part for projections onto positive W: never, after, and every t steps."""
     looks = list(range(most // 16, most + 1, most // 16))
     curves: dict[str, list[list[float]]] = {"never": [], "after": []}
     curves |= {f"every {t:,} steps": [] for t in EVERY}
-    for number, fold in enumerate(folds):
-        rng = np.random.default_rng([seed, 9, number])
+    for fold, rng in study.randoms(9):
+        first, *streams = (
+            np.random.default_rng(seed) for seed in (1 + len(EVERY)) * [rng.integers(2**63)]
+        )
         both = [
             (
                 test_precision(one, fold),
                 test_precision(with_matrix(one, project_positive(one.W_)), fold),
             )
-            for one in learning(plain_oasis(), fold, looks, rng)
+            for one in learning(plain_oasis(), fold, looks, first)
         ]
         curves["never"].append([plain for plain, _ in both])
         curves["after"].append([projected for _, projected in both])
-        for t in EVERY:
-            rng = np.random.default_rng([seed, 9, number])
-            values = [test_precision(one, fold) for one in projecting(fold, looks, rng, t)]
+        for t, stream in zip(EVERY, streams, strict=True):
+            values = [test_precision(one, fold) for one in projecting(fold, looks, stream, t)]
             curves[f"every {t:,} steps"].append(values)
-        told()
     return _draw(
-        out / f"figure-9-{pictures.name}.png",
-        f"Figure 9: making W positive, {pictures.title}",
+        study.path(9),
+        f"Figure 9: making W positive, {study.pictures.title}",
         looks,
         curves,
-        levels=[_euclidean(folds)],
+        levels=[_euclidean(study.folds)],
     )
 
 

@@ -183,8 +183,9 @@ def limits_note() -> str:
     """Say what an asterisk stands for."""
     ours = ", ".join(f"{one.name} {one.most:,}" for one in METHODS if one.most < 1_000_000)
     return (
-        f"*: not run, as too slow beyond so many training pictures: {ours}. In the paper's columns "
-        f"*: more than 5 days, **: worse than Euclidean, –: not printed or lost in the text at hand."
+        f"*: not run, as too slow beyond so many training pictures: {ours}. In the paper's "
+        f"columns *: more than 5 days, **: worse than Euclidean, –: not printed, or lost in the "
+        f"text at hand."
     )
 
 

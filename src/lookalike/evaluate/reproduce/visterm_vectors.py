@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, overload
+from typing import Any, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,7 +92,7 @@ def fold_vectors(
 def _described(files: list[Path], train: int, random_state: int) -> sp.csr_matrix:
     visterms = Visterms(dimension=DIMENSION, random_state=random_state)
     visterms.fit(Pictures(files[:train], visterms.decode_side))
-    rows = []
+    rows: list[Any] = []
     for outcome in describe_files(files, visterms):
         if not isinstance(outcome, Described):
             raise _unreadable(outcome.path, getattr(outcome, "reason", "known already"))
