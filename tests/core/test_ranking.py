@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tests.reference.ranking import judge_slowly
 
 from lookalike.core.errors import InvalidInput
 from lookalike.core.ranking import Judgement, judge, judge_in_blocks
+from tests.reference.ranking import judge_slowly
 
 
 @st.composite

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference import xoshiro
 
 from lookalike.core._fast.random import next_below, next_unit, next_word
 from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import generator, loop_state
+from tests.reference import xoshiro
 
 words = st.integers(0, 2**64 - 1)
 states = st.lists(words, min_size=4, max_size=4).filter(any)

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.reference.ranking import judge_slowly
 
 from lookalike.core.errors import InvalidInput
 from lookalike.evaluate import (
@@ -11,6 +10,7 @@ from lookalike.evaluate import (
     precision_curve,
 )
 from lookalike.supervision import Relevance
+from tests.reference.ranking import judge_slowly
 
 
 class Inner:

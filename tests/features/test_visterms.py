@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from tests.reference import visterms as slow
 
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 from lookalike.features import visterms as module
 from lookalike.features.visterms import Visterms, blocks_in, first_size, level_sizes
+from tests.reference import visterms as slow
 
 
 def noise(seed, width, height):

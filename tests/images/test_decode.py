@@ -3,11 +3,11 @@ import io
 import numpy as np
 import pytest
 from PIL import Image, ImageCms, ImageFile, TiffTags
-from tests.images.pictures import FORMATS, HEIC, png, png_chunk, saved, scene, tiff
 
 from lookalike.core.errors import UnreadablePicture
 from lookalike.images import Limits, content_hash, decode
 from lookalike.images.containers import _SINGLE_TAGS, TIFF_TAGS
+from tests.images.pictures import FORMATS, HEIC, png, png_chunk, saved, scene, tiff
 
 LOSSY = {"JPEG": 12, "WEBP": 12, "AVIF": 14}
 BEST = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"quality": 95}, "AVIF": {"quality": 95}}

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from tests.images.pictures import FORMATS, HEIC, png, png_chunk, saved, scene, tiff
 
 from lookalike.core.errors import UnreadablePicture
 from lookalike.images import Limits, decode
 from lookalike.images.containers import MAX_PARTS
+from tests.images.pictures import FORMATS, HEIC, png, png_chunk, saved, scene, tiff
 
 SMALL = Limits(max_bytes=1 << 20, max_pixels=1_000_000)
 

@@ -3,10 +3,10 @@ from io import BytesIO
 import numpy as np
 import pytest
 from PIL import Image
-from tests.images.pictures import scene
 
 from lookalike.core.errors import InvalidInput
 from lookalike.images import thumbnail
+from tests.images.pictures import scene
 
 
 @pytest.mark.parametrize(

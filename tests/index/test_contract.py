@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.index import SlowIndex
 
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
 from lookalike.index import DenseIndex, SparseIndex
+from tests.reference.index import SlowIndex
 
 KINDS = {
     "dense": (DenseIndex, np.asarray, np.asarray),

@@ -3,10 +3,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference import supervision as slow
 
 from lookalike.core.errors import InvalidInput
 from lookalike.supervision import clicks, clicks_to_relevance, image_relevance, read_clicks
+from tests.reference import supervision as slow
 
 matrices = st.tuples(st.integers(1, 5), st.integers(1, 8)).flatmap(
     lambda shape: st.lists(

@@ -3,10 +3,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.supervision import shared_labels
 
 from lookalike.core.errors import InvalidInput
 from lookalike.supervision import Relevance, clicks_to_relevance
+from tests.reference.supervision import shared_labels
 
 label_sets = st.lists(st.sets(st.integers(0, 6), max_size=4), min_size=1, max_size=20)
 

@@ -6,11 +6,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.supervision import image_relevance, shared_labels, triplet_probabilities
 
 from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import generator, loop_state
 from lookalike.supervision import Relevance, TripletSampler, clicks_to_relevance
+from tests.reference.supervision import image_relevance, shared_labels, triplet_probabilities
 
 SINGLE = ["a", "a", "a", "b", "b", "c", None, "d"]
 MULTI = [{"a", "b", "c"}, {"a", "b", "c"}, {"a"}, {"b", "d"}, {"d"}, set(), {"e"}, {"c", "e"}]
