@@ -90,13 +90,14 @@ def test_changed_content_is_another_picture(collection, pictures):
     assert new > 24
 
 
+@pytest.mark.parametrize("shift", [1, -1])
 @pytest.mark.parametrize("batch", [1, 2, 256])
-def test_files_that_trade_names_are_kept(collection, pictures, batch, monkeypatch):
+def test_files_that_trade_names_are_kept(collection, pictures, batch, shift, monkeypatch):
     monkeypatch.setattr(adding, "BATCH_PICTURES", batch)
     paths = sorted((pictures / "rot").iterdir())
     contents = [path.read_bytes() for path in paths]
     for place, path in enumerate(paths):
-        path.write_bytes(contents[(place + 1) % len(paths)])
+        path.write_bytes(contents[(place + shift) % len(paths)])
     added = collection.add([pictures], threads=1)
     assert not added.refused
     assert len(consistent(collection)) == 24

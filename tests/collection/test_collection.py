@@ -1,6 +1,7 @@
 import json
 import os
 import threading
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -179,7 +180,11 @@ def test_remove_is_all_or_nothing(collection, pictures):
     assert len(collection) == 22
 
 
-def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch):
+@pytest.mark.parametrize("stopped", [False, True])
+def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped):
+    def stop(*_):
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(vectors, "LEAST_DRIFT", 0)
     with Collection.create(tmp_path / "c", feature=Colours()) as collection:
         collection.add([pictures])
@@ -199,8 +204,12 @@ def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch):
             return {what for what, trace in traces.items() if any(trace in c for c in everything)}
 
         assert found() == set(traces)
-        collection.remove([3])
+        with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+            if stopped:
+                patch.setattr("lookalike.collection.collection.save_index", stop)
+            collection.remove([3])
         assert found() == set()
+        assert any((tmp_path / "c" / "cache").iterdir()) != stopped
         assert 3 not in ids(collection.search(1, 99))
         assert 3 not in collection.labels()
 

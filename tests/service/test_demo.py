@@ -1,4 +1,8 @@
+from collections import Counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lookalike import Collection
 from lookalike.features import Embedding
@@ -18,12 +22,13 @@ def few(tmp_path, model, monkeypatch):
         "<b>": (9, 9, 9),
     }.items():
         for number in range(12):
-            path = tmp_path / "emoji" / f"{category[-2]}{number}.png"
+            path = tmp_path / "emoji" / f"{colour[0]}-{number}.png"
             draw(path, colour, len(samples))
             name = f"{category} {number}" + (": dark skin tone" if number == 11 else "")
             samples.append(Sample(path, name, category, "sub"))
     monkeypatch.setattr(demo, "emoji_samples", lambda: samples)
     monkeypatch.setattr(demo, "LEAST_IN_CATEGORY", 5)
+    monkeypatch.setattr(demo, "QUERIES_EACH", 1)
     monkeypatch.setattr(demo, "STEPS", 100)
     create = Collection.create
     monkeypatch.setattr(
@@ -58,7 +63,7 @@ def test_demo_learns_neither_from_its_queries_nor_from_variants(run, few, tmp_pa
     shown = demo.pick_queries(few)
     assert len(shown) == 3
     assert not labelled & {sample.path for sample in shown}
-    assert not [path for path in labelled if "11" in path.name]
+    assert not [path for path in labelled if "-11" in path.name]
     assert len(labelled) == 36 - 3 - 3
 
 
@@ -71,12 +76,27 @@ def test_demo_in_the_way_of_something(run, few, tmp_path):
     assert [path.name for path in (tmp_path / "demo").rglob("*.*")] == ["mine.txt"]
 
 
-def test_queries_are_one_of_each_large_category():
+def test_queries_are_drawn_evenly():
     samples = emoji_samples()
-    shown = demo.pick_queries(samples)
-    assert shown == demo.pick_queries(samples)
-    assert len(shown) == len({sample.category for sample in shown}) == 9
-    assert "Component" not in {sample.category for sample in shown}
+    drawn = demo.pick_queries(samples)
+    assert drawn == demo.pick_queries(samples)
+    assert len({sample.path for sample in drawn}) == len(drawn) == 180
+    assert set(Counter(sample.category for sample in drawn).values()) == {20}
+    assert "Component" not in {sample.category for sample in drawn}
+    assert not [sample for sample in drawn if "skin tone" in sample.name]
+
+
+@given(st.lists(st.integers(-10, 10), min_size=1, max_size=40))
+def test_shown_queries_are_best_middle_and_worst(gains):
+    places = demo.shown_places(gains)
+    shown = [place for place, _ in places]
+    assert len(set(shown)) == len(shown) == min(9, len(gains))
+    assert [gains[place] for place in shown] == sorted(gains[place] for place in shown)[::-1]
+    best = [gains[place] for place, kind in places if kind == "Gained most"]
+    assert best == sorted(gains)[::-1][:4]
+    if len(gains) >= 9:
+        worst = [gains[place] for place, kind in places if kind == "Lost most"]
+        assert sorted(worst) == sorted(gains)[:2]
 
 
 def test_page_without_queries():

@@ -14,7 +14,7 @@ from lookalike.core.ranking import judge
 from lookalike.core.seeds import generator, loop_state
 from lookalike.similarity import OASIS
 from lookalike.similarity.blend import PowerPath, StraightPath
-from lookalike.similarity.training import Stepper
+from lookalike.similarity.training import Ranker, Stepper, average, run_together
 from lookalike.supervision import Relevance, TripletSampler
 from tests.reference import oasis as slow
 
@@ -161,10 +161,24 @@ def test_symmetry_index_is_high(digits):
 
 def test_rankers_are_averaged(digits):
     X, y, held, held_y = digits
-    one = OASIS(steps=2000, random_state=0, **PLAIN).fit(X, y)
+    rng = generator(0)
+    shards = np.array_split(np.arange(len(y)), 3)
+    sources = [TripletSampler(Relevance.of(y), anchors=shard) for shard in shards]
+    how = {"aggressiveness": 0.1, "symmetric": False, "dissimilarity": False}
+    start = np.eye(64, dtype=np.float32)
+    together = [Ranker(start.copy(), Stepper(X, **how), one, loop_state(rng)) for one in sources]
+    alone = [Ranker(start.copy(), Stepper(X, **how), r.source, r.state.copy()) for r in together]
+    run_together(together, 1000)
+    for ranker in alone:
+        ranker.run(1000)
+    mean = np.mean([ranker.W for ranker in alone], axis=0)
+    np.testing.assert_allclose(average(together), mean, atol=1e-5)
+    assert not np.allclose(mean, alone[0].W, atol=1e-2)
+
     several = OASIS(steps=2000, rankers=4, random_state=0, **PLAIN).fit(X, y)
     again = OASIS(steps=2000, rankers=4, random_state=0, **PLAIN).fit(X, y)
     np.testing.assert_array_equal(several.W_, again.W_)
+    one = OASIS(steps=2000, random_state=0, **PLAIN).fit(X, y)
     assert mean_average_precision(several, held, held_y) > mean_average_precision(one, held, held_y)
 
 
@@ -172,9 +186,11 @@ def test_early_stopping_looks_at_held_out(digits):
     X, y, held, held_y = digits
     model = OASIS(random_state=0, **PLAIN).fit(X, y)
     looks = [steps for steps, _ in model.history_]
+    figures = [figure for _, figure in model.history_]
     assert looks == sorted(looks)
     assert model.steps_ in looks
-    assert max(figure for _, figure in model.history_) >= model.history_[0][1]
+    assert max(figures) > figures[0]
+    assert figures[looks.index(model.steps_)] == pytest.approx(max(figures), abs=0.01)
     short = OASIS(steps=10, random_state=0, **PLAIN).fit(X, y)
     assert mean_average_precision(model, held, held_y) > mean_average_precision(short, held, held_y)
 

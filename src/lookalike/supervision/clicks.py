@@ -82,6 +82,11 @@ def image_relevance(
     and the result is ever held. An image whose probability with any other cannot exceed the
     threshold, by Σ_q a_qp·max a_q with a = Pr(p|q)·√Pr(q), is left out beforehand.
 
+    Parameters
+    ----------
+    R_QI, threshold, block, progress
+        As for :func:`clicks_to_relevance`.
+
     Raises
     ------
     InvalidInput

@@ -1,0 +1,230 @@
+"""Writers that are killed, disks that are full, and what others left behind."""
+
+import itertools
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lookalike.collection import Collection, adding, vectors
+from lookalike.collection import database as databases
+from lookalike.core.errors import CollectionBusy, CollectionError
+from tests.collection.colours import Colours, album, picture
+from tests.collection.test_add import consistent
+
+
+class Writers:
+    """Forks of ``writer.py``, one at a time."""
+
+    def __init__(self):
+        self._server = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("writer.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, command, folder, number=0):
+        self._server.stdin.write(f"{command} {number} {folder}\n")
+        self._server.stdin.flush()
+        self.pid = int(self._line()[1])
+        if command != "die":
+            assert self._line() == ["ready"]
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+        return self.rest()
+
+    def rest(self):
+        """Give what the writer has said until it was dead."""
+        lines = []
+        while self._line() != ["dead"]:
+            lines.append(self._last)
+        return lines
+
+    def close(self):
+        if self._last != ["dead"]:
+            os.kill(self.pid, signal.SIGKILL)
+        self._server.stdin.close()
+        self._server.wait()
+        self._server.stdout.close()
+
+    def _line(self):
+        line = self._server.stdout.readline()
+        assert line, "the writers' server has ended"
+        self._last = line.rstrip("\n").split(" ")
+        return self._last
+
+
+@pytest.fixture(scope="module")
+def writers():
+    started = Writers()
+    yield started
+    started.close()
+
+
+KILLS = 25
+
+
+def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
+    """Whatever was acknowledged is there, whole; the rest is there whole or not at all."""
+    monkeypatch.setattr(vectors, "REDUCED", 4)
+    album(tmp_path / "p", 6)
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        collection.add([tmp_path / "p"])
+    draw = random.Random(2)
+    added, removed, begun, seen, learned = set(), set(), set(), {}, 0
+    for kill in range(KILLS):
+        writers.start("work", tmp_path, 1000 * kill)
+        time.sleep(draw.uniform(0, 0.3))
+        for what, *names in writers.kill():
+            if what == "added":
+                added |= set(names)
+            elif what == "learned":
+                learned = int(names[0])
+            else:
+                (removed if what == "removed" else begun).update(map(int, names))
+        with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+            database = collection._database
+            assert database.rows("PRAGMA integrity_check") == [("ok",)]
+            assert database.rows("PRAGMA foreign_key_check") == []
+            rows = list(collection.pictures())
+            ids = sorted(row.id for row in rows)
+            for table in ("vectors", "thumbnails"):
+                assert database.row(f"SELECT count(*) FROM {table}") == (len(ids),)
+            assert not set(ids) & removed
+            assert begun.isdisjoint(ids) or begun - removed <= set(ids)
+            begun &= set(ids)
+            # What was added is there, but for the oldest, which were removed.
+            here = {str(place): row.id for row in rows for place in row.places}
+            seen |= here
+            assert all(seen[name] < ids[0] for name in added - here.keys())
+            serving = collection._serve()
+            assert sorted(serving.plain.ids.tolist()) == ids
+            fresh = vectors.load_index(serving.space, database, Path("no cache"))
+            order, cached = fresh.ids.argsort(), serving.plain.ids.argsort()
+            # A product of matrices rounds by the number of its rows.
+            np.testing.assert_allclose(
+                fresh.vectors[order], serving.plain.vectors[cached], atol=1e-6
+            )
+            assert len(collection.models()) >= learned
+            assert len(collection.search(ids[-1], 5)) == 5
+            collection.remove([])
+            assert not [f for f in (tmp_path / "c").rglob("*") if f.name.startswith(".")]
+    assert added
+    assert removed
+    assert learned
+
+
+@pytest.mark.parametrize("step", range(14))
+def test_killed_at_each_commit(tmp_path, writers, step):
+    """A writer that dies before or after its n-th commit leaves the state before or after."""
+    album(tmp_path / "p", 4)
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        collection.add([tmp_path / "p" / "rot", tmp_path / "p" / "grün"])
+    writers.start("die", tmp_path, step)
+    survived = writers.rest() == [["survived"]]
+    with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+        # Commits: the roots, two batches of two, a snapshot, the removal, and a snapshot if any.
+        expected = [8, 8, 8, 10, 10, 12, 12, 12, 12, 11, 11, 11, 11, 11][step]
+        assert len(consistent(collection)) == expected
+        assert survived == (step >= 10)
+        collection.add([tmp_path / "p"])
+        assert len(consistent(collection)) == 12
+
+
+def test_a_writer_in_another_process_is_named(tmp_path, writers, pictures):
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        collection.add([pictures])
+        writers.start("lock", tmp_path)
+        with pytest.raises(CollectionBusy, match=f"process {writers.pid}"):
+            collection.remove([1])
+        assert len(collection.search(1)) == 10
+        writers.kill()
+        assert collection.remove([1]) == 1
+
+
+def test_what_others_left_behind_is_cleaned_and_the_rest_left(collection, pictures):
+    folder = collection.path
+    hexes = "0123456789abcdef"
+    stale = [
+        f".manifest.json.{hexes}",
+        f"reduction-{hexes * 2}.safetensors",
+        "models/77.safetensors",
+        f"models/.78.safetensors.{hexes}",
+        f"cache/index-{hexes * 2}.safetensors",
+    ]
+    mine = ["notes.txt", "models/readme", ".hidden", "reduction-of-weight.safetensors"]
+    for name in stale + mine:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"left behind")
+    with Collection.open(folder, feature=Colours()) as again:
+        assert len(again.search(1)) == 10
+        assert all((folder / name).exists() for name in stale)
+        again.add([pictures])
+    assert not any((folder / name).exists() for name in stale)
+    assert all((folder / name).exists() for name in mine)
+
+
+@pytest.mark.parametrize("room", [0, 1, 2, 3])
+def test_a_full_disk_keeps_what_was_committed(collection, pictures, room, monkeypatch):
+    monkeypatch.setattr(adding, "BATCH_PICTURES", 4)
+    for number in range(40):
+        picture(pictures / f"neu-{number}.png", (number, 9, 9), 500 + number)
+    real = databases._connect
+
+    def cramped(path):
+        connection = real(path)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        start.setdefault("pages", pages)
+        connection.execute(f"PRAGMA max_page_count = {start['pages'] + room}")
+        return connection
+
+    start = {}
+    monkeypatch.setattr(databases, "_connect", cramped)
+    with pytest.raises(CollectionError, match="full"):
+        collection.add([pictures])
+    assert len(consistent(collection)) < 64
+    monkeypatch.setattr(databases, "_connect", real)
+    collection.add([pictures])
+    assert len(consistent(collection)) == 64
+
+
+def test_each_statement_of_a_write_may_fail(collection, pictures, monkeypatch):
+    """An I/O error at the n-th statement, for every n: told, and nothing half done."""
+    picture(pictures / "neu.png", (3, 9, 9), 500)
+    connect = sqlite3.connect
+    for nth in itertools.count():
+        count = itertools.count()
+        failed = []
+
+        class Failing(sqlite3.Connection):
+            def execute(self, sql, *values, count=count, nth=nth, failed=failed):
+                if next(count) == nth:
+                    failed.append(sql)
+                    raise sqlite3.OperationalError("disk I/O error")
+                return super().execute(sql, *values)
+
+        monkeypatch.setattr(sqlite3, "connect", lambda *g, **n: connect(*g, factory=Failing, **n))
+        told = []
+        try:
+            collection.add([pictures])
+            collection.remove([row.id for row in collection.pictures()][-1:])
+        except CollectionError as error:
+            told.append(str(error))
+        assert len(told) == len(failed)
+        assert all("disk I/O error" in text for text in told)
+        monkeypatch.setattr(sqlite3, "connect", connect)
+        assert len(consistent(collection)) in (24, 25)
+        if not failed:
+            break
+        if len(collection) == 25:
+            collection.remove([row.id for row in collection.pictures()][-1:])
+    assert nth > 10
