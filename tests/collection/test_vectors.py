@@ -50,8 +50,8 @@ def test_a_damaged_row_is_told(collection, sql, why):
 def test_when_a_reduction_is_due():
     wide, narrow = Colours(10), Colours(4)
     assert not reduction_is_due(narrow, 10**6, None)
-    assert not reduction_is_due(wide, 1023, None)
-    assert reduction_is_due(wide, 1024, None)
+    assert not reduction_is_due(wide, 511, None)
+    assert reduction_is_due(wide, 512, None)
     assert not reduction_is_due(wide, 4095, 1024)
     assert reduction_is_due(wide, 4096, 1024)
     assert reduction_is_due(wide, 79_996, 19_999)

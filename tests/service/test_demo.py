@@ -29,7 +29,6 @@ def few(tmp_path, model, monkeypatch):
     monkeypatch.setattr(demo, "emoji_samples", lambda: samples)
     monkeypatch.setattr(demo, "LEAST_IN_CATEGORY", 5)
     monkeypatch.setattr(demo, "QUERIES_EACH", 1)
-    monkeypatch.setattr(demo, "STEPS", 100)
     create = Collection.create
     monkeypatch.setattr(
         demo.Collection, "create", lambda place: create(place, feature=Embedding(model))

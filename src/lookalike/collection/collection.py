@@ -47,7 +47,7 @@ class Collection:
     a time, any number read, in this process and in others, and see what was written at their
     next search. A collection may be shared by threads.
 
-    The vectors compared are the feature's; of a dense feature, once there are 1,024 pictures,
+    The vectors compared are the feature's; of a dense feature, once there are 512 pictures,
     their first 256 principal components, fitted on the collection, and fitted again when a small
     collection has grown fourfold.
 

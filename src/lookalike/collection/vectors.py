@@ -18,7 +18,7 @@ from lookalike.index import DenseIndex, SparseIndex
 REDUCED = 256
 """The length of the vectors that are searched, where the feature's are dense and longer."""
 
-LEAST_TO_REDUCE = 1024
+LEAST_TO_REDUCE = 512
 """Pictures from which a reduction is fitted."""
 
 MOST_TO_FIT = 20_000

@@ -117,9 +117,9 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _query(query: Query) -> str:
     strips = "".join(map(_strip, query.strips))
+    picture = f'<p class="kind">{_safe(query.kind)}</p>{_figure(query.picture)}'
     return (
-        f'<section><div class="query"><p class="kind">{_safe(query.kind)}</p>{_figure(query.picture)}</div>'
-        f'<div class="strips">{strips}</div></section>'
+        f'<section><div class="query">{picture}</div><div class="strips">{strips}</div></section>'
     )
 
 

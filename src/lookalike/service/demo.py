@@ -15,8 +15,6 @@ from lookalike.service.screen import Screen, kept
 
 SHOWN = 10
 HOLD_BACK = 0.2
-STEPS = 150_000
-"""A fixed number, so that the demo takes the same time and gives the same figures everywhere."""
 
 LEAST_IN_CATEGORY = 50
 QUERIES_EACH = 20
@@ -101,9 +99,7 @@ def _figures(
         if sample.path not in left_out
     }
     with screen.bar("Learning their categories") as progress:
-        learned = store.learn(
-            labels, settings={"steps": STEPS}, hold_back=HOLD_BACK, progress=progress
-        )
+        learned = store.learn(labels, hold_back=HOLD_BACK, progress=progress)
     return learned.before, learned.after
 
 

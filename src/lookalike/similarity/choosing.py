@@ -16,6 +16,9 @@ FIRST_LOOK, GROWTH, PATIENCE = 4096, 1.5, 3
 """When training is judged: after 4,096 steps, then half as many again each time, until three
 looks in a row found nothing better."""
 
+ROUNDS = 50
+"""Steps a picture before training may stop: what is held out wavers at first."""
+
 MOST_STEPS, MOST_WORK = 1_000_000, 5e10
 """Where choosing the steps ends at the latest: so many steps, or products with entries of W."""
 
@@ -36,13 +39,14 @@ def choose(
     *,
     start: NDArray[np.float32],
     looks: Sequence[int],
+    least: int,
     points: Sequence[float],
     advance: Callable[[int, Callable[[int], None]], None],
     path: Callable[[], Path],
     verdict: Callable[[NDArray[np.float32]], Verdict],
     progress: Progress,
 ) -> Choice:
-    """Train through ``looks``, judging every point of the path at each.
+    """Train through ``looks``, for ``least`` steps or more, judging the path's points at each.
 
     The best look decides the steps. Of its points that are better than the start, the least
     within one standard error of the best is taken (Breiman's rule): what is taught is rarely all
@@ -59,7 +63,7 @@ def choose(
         found = {point: verdict(way.at(point)) for point in points}
         top = max(found.values(), key=lambda one: one.figure)
         history.append((done, top.figure))
-        since += 1
+        since += done > least
         if best is None or top.figure > best.figure + REAL_GAIN * top.error:
             steps, best, verdicts, since = done, top, found, 0
         if since >= PATIENCE:

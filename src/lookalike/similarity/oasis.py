@@ -15,7 +15,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.similarity.base import Similarity, Vectors, check_triplets, check_vectors
 from lookalike.similarity.blend import POINTS, Path, PowerPath, StraightPath, project_positive
-from lookalike.similarity.choosing import choose, looks_at
+from lookalike.similarity.choosing import ROUNDS, choose, looks_at
 from lookalike.similarity.held_out import (
     Form,
     HeldOutPictures,
@@ -314,6 +314,7 @@ class OASIS(Similarity):
         chosen = choose(
             start=np.eye(vectors.shape[1], dtype=np.float32),
             looks=looks,
+            least=ROUNDS * vectors.shape[0],
             points=POINTS[1:] if self.blend is None else (self.blend,),
             advance=partial(self._advance, rankers),
             path=lambda: self._path(average(rankers), width),

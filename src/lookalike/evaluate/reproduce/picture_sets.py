@@ -17,7 +17,7 @@ TRAIN, TEST, FOLDS = 40, 25, 5
 """Pictures a class to train on and to test on, and how many times they are drawn (5.3.2)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PictureSet:
     """Pictures of some classes, and their splits.
 
