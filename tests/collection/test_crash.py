@@ -80,13 +80,14 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
     with Collection.create(tmp_path / "c", feature=Colours()) as collection:
         collection.add([tmp_path / "p"])
     draw = random.Random(0)
-    added, removed, begun, seen, learned = set(), set(), set(), {}, 0
+    added, removed, begun, learned = {}, set(), set(), 0
     for kill in range(KILLS):
         writers.start("work", tmp_path, 1000 * kill)
         time.sleep(draw.uniform(0, 0.3))
         for what, *names in writers.kill():
             if what == "added":
-                added |= set(names)
+                for number, path in (name.split("=", 1) for name in names):
+                    added[path] = int(number)
             elif what == "learned":
                 learned = int(names[0])
             else:
@@ -104,8 +105,7 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             begun &= set(ids)
             # What was added is there, but for the oldest, which were removed.
             here = {str(place): row.id for row in rows for place in row.places}
-            seen |= here
-            assert all(seen[name] < ids[0] for name in added - here.keys())
+            assert all(added[path] < ids[0] for path in added.keys() - here.keys())
             serving = collection._serve()
             assert sorted(serving.plain.ids.tolist()) == ids
             fresh = vectors.load_index(serving.space, database, Path("no cache"))

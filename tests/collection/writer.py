@@ -34,7 +34,8 @@ def work(folder, seed):
                 for n in range(7)
             ]
             collection.add(new)
-            say("added", *new)
+            held = {str(place): row.id for row in collection.pictures() for place in row.places}
+            say("added", *(f"{held[str(path)]}={path}" for path in new))
             collection.learn(folders=True, settings={"steps": 20, "blend": 0.5})
             say("learned", len(collection.models()))
             gone = [row.id for row in collection.pictures()][:3]

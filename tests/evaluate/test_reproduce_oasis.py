@@ -201,3 +201,12 @@ def test_the_paper_is_quoted_right():
     for table in oasis_paper.TABLE_4.values():
         assert set(table) <= methods
         assert {len(row) for row in table.values()} == {4}
+
+
+def test_the_codebook_knows_only_the_training_part(pictures):
+    files = [pictures / kind / f"{number:03}.png" for number in range(10) for kind in KINDS[:2]]
+    others = [pictures / "noise" / f"{number:03}.png" for number in range(10)]
+    with_some = visterm_vectors._described([*files, *others], 20, 0)
+    with_others = visterm_vectors._described([*files, *others[5:]], 20, 0)
+    assert (with_some[:20] != with_others[:20]).nnz == 0
+    assert (with_some[25:] != with_others[20:]).nnz == 0
