@@ -2,7 +2,6 @@
 
 import ctypes
 import multiprocessing
-import resource
 import subprocess
 import sys
 import tempfile
@@ -181,11 +180,16 @@ def peak_of_a_fit(width: int, non_zeros: int, steps: int) -> float:
     labels = np.arange(2000) % 50
     plain = {"positive": "no", "normalize": False, "blend": 1.0, "random_state": 0}
     OASIS(steps=10, **plain).fit(bags(rng, 100, 100, 10), labels[:100])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    OASIS(steps=steps, **plain).fit(vectors, labels)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     data = vectors.data.nbytes + vectors.indices.nbytes + vectors.indptr.nbytes
-    return (after - before) / (4 * width * width + data)
+    before = memory_now("VmRSS") - data
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    OASIS(steps=steps, **plain).fit(vectors, labels)
+    return (memory_now("VmHWM") - before) / (4 * width * width + data)
+
+
+def memory_now(what: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line.split()[1] for line in lines if line.startswith(what)))
 
 
 def memory(width: int, non_zeros: int, steps: int) -> Figure:

@@ -97,12 +97,9 @@ def run_method(
         return None
     judgements, choices = [], []
     for number, fold in enumerate(folds):
-        choice = choose(
-            method.candidates(seed),
-            fold.train,
-            fold.train_labels,
-            random_state=np.random.default_rng([seed, number]),
-        )
+        rng = np.random.default_rng([seed, number])
+        candidates = method.candidates(int(rng.integers(2**31)))
+        choice = choose(candidates, fold.train, fold.train_labels, random_state=rng)
         judgements.append(
             evaluate_similarity(choice.model, fold.test, fold.test_labels, cutoffs=CURVE)
         )

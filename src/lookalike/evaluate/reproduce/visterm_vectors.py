@@ -91,7 +91,7 @@ def fold_vectors(
 
 def _described(files: list[Path], train: int, random_state: int) -> sp.csr_matrix:
     visterms = Visterms(dimension=DIMENSION, random_state=random_state)
-    visterms.fit(Pictures(files, visterms.decode_side))
+    visterms.fit(Pictures(files[:train], visterms.decode_side))
     rows: list[Any] = []
     for outcome in describe_files(files, visterms):
         if not isinstance(outcome, Described):
