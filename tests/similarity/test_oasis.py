@@ -14,6 +14,7 @@ from lookalike.core.ranking import judge
 from lookalike.core.seeds import generator, loop_state
 from lookalike.similarity import OASIS
 from lookalike.similarity.blend import PowerPath, StraightPath
+from lookalike.similarity.held_out import HeldOutPictures
 from lookalike.similarity.training import Ranker, Stepper, average, run_together
 from lookalike.supervision import Relevance, TripletSampler
 from tests.reference import oasis as slow
@@ -385,10 +386,11 @@ def test_W_is_finite_whatever_comes_in(seed, scale):
         assert np.isfinite(model.scores(X, X)).all()
 
 
-def test_too_little_to_hold_out_keeps_the_start():
+def test_too_little_to_hold_out_keeps_the_start(caplog):
     X = rows(1, n=4)
     model = OASIS(random_state=0).fit(X, ["a", "a", "b", "b"])
     assert model.blend_ == 0.0
+    assert "too little is alike" in caplog.text
     np.testing.assert_array_equal(model.W_, np.eye(12, dtype=np.float32))
 
 
@@ -401,3 +403,65 @@ def test_paths_begin_and_end_where_they_say():
         np.testing.assert_allclose(path.at(1.0), W, rtol=1e-4, atol=1e-4)
     half = PowerPath(W).at(0.5)
     np.testing.assert_allclose(half @ half, W, rtol=1e-3, atol=1e-3)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers(digits, tmp_path):
+    X, y, _, _ = digits
+    how = {"steps": np.int64(300), "blend": 1.0, "random_state": 0}
+    model = OASIS(positive=np.int64(100), **how).fit(X, y)
+    same = OASIS(positive=100, **how).fit(X, y)
+    np.testing.assert_array_equal(model.W_, same.W_)
+    model.save(tmp_path / "model.safetensors")
+    assert OASIS.load(tmp_path / "model.safetensors").positive == 100
+
+
+def test_positive_every_t_steps_counts_across_looks():
+    """Training in two stretches projects at the same steps as training in one."""
+    X, y = rows(5, n=60, density=1), np.arange(60) % 3
+    model = OASIS(positive=300, aggressiveness=5.0)
+    source = TripletSampler(Relevance.of(y))
+    results = []
+    for stretches in ([600], [200, 250, 150]):
+        ranker = Ranker(
+            np.eye(12, dtype=np.float32), model._stepper(X), source, loop_state(generator(0))
+        )
+        drawn = source.draw(loop_state(generator(1)), 600)
+        ranker.source = type("Listed", (), {"draw": lambda self, _, n: next_rows(self, n)})()
+        ranker.source.left = drawn
+        for steps in stretches:
+            model._advance([ranker], steps, lambda done: None)
+        results.append(ranker.W)
+    np.testing.assert_allclose(results[0], results[1], atol=1e-4)
+
+
+def next_rows(listed, count):
+    taken, listed.left = listed.left[:count], listed.left[count:]
+    return taken
+
+
+def test_negatives_from_everything_need_no_second_class():
+    X = rows(3, n=30, density=1)
+    labels = ["a"] * 10 + [None] * 20
+    model = OASIS(negatives="all", steps=200, blend=1.0, random_state=0).fit(X, labels)
+    assert not np.allclose(model.W_, np.eye(12), atol=0.01)
+    with pytest.raises(InvalidInput, match="cannot learn"):
+        OASIS(steps=200, blend=1.0).fit(X, labels)
+
+
+def test_too_long_vectors_are_refused():
+    with pytest.raises(InvalidInput, match="Scale them to unit length"):
+        OASIS().fit(rows(0, n=60) * np.float32(1e20), np.arange(60) % 3)
+
+
+def test_large_classes_are_not_held_out_whole():
+    """Two classes of 20,000 held out whole would make looking take an hour."""
+    relevance = Relevance.of(np.arange(40_000) % 10)
+    held = HeldOutPictures.choose(
+        np.zeros((40_000, 2), dtype=np.float32),
+        relevance,
+        0.2,
+        generator(0),
+        whole_classes=True,
+    )
+    assert 2000 < len(held.relevant) <= 3100
+    assert held.taught.mean() == pytest.approx(0.5, abs=0.1)

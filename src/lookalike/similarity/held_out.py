@@ -15,7 +15,7 @@ Form: TypeAlias = Literal["bilinear", "normalized", "distance"]
 """How W scores: pᵀWq, that over √(pᵀWp·qᵀWq), or −(p−q)ᵀW(p−q)."""
 
 MOST_PICTURES, MOST_TRIPLETS = 3000, 50_000
-"""More than this is not held out: it would only make looking slower."""
+"""About as much is judged by at most: more would only make looking slower."""
 
 CLASSES_TO_HOLD_OUT = 10
 """With fewer classes, none is held out as a whole."""
@@ -81,7 +81,8 @@ class HeldOutPictures:
         what was never taught; the two count the same. None where too little is alike to hold any
         out.
         """
-        fraction = min(share, MOST_PICTURES / len(relevance))
+        most = MOST_PICTURES // 2
+        fraction = min(share, most / len(relevance))
         kept = np.arange(len(relevance))
         strangers = np.zeros(0, dtype=np.intp)
         many = relevance.labels_ is not None and len(relevance.labels_) >= CLASSES_TO_HOLD_OUT
@@ -89,6 +90,8 @@ class HeldOutPictures:
             kept, strangers = relevance.hold_out_classes(fraction, rng)
             if relevance.subset(kept).trainable() is not None:
                 kept, strangers = np.arange(len(relevance)), strangers[:0]
+            elif len(strangers) > most:
+                strangers = rng.choice(strangers, most, replace=False)
         within, held = relevance.subset(kept).hold_out(fraction, rng)
         rows = np.sort(np.concatenate([kept[held], strangers]))
         kept = kept[within]
@@ -150,8 +153,10 @@ def _standard_error(values: NDArray[np.float64], weights: NDArray[np.float64]) -
 
 
 def self_scores(W: NDArray[np.float32], vectors: Vectors) -> NDArray[np.float32]:
-    """Score each picture with itself, pᵀWp."""
-    return _row_products(vectors @ W, vectors)
+    """Score each picture with itself, pᵀWp, some thousand at a time."""
+    parts = [vectors[begin : begin + 4096] for begin in range(0, vectors.shape[0], 4096)]
+    scores = [_row_products(part @ W, part) for part in parts]
+    return np.concatenate(scores) if scores else np.zeros(0, dtype=np.float32)
 
 
 def inverse_root(values: NDArray[np.float32]) -> NDArray[np.float32]:

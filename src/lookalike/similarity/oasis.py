@@ -1,5 +1,6 @@
 """OASIS: a bilinear similarity learned online from triplets, by passive-aggressive steps."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path as FilePath
@@ -31,8 +32,8 @@ from lookalike.similarity.training import (
     Stepper,
     Triplets,
     average,
-    blocks,
     run_together,
+    usable,
 )
 from lookalike.supervision import Relevance, TripletSampler
 
@@ -40,6 +41,8 @@ WIDEST_SPECTRUM = 4096
 """Columns up to which the eigenvalues of W are taken by default: seconds, and three times W."""
 
 _KIND = "oasis/1"
+
+_log = logging.getLogger(__name__)
 
 
 class OASIS(Similarity):
@@ -159,9 +162,9 @@ class OASIS(Similarity):
             Told the steps done and the most there can be.
         """
         self._check_parameters()
-        given = check_vectors("OASIS", X)
+        given = usable(check_vectors("OASIS", X))
         relevance = Relevance.of(y, n=given.shape[0])
-        why = relevance.trainable()
+        why = relevance.trainable() if self.negatives == "unrelated" else None
         if why:
             raise InvalidInput(f"OASIS cannot learn from this: {why}")
         rng = generator(self.random_state)
@@ -174,14 +177,15 @@ class OASIS(Similarity):
                 vectors, relevance, self.held_out, rng, whole_classes=point is None
             )
             if judge is None:
-                steps, point = steps or 10 * vectors.shape[0], point or 0.0
+                steps, point = self._unjudged(10 * vectors.shape[0])
             else:
                 kept = vectors[judge.kept]
                 sources = self._samplers(relevance.subset(judge.kept), rng)
                 steps, point = self._choose(
                     kept, given.shape[1], sources, judge.verdict, rng, progress
                 )
-        W = self._learn(vectors, self._samplers(relevance, rng), steps, rng, progress)
+        sources = self._samplers(relevance, rng)
+        W = self._learn(vectors, sources, steps if point else 0, rng, progress)
         return self._settle(W, span, steps, point)
 
     def fit_triplets(
@@ -193,7 +197,7 @@ class OASIS(Similarity):
         in the right order.
         """
         self._check_parameters()
-        given = check_vectors("OASIS", X)
+        given = usable(check_vectors("OASIS", X))
         checked = check_triplets("OASIS", triplets, given.shape[0])
         if not len(checked):
             raise InvalidInput("OASIS: triplets must not be empty.")
@@ -205,12 +209,12 @@ class OASIS(Similarity):
         if steps is None or point is None:
             judge = HeldOutTriplets.choose(vectors, checked, self.held_out, rng)
             if judge is None:
-                steps, point = steps or 10 * len(checked), point or 0.0
+                steps, point = self._unjudged(10 * len(checked))
             else:
                 steps, point = self._choose(
                     vectors, given.shape[1], self._lists(judge.kept), judge.verdict, rng, progress
                 )
-        W = self._learn(vectors, self._lists(checked), steps, rng, progress)
+        W = self._learn(vectors, self._lists(checked), steps if point else 0, rng, progress)
         return self._settle(W, span, steps, point)
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
@@ -221,7 +225,7 @@ class OASIS(Similarity):
         """
         self._check_parameters()
         fitted = hasattr(self, "W_")
-        vectors = self._vectors(X) if fitted else check_vectors("OASIS", X)
+        vectors = usable(self._vectors(X) if fitted else check_vectors("OASIS", X))
         checked = check_triplets("OASIS", triplets, vectors.shape[0])
         width = vectors.shape[1]
         W = self.W_.copy() if fitted else np.eye(width, dtype=np.float32)
@@ -271,7 +275,10 @@ class OASIS(Similarity):
     def save(self, path: FilePath, *, fingerprint: str = "") -> None:
         """Write the model to a safetensors file, with the fingerprint of its vectors."""
         self._vectors(np.zeros((1, getattr(self, "n_features_in_", 1)), dtype=np.float32))
-        settings = dict(self.get_params())
+        settings = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in self.get_params().items()
+        }
         if not isinstance(settings["random_state"], int | None):
             settings["random_state"] = None
         learned = {"steps_": self.steps_, "blend_": self.blend_, "normalized_": self.normalized_}
@@ -324,6 +331,15 @@ class OASIS(Similarity):
         self.history_ = chosen.history
         return chosen.steps, chosen.point if self.blend is None else self.blend
 
+    def _unjudged(self, steps: int) -> tuple[int, float]:
+        """Decide where nothing can be held out: what was not given is left at the start."""
+        if self.blend is None:
+            _log.warning(
+                "OASIS: too little is alike to hold any of it out and judge by it, so the start "
+                "is kept. Give more pictures, or say how far to go with blend."
+            )
+        return self.steps or steps, 0.0 if self.blend is None else self.blend
+
     def _learn(
         self,
         vectors: Vectors,
@@ -346,15 +362,23 @@ class OASIS(Similarity):
         ]
 
     def _advance(self, rankers: list[Ranker], steps: int, told: Callable[[int], None]) -> None:
-        every = self.positive if isinstance(self.positive, int) else steps // 20 + 1
+        """Take steps on all rankers, projecting onto the positive matrices when it is time."""
+        often = steps // 20 + 1
         done = 0
-        for count in blocks(steps, every):
+        while done < steps:
+            taken = rankers[0].taken
+            until = self._every - taken % self._every if self._every else often
+            count = min(until, steps - done)
             run_together(rankers, count)
             done += count
-            if isinstance(self.positive, int) and count == every:
+            if self._every and (taken + count) % self._every == 0:
                 for ranker in rankers:
                     ranker.W[:] = project_positive(ranker.W)
             told(done)
+
+    @property
+    def _every(self) -> int | None:
+        return int(self.positive) if _is_whole(self.positive) else None
 
     def _stepper(self, vectors: Vectors) -> Stepper:
         return Stepper(
@@ -396,8 +420,8 @@ class OASIS(Similarity):
 
     def _publish(self, W: NDArray[np.float32], steps: int, point: float) -> Self:
         self.W_ = W
-        self.steps_ = steps
-        self.blend_ = point
+        self.steps_ = int(steps)
+        self.blend_ = float(point)
         self.n_features_in_ = len(W)
         self.positive_ = self._is_positive(len(W))
         self.normalized_ = self._is_normalized(len(W))
@@ -406,7 +430,7 @@ class OASIS(Similarity):
     def _is_positive(self, width: int) -> bool:
         if self.positive == "auto":
             return width <= WIDEST_SPECTRUM
-        return self.positive != "no"
+        return bool(self.positive != "no")
 
     def _is_normalized(self, width: int) -> bool:
         return self._is_positive(width) if self.normalize is None else self.normalize

@@ -1,6 +1,5 @@
 """Run OASIS steps: blocks of triplets through the compiled loop, on one thread or several."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,11 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core.errors import InvalidInput
 from lookalike.similarity._fast import oasis as loops
 from lookalike.similarity.base import Vectors
 
 BLOCK = 4096
 """Triplets drawn at a time: large enough to hide the call, small enough to forget."""
+
+
+LONGEST = 1e6
+"""The longest vector learned from: a million steps then stay far from the end of float32."""
 
 
 class Triplets(Protocol):
@@ -121,11 +125,14 @@ class Ranker:
     stepper: Stepper
     source: Triplets
     state: NDArray[np.uint64]
+    taken: int = 0
 
     def run(self, steps: int) -> None:
         """Draw and take ``steps`` triplets."""
-        for count in blocks(steps, BLOCK):
+        for begin in range(0, steps, BLOCK):
+            count = min(BLOCK, steps - begin)
             self.stepper.take(self.W, self.source.draw(self.state, count))
+        self.taken += steps
 
 
 def run_together(rankers: list[Ranker], steps: int) -> None:
@@ -149,7 +156,17 @@ def average(rankers: list[Ranker]) -> NDArray[np.float32]:
     return mean
 
 
-def blocks(total: int, size: int) -> Iterator[int]:
-    """Split ``total`` into pieces of at most ``size``."""
-    for begin in range(0, total, size):
-        yield min(size, total - begin)
+def usable(vectors: Vectors) -> Vectors:
+    """Refuse vectors so long that scores or W could leave the range of float32."""
+    if sp.issparse(vectors):
+        squares = np.square(np.append(vectors.data, np.float32(0)), dtype=np.float64)
+        sums = np.add.reduceat(squares, vectors.indptr[:-1])
+    else:
+        sums = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+    longest = float(np.sqrt(sums.max(initial=0.0)))
+    if longest > LONGEST:
+        raise InvalidInput(
+            f"OASIS: vectors must be no longer than {LONGEST:g} for W to stay finite; got "
+            f"{longest:g}. Scale them to unit length."
+        )
+    return vectors
