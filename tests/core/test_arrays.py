@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core import arrays as module
-from lookalike.core.arrays import load_arrays, save_arrays, write_whole
+from lookalike.core.arrays import load_arrays, save_arrays, stored_kind, write_whole
 from lookalike.core.errors import DamagedFile, InvalidInput
 
 ARRAYS = {
@@ -73,6 +73,14 @@ def test_another_kind_is_refused(valid, scratch):
         load_arrays(scratch, kind="thing/2")
 
 
+def test_the_kind_is_told_without_the_arrays(valid, scratch):
+    scratch.write_bytes(valid)
+    assert stored_kind(scratch) == "thing/1"
+    scratch.write_bytes(packed({"__metadata__": {"manifest": '{"kind": ["thing/1"]}'}}))
+    with pytest.raises(DamagedFile, match="names no kind"):
+        stored_kind(scratch)
+
+
 def test_what_cannot_be_read_back_is_not_written(tmp_path):
     path = tmp_path / "a.safetensors"
     with pytest.raises(InvalidInput, match="Put long lists into arrays"):
@@ -88,18 +96,23 @@ def load_or_refuse(content, scratch):
     """Only DamagedFile may come out, and nothing large be allocated on the way."""
     scratch.write_bytes(content)
     loaded = True
-    message = str(scratch)
+    messages = [str(scratch)]
     tracemalloc.start()
     try:
         load_arrays(scratch, kind="thing/1")
     except DamagedFile as error:
         loaded = False
-        message = str(error)
+        messages.append(str(error))
+    try:
+        assert stored_kind(scratch) == "thing/1" or not loaded
+    except DamagedFile as error:
+        assert not loaded
+        messages.append(str(error))
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 64 * len(content) + (1 << 20)
-    assert str(scratch) in message
+    assert all(str(scratch) in message for message in messages)
     return loaded
 
 
@@ -184,6 +197,8 @@ def test_hostile_headers(content, scratch):
 def test_missing_files_and_folders(tmp_path):
     with pytest.raises(DamagedFile, match="does not exist"):
         load_arrays(tmp_path / "none", kind="thing/1")
+    with pytest.raises(DamagedFile, match="does not exist"):
+        stored_kind(tmp_path / "none")
     with pytest.raises(DamagedFile):
         load_arrays(tmp_path, kind="thing/1")
 

@@ -1,5 +1,6 @@
 """Embedding: any ONNX image model, read from its file or told."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,10 +11,11 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from PIL import Image
 
-from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.arrays import MAX_HEADER_BYTES, load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
-from lookalike.features import Embedding, load_feature
+from lookalike.features import Described, Embedding, describe_files, load_feature
 from lookalike.features.embedding import KIND, fit_square
+from lookalike.images import Refused
 
 RED = Image.new("RGB", (40, 40), (255, 0, 0))
 ORANGE = Image.new("RGB", (40, 40), (255, 127, 0))
@@ -165,6 +167,61 @@ def test_values_that_are_not_finite_are_refused():
         embedding.describe([RED])
 
 
+def test_one_picture_without_finite_values_is_listed_and_the_rest_described(tmp_path):
+    embedding = Embedding(model(outputs=("holes",)), mean=0, std=1)
+    assert_only_red_is_refused(tmp_path, embedding, "not finite")
+
+
+@pytest.mark.parametrize("kind", ["raises", "shape"])
+def test_one_picture_the_model_fails_on_is_listed_and_the_rest_described(tmp_path, kind):
+    embedding = Embedding(fragile(kind), mean=0, std=1 / 255)
+    with pytest.raises(InvalidInput, match="Embedding: the model"):
+        embedding.describe([RED])
+    assert_only_red_is_refused(tmp_path, embedding, "Embedding: the model fails on a picture")
+
+
+def assert_only_red_is_refused(folder, embedding, reason):
+    paths = [folder / f"{name}.png" for name in ("grey", "red", "dark")]
+    for path, colour in zip(paths, [(90, 90, 90), (255, 0, 0), (9, 9, 9)], strict=True):
+        Image.new("RGB", (9, 9), colour).save(path)
+    outcomes = list(describe_files(paths, embedding))
+    assert [outcome.path for outcome in outcomes] == paths
+    assert [type(outcome) for outcome in outcomes] == [Described, Refused, Described]
+    assert reason in outcomes[1].reason
+
+
+def fragile(kind):
+    """A model that fails, or gives no vector, where a picture's largest value is above 128."""
+    to_int = {"to": TensorProto.INT64}
+    if kind == "raises":
+        tail = [
+            helper.make_node("Cast", ["most"], ["at"], **to_int),
+            helper.make_node("Gather", ["table", "at"], ["vectors"]),
+        ]
+    else:
+        tail = [
+            helper.make_node("Less", ["most", "limit"], ["small"]),
+            helper.make_node("Compress", ["pixels_flat", "small"], ["vectors"], axis=0),
+        ]
+        tail.insert(0, helper.make_node("Flatten", ["pixels"], ["pixels_flat"]))
+    graph = helper.make_graph(
+        [
+            helper.make_node("ReduceMax", ["pixels"], ["most"], axes=[1, 2, 3], keepdims=0),
+            *tail,
+        ],
+        "fragile",
+        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ("n", 3, 8, 8))],
+        [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, None)],
+        [
+            helper.make_tensor("table", TensorProto.FLOAT, (129, 2), [1.0] * 258),
+            helper.make_tensor("limit", TensorProto.FLOAT, (), [129.0]),
+        ],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    made.ir_version = 8
+    return made.SerializeToString()
+
+
 def test_a_zero_output_stays_zero_and_no_picture_gives_no_row():
     embedding = Embedding(model(), mean=0, std=1)
     assert not embedding.describe([Image.new("RGB", (5, 5))]).any()
@@ -217,8 +274,15 @@ def test_a_file_of_no_feature_is_refused(tmp_path):
         load_feature(tmp_path / "nothing")
     for content in (b"", b"hello", b"\xff" * 100):
         (tmp_path / "file").write_bytes(content)
-        with pytest.raises(DamagedFile, match="holds no feature"):
+        with pytest.raises(DamagedFile, match="not a safetensors file"):
             load_feature(tmp_path / "file")
+    header = json.dumps(
+        {"__metadata__": {"manifest": json.dumps({"kind": "reduction/1"})}}
+    ).encode()
+    padded = header + b" " * MAX_HEADER_BYTES
+    (tmp_path / "file").write_bytes(len(padded).to_bytes(8, "little") + padded)
+    with pytest.raises(DamagedFile, match=f"its header is {len(padded)} bytes"):
+        load_feature(tmp_path / "file")
     save_arrays(tmp_path / "file", {}, kind="reduction/1", manifest={})
     with pytest.raises(DamagedFile, match="holds no feature"):
         load_feature(tmp_path / "file")

@@ -126,6 +126,20 @@ def test_an_error_of_the_feature_comes_through_and_ends_the_run(tmp_path):
     assert not workers()
 
 
+def test_a_picture_the_feature_refuses_is_listed_and_the_run_goes_on(tmp_path):
+    class Choosy(Colour):
+        def describe(self, images):
+            if images[0].getpixel((0, 0))[0] % 2:
+                raise InvalidInput("Choosy: odd reds are not described.")
+            return super().describe(images)
+
+    paths = write_pictures(tmp_path, 10)
+    outcomes = list(describe_files(paths, Choosy(), threads=2, thumbnail_side=8))
+    assert [outcome.path for outcome in outcomes] == paths
+    assert [type(outcome) for outcome in outcomes] == [Described, Refused] * 5
+    assert outcomes[1] == Refused(paths[1], "Choosy: odd reds are not described.")
+
+
 def test_an_error_of_the_caller_s_paths_comes_through(tmp_path):
     def paths():
         yield from write_pictures(tmp_path, 3)

@@ -129,3 +129,52 @@ def test_a_single_path_is_refused():
         find_pictures("photos")
     with pytest.raises(InvalidInput, match="Put it into a list"):
         find_pictures(Path("photos"))
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    folder = tmp_path / "home [of] me*"
+    (folder / "photos").mkdir(parents=True)
+    (folder / "photos" / "a.jpg").write_bytes(b"x")
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["~", "~/photos", "~//photos", Path("~/photos/a.jpg"), "~/photos/*.jpg", "~/**/?.jpg", "~/*/"],
+)
+def test_a_tilde_is_the_home(home, source):
+    found = find_pictures([source])
+    assert found.paths == [home / "photos" / "a.jpg"]
+    assert found.problems == []
+
+
+def test_names_that_begin_with_a_tilde_are_found(home):
+    for name in ("~draft.jpg", "~"):
+        Path(name).write_bytes(b"x")
+    assert find_pictures(["~draft.jpg", "~"]).paths == [Path("~draft.jpg"), Path("~")]
+    assert find_pictures(["~dr*.jpg"]).paths == [Path("~draft.jpg")]
+
+
+def test_a_home_that_is_not_known_is_a_problem(home):
+    sources = ["~no-such-user/a.jpg", "~no-such-user/*.jpg", "~nul\0byte/a.jpg", "~/gone.jpg"]
+    found = find_pictures([*sources, "~/photos"])
+    assert found.paths == [home / "photos" / "a.jpg"]
+    assert found.problems == [
+        Refused(Path(sources[0]), "does not exist: no home folder of ~no-such-user is known"),
+        Refused(Path(sources[1]), "does not exist: no home folder of ~no-such-user is known"),
+        Refused(Path(sources[2]), "cannot be read: embedded null byte"),
+        Refused(home / "gone.jpg", "does not exist"),
+    ]
+
+
+def test_a_link_to_itself_is_a_problem_and_the_rest_is_found(tree):
+    before = find_pictures([tree]).paths
+    for name in ("2loop", "loop.jpg"):
+        (tree / name).symlink_to(tree / name)
+    found = find_pictures([tree])
+    assert found.paths == before
+    assert [problem.path for problem in found.problems] == [tree / "2loop", tree / "loop.jpg"]
+    assert all("symbolic links" in problem.reason for problem in found.problems)

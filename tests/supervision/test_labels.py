@@ -1,4 +1,5 @@
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,17 @@ def test_folders_are_labels(tmp_path):
     odd = folder_labels(["x/b\udcff\x1b/1.jpg"])
     assert odd == {"x/b\udcff\x1b/1.jpg": ["b\ufffd\ufffd"]}
     assert folder_labels([]) == {}
+
+
+def test_many_columns_and_many_tags_take_no_long_time(tmp_path):
+    """At the square of these numbers either takes several times as long as is allowed."""
+    count = 40_000
+    names = [f"n{number}" for number in range(count)]
+    columns = write(tmp_path, f"file,tags,{','.join(names)}\na,x{',' * count}\n")
+    begin = time.perf_counter()
+    assert read_labels(columns) == {"a": ["x"]}
+    assert time.perf_counter() - begin < 4
+    rows = write(tmp_path, "file,tag\n" + "".join(f"a,{name}\n" for name in names * 2))
+    begin = time.perf_counter()
+    assert read_labels(rows) == {"a": names}
+    assert time.perf_counter() - begin < 4

@@ -67,23 +67,21 @@ def load_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict
     """
     from safetensors import SafetensorError, safe_open
 
-    _check_header(path)
+    manifest = _manifest(path)
     try:
         with safe_open(path, framework="numpy") as file:
-            text = (file.metadata() or {}).get("manifest")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
         raise DamagedFile(f"{path} is damaged or not a file of ours: {error}") from error
-    try:
-        manifest = json.loads(text or "")
-        found = manifest.pop("kind")
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        raise DamagedFile(
-            f"{path} carries no manifest; it was not written by lookalike."
-        ) from error
+    found = manifest.pop("kind")
     if found != kind:
         raise DamagedFile(f"{path} holds {found!r} where {kind!r} was expected.")
     return arrays, manifest
+
+
+def stored_kind(path: Path) -> str:
+    """Tell the kind that :func:`save_arrays` wrote to ``path``; of the file, its header is read."""
+    return str(_manifest(path)["kind"])
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -107,7 +105,22 @@ def write_whole(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _check_header(path: Path) -> None:
+def _manifest(path: Path) -> dict[str, Any]:
+    """Read the manifest from a header that was checked; its kind is text."""
+    header = _checked_header(path)
+    try:
+        manifest: dict[str, Any] = json.loads(header["__metadata__"]["manifest"])
+        text = isinstance(manifest["kind"], str)
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise DamagedFile(
+            f"{path} carries no manifest; it was not written by lookalike."
+        ) from error
+    if not text:
+        raise DamagedFile(f"{path} names no kind; it was not written by lookalike.")
+    return manifest
+
+
+def _checked_header(path: Path) -> dict[str, Any]:
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -132,6 +145,7 @@ def _check_header(path: Path) -> None:
         ends, default=0
     ):
         raise DamagedFile(f"{path} is damaged: its size of {size} bytes does not match its header.")
+    return header
 
 
 def _is_entry(entry: object) -> bool:

@@ -67,9 +67,22 @@ class ImageModel:
 
     def run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Turn (n, side, side, 3) bytes into (n, dimension) numbers; n is at most ``batch``."""
-        outputs = self._session.run([self.output], {self._input: self._tensor(pixels)})
-        vectors = np.asarray(outputs[0], dtype=np.float32).reshape(-1, self.dimension)
-        return vectors[: len(pixels)]
+        tensor = self._tensor(pixels)
+        try:
+            outputs = self._session.run([self.output], {self._input: tensor})
+        except Exception as error:  # the runtime has no public root of its errors
+            raise InvalidInput(
+                f"{self._who} fails on a picture: {error}. Leave the picture out, or use a model "
+                f"that takes it."
+            ) from error
+        vectors = np.asarray(outputs[0], dtype=np.float32)
+        if vectors.size != len(tensor) * self.dimension:
+            raise InvalidInput(
+                f"{self._who} fails on a picture: its output has the shape {vectors.shape} where "
+                f"{(len(tensor), self.dimension)} was expected. Leave the picture out, or use a "
+                f"model whose output is of one size."
+            )
+        return vectors.reshape(-1, self.dimension)[: len(pixels)]
 
     def _tensor(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
         """Normalise bytes into what the model takes; a fixed batch is filled up with zeros."""

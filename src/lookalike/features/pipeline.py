@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.core.errors import InvalidInput, UnreadablePicture
+from lookalike.core.errors import InvalidInput, LookalikeError, UnreadablePicture
 from lookalike.features.base import Feature
 from lookalike.images import (
     Facts,
@@ -67,8 +67,9 @@ def describe_files(
 
     Each thread carries one file from its bytes to its vector, so no more than ``threads``
     pictures are decoded at any time, and only a few files are worked on ahead of the reader. A
-    broken file becomes a :class:`Refused` and the run goes on; what ``feature`` or ``known``
-    raises ends it. Closing the iterator stops the threads after the files they are at.
+    broken file, or one on which ``feature`` raises a :class:`LookalikeError`, becomes a
+    :class:`Refused` and the run goes on; anything else that ``feature`` raises, and all that
+    ``known`` does, ends it. Closing the iterator stops the threads after the files they are at.
 
     Parameters
     ----------
@@ -106,9 +107,9 @@ def describe_files(
             return Known(path, sha256)
         try:
             picture = decode(data, allowed, side=_decode_side(feature, thumbnail_side))
-        except UnreadablePicture as error:
+            rows = feature.describe([picture.image])
+        except LookalikeError as error:
             return Refused(path, str(error))
-        rows = feature.describe([picture.image])
         preview = None if thumbnail_side is None else thumbnail(picture.image, thumbnail_side)
         return Described(path, picture.facts, rows if feature.sparse else rows[0], preview)
 

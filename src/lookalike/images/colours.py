@@ -1,10 +1,13 @@
 """Bring every kind of pixel to RGB of eight bits, as a viewer would show it on white."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 _WHITES = (255.0, 65535.0, 4294967295.0)
+_BLOCK = 1 << 16  # pixels converted at once; their arrays take 37 bytes a pixel
 
 
 def to_rgb(
@@ -41,15 +44,19 @@ def _with_alpha(image: Image.Image) -> Image.Image:
 
 
 def _from_16_bits(image: Image.Image, depth: int, inverted: bool) -> Image.Image:
-    samples = np.asarray(image).astype(np.uint32)
     white = (1 << depth) - 1
-    grey = (np.minimum(samples, white) * 255 + white // 2) // white
-    if inverted:
-        grey = 255 - grey
     transparent = image.info.get("transparency")
-    if isinstance(transparent, int):
-        grey[samples == transparent] = 255
-    return _grey(grey)
+
+    def grey(block: Image.Image) -> NDArray[np.uint32]:
+        samples = np.asarray(block).astype(np.uint32)
+        values = (np.minimum(samples, white) * 255 + white // 2) // white
+        if inverted:
+            values = 255 - values
+        if isinstance(transparent, int):
+            values[samples == transparent] = 255
+        return values
+
+    return _grey(image, grey)
 
 
 def _from_wide(image: Image.Image, unsigned: bool, inverted: bool) -> Image.Image:
@@ -59,19 +66,46 @@ def _from_wide(image: Image.Image, unsigned: bool, inverted: bool) -> Image.Imag
     the largest sample when none does; black is 0. A picture with negative samples runs from its
     least to its greatest. Samples that are not numbers are black.
     """
-    pixels = np.asarray(image)
     integers = image.mode == "I"
-    samples = (pixels.view(np.uint32) if integers and unsigned else pixels).astype(np.float64)
-    finite = np.where(np.isfinite(samples), samples, 0.0)
-    least, greatest = float(finite.min()), float(finite.max())
+
+    def finite(block: Image.Image) -> NDArray[np.float64]:
+        pixels = np.asarray(block)
+        samples = (pixels.view(np.uint32) if integers and unsigned else pixels).astype(np.float64)
+        return np.where(np.isfinite(samples), samples, 0.0)
+
+    least, greatest = np.inf, -np.inf
+    for box in _boxes(image.size):
+        samples = finite(image.crop(box))
+        least, greatest = min(least, float(samples.min())), max(greatest, float(samples.max()))
     whites = _WHITES if integers else (1.0, *_WHITES)
     white = next((value for value in whites if greatest <= value), greatest)
     black = 0.0
     if least < 0:
         black, white = least, greatest
-    grey = (finite - black) * (255.0 / ((white - black) or 1.0))
-    return _grey(255 - grey if inverted else grey)
+
+    def grey(block: Image.Image) -> NDArray[np.float64]:
+        values = (finite(block) - black) * (255.0 / ((white - black) or 1.0))
+        return 255 - values if inverted else values
+
+    return _grey(image, grey)
 
 
-def _grey(grey: NDArray[np.uint32] | NDArray[np.float64]) -> Image.Image:
-    return Image.fromarray(np.rint(grey).astype(np.uint8)).convert("RGB")
+def _grey(
+    image: Image.Image,
+    grey: Callable[[Image.Image], NDArray[np.uint32] | NDArray[np.float64]],
+) -> Image.Image:
+    """Turn samples into grey, a block at a time, since arrays of all of them take ten pictures."""
+    result = Image.new("RGB", image.size)
+    for box in _boxes(image.size):
+        values = np.rint(grey(image.crop(box))).astype(np.uint8)
+        result.paste(Image.fromarray(values).convert("RGB"), box)
+    return result
+
+
+def _boxes(size: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:
+    width, height = size
+    columns = min(width, _BLOCK)
+    rows = _BLOCK // max(columns, 1)
+    for top in range(0, height, rows):
+        for left in range(0, width, _BLOCK):
+            yield left, top, min(left + columns, width), min(top + rows, height)

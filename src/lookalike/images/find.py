@@ -38,7 +38,8 @@ class Found:
     ignored : int
         How many hidden files, hidden folders and files of another ending were passed over.
     problems : list of Refused
-        Sources that do not exist, globs without a match, folders that cannot be listed.
+        Sources that do not exist, globs without a match, folders that cannot be listed, links
+        that lead in a circle.
     """
 
     paths: list[Path] = field(default_factory=list)
@@ -51,8 +52,8 @@ def find_pictures(sources: Iterable[str | Path]) -> Found:
 
     A file named in full is always taken. Folders are searched to the bottom, links to folders
     followed, each folder once; in them, and among the matches of a glob, files with the ending
-    of a picture are taken, while other and hidden ones are counted. A name that exists is never
-    read as a glob, whatever brackets it holds.
+    of a picture are taken, while other and hidden ones are counted. A name that exists is taken
+    as it is, whatever brackets it holds; in any other a ``~`` at the start is the home folder.
 
     Parameters
     ----------
@@ -85,14 +86,36 @@ class _Search:
         self.folders: set[tuple[int, int]] = set()
 
     def take(self, source: str | Path) -> None:
-        path = Path(source)
-        if not str(source):
-            self.problem(path, "does not exist: the path is empty")
+        name = source if isinstance(source, str) else str(Path(source))
+        if not name:
+            self.problem(Path(name), "does not exist: the path is empty")
             return
+        if name.startswith("~") and not os.path.lexists(name):
+            self.take_at_home(name)
+        else:
+            self.take_path(Path(name), name)
+
+    def take_at_home(self, name: str) -> None:
+        first, _, inside = name.partition("/")
+        rest = inside.lstrip("/")
+        try:
+            home = os.path.expanduser(first)  # noqa: PTH111
+        except ValueError as error:
+            self.problem(Path(name), f"cannot be read: {why(error)}")
+            return
+        if home != first:
+            pattern = os.path.join(glob.escape(home), rest)  # noqa: PTH118
+            self.take_path(Path(home, rest), pattern if glob.has_magic(rest) else "")
+        elif glob.has_magic(first) or os.path.lexists(first):
+            self.take_path(Path(name), name)
+        else:
+            self.problem(Path(name), f"does not exist: no home folder of {first} is known")
+
+    def take_path(self, path: Path, pattern: str) -> None:
         try:
             mode = path.stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
-            self.take_glob(str(source))
+            self.take_glob(path, pattern)
         except (OSError, ValueError) as error:
             self.problem(path, f"cannot be read: {why(error)}")
         else:
@@ -101,13 +124,13 @@ class _Search:
             else:
                 self.add([(path, os.path.realpath(path))])
 
-    def take_glob(self, pattern: str) -> None:
+    def take_glob(self, asked: Path, pattern: str) -> None:
         if not glob.has_magic(pattern):
-            self.problem(Path(pattern), "does not exist")
+            self.problem(asked, "does not exist")
             return
         matches = sorted(Path(match) for match in glob.iglob(pattern, recursive=True))  # noqa: PTH207
         if not matches:
-            self.problem(Path(pattern), "no file matches this pattern")
+            self.problem(asked, "no file matches this pattern")
         for path in matches:
             if path.is_dir():
                 self.add(self.walk(path))
@@ -131,8 +154,12 @@ class _Search:
                 real = os.path.realpath(folder)
                 with os.scandir(folder) as listing:
                     entries = sorted(listing, key=lambda entry: entry.name)
-                for entry in entries:
-                    path = folder / entry.name
+            except OSError as error:
+                self.problem(folder, f"cannot be listed: {why(error)}")
+                continue
+            for entry in entries:
+                path = folder / entry.name
+                try:
                     if entry.name.startswith("."):
                         self.found.ignored += 1
                     elif entry.is_dir():
@@ -143,8 +170,8 @@ class _Search:
                         found.append((path, os.path.realpath(path)))
                     else:
                         found.append((path, os.path.join(real, entry.name)))  # noqa: PTH118
-            except OSError as error:
-                self.problem(folder, f"cannot be listed: {why(error)}")
+                except OSError as error:
+                    self.problem(path, f"cannot be read: {why(error)}")
         return sorted(found, key=lambda pair: pair[0].parts)
 
     def add(self, files: list[tuple[Path, str]]) -> None:

@@ -90,12 +90,12 @@ class _Labels:
     """Labels by file as they are met, with the place where each was said."""
 
     def __init__(self) -> None:
-        self.by_file: dict[str, list[str]] = {}
+        self._by_file: dict[str, dict[str, None]] = {}
         self._said: dict[tuple[str, str], tuple[str, str]] = {}
 
     def add(self, file: str, names: Iterable[str]) -> None:
-        labels = self.by_file.setdefault(file, [])
-        labels.extend(name for name in dict.fromkeys(names) if name and name not in labels)
+        labels = self._by_file.setdefault(file, {})
+        labels.update((name, None) for name in names if name)
 
     def add_only(self, where: str, file: str, name: str, kind: str) -> None:
         before, place = self._said.setdefault((file, kind), (name, where))
@@ -105,6 +105,9 @@ class _Labels:
                 f"Remove one; or, if it has both, name the column 'labels'."
             )
         self.add(file, [name])
+
+    def lists(self) -> dict[str, list[str]]:
+        return {file: list(labels) for file, labels in self._by_file.items()}
 
 
 def _read_csv(path: Path) -> dict[str, list[str]]:
@@ -117,7 +120,7 @@ def _read_csv(path: Path) -> dict[str, list[str]]:
         _add_row(found, f"{path}, line {line}", file, row)
     if empty:
         raise InvalidInput(f"{path} has a header but no rows. Add a row for each picture.")
-    return found.by_file
+    return found.lists()
 
 
 def _add_row(found: _Labels, where: str, file: str, row: dict[str, Any]) -> None:
@@ -186,6 +189,6 @@ def _read_json(path: Path) -> dict[str, list[str]]:
             _add_row(found, where, file, row)
     else:
         raise InvalidInput(f"{path}: must be an object from file to labels, or a list of objects.")
-    if not found.by_file:
+    if not content:
         raise InvalidInput(f"{path} names no files. Add an entry for each picture.")
-    return found.by_file
+    return found.lists()

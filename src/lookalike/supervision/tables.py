@@ -3,6 +3,7 @@
 import csv
 import io
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,7 +65,8 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 continue
             if header is None:
                 header = [label_name(cell).lower() for cell in row]
-                doubled = next((name for name in header if header.count(name) > 1), None)
+                times = Counter(header)
+                doubled = next((name for name in header if times[name] > 1), None)
                 if doubled is not None:
                     raise InvalidInput(
                         f"{path}, line {line}: the header names the column {doubled!r} twice. "
