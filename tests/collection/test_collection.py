@@ -84,9 +84,45 @@ def test_what_names_no_picture_is_told(collection, query):
         collection.search(query)
 
 
-def test_k_is_checked(collection):
-    with pytest.raises(InvalidInput, match="k must be"):
-        collection.search(1, 0)
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
+def test_k_is_checked(collection, k):
+    with pytest.raises(InvalidInput, match="search: k must be"):
+        collection.search(1, k)
+
+
+def test_a_huge_k_costs_no_more_than_the_collection(collection):
+    assert len(collection.search(1, 10**15)) == 23
+    assert len(collection.search(1, np.int64(24))) == 23
+
+
+def test_a_changed_file_is_searched_as_it_is_now(collection, pictures):
+    path = pictures / "grün" / "grün-3.png"
+    number = next(row.id for row in collection.pictures() if path in row.places)
+    before = collection.search(path, 8)
+    # New content is a foreign query, and the picture that lay there is among what is found.
+    picture(path, PALETTE["blau"], 12345)
+    os.utime(path, ns=(1, 1))
+    assert {match.path.parent.name for match in collection.search(path, 8)} == {"blau"}
+    assert number in ids(collection.search(path, 99))
+    # The content of another picture is that picture.
+    other = pictures / "rot" / "rot-1.png"
+    path.write_bytes(other.read_bytes())
+    os.utime(path, ns=(2, 2))
+    assert collection.search(path, 8) == collection.search(other, 8)
+    # What is no picture any more is told; what is gone is as it was.
+    path.write_bytes(b"no picture")
+    with pytest.raises(UnreadablePicture):
+        collection.search(path)
+    path.unlink()
+    assert collection.search(path, 8) == before
+    assert collection.search(number, 8) == before
+
+
+def test_a_file_touched_only_is_the_same(collection, pictures):
+    path = pictures / "grün" / "grün-3.png"
+    before = collection.search(path, 8)
+    os.utime(path, ns=(1, 1))
+    assert collection.search(path, 8) == before
 
 
 def test_an_empty_collection_finds_nothing(tmp_path):

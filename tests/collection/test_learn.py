@@ -1,10 +1,13 @@
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from PIL import Image
 
-from lookalike.collection import Collection, learning
+from lookalike.collection import Collection, learning, rows
+from lookalike.collection.hearing import Heard, knowledge
 from lookalike.collection.rows import sides
 from lookalike.core.errors import (
     CollectionError,
@@ -14,9 +17,16 @@ from lookalike.core.errors import (
 )
 from lookalike.core.progress import silent
 from lookalike.similarity import OASIS
+from lookalike.supervision import Relevance
 from tests.collection.colours import Colours, picture
 
 QUICK = {"steps": 400}
+
+
+CLICKS = {
+    "rot": {f"{n}.png": 1.0 + n for n in range(1, 60, 2)},
+    "grün": {f"{n}.png": 2.0 for n in range(0, 60, 2)},
+}
 
 
 @pytest.fixture
@@ -178,12 +188,20 @@ def test_clicks(stripes):
         ({"labels": {f"{n}.png": [str(n)] for n in range(60)}}, "held back"),
         ({"labels": {"1.png": ["a"], "2.png": ["b"]}}, "held back"),
         ({"labels": {"1.png": [], "2.png": []}}, "held back"),
-        ({"labels": labels(), "hold_back": 0}, "fraction"),
-        ({"labels": labels(), "hold_back": 1.5}, "fraction"),
+        ({"labels": labels(), "hold_back": 0}, "hold_back must be above 0"),
+        ({"labels": labels(), "hold_back": 1.5}, "hold_back must be above 0"),
         ({"labels": labels(), "settings": {"stepps": 1}}, "settings may name"),
         ({"labels": labels(), "settings": {"steps": -1}}, "steps"),
         ({"labels": labels(), "settings": {"steps": np.zeros(3)}}, "settings must be"),
         ({"labels": labels(), "random_state": -1}, "random_state"),
+        ({"labels": labels(), "threshold": 0.1}, "threshold is for clicks"),
+        ({"clicks": {"x": {"1.png": 1, "2.png": 1}}, "threshold": 1.5}, "threshold must be"),
+        ({"clicks": {"x": {"1.png": 1, "2.png": 1}}}, "pictures clicked for 1 queries"),
+        (
+            {"clicks": {"x": {f"{n}.png": 1 for n in range(60)}}},
+            "of 60 pictures clicked for 1 queries, none is alike .* Give clicks on",
+        ),
+        ({"clicks": CLICKS, "threshold": 0.9}, "lower the threshold"),
         (
             {
                 "labels": labels(),
@@ -205,7 +223,9 @@ def test_what_cannot_be_learned_changes_nothing(stripes, given, why):
     assert stripes.search(1, 9) == before
     assert stripes.labels() == {}
     assert stripes.models() == []
-    with pytest.raises(InvalidInput, match="Call learn first"):
+    with pytest.raises(
+        InvalidInput, match=r"Learn from labels, folders or clicks first \(lookalike learn, or"
+    ):
         stripes.evaluate()
 
 
@@ -282,3 +302,119 @@ def test_evaluate_after_the_held_back_went(stripes):
     stripes.remove(held[:2].tolist())
     with pytest.raises(InvalidInput, match="too few"):
         stripes.evaluate()
+
+
+def test_what_is_no_better_than_the_start_is_not_published(stripes):
+    plain = stripes.search(1, 9)
+    learned = stripes.learn(labels(), settings={"steps": 50, "blend": 0.0})
+    assert (learned.published, learned.model) == (False, None)
+    assert learned.reason.startswith("Nothing was learned that ranks better than the start")
+    assert stripes.search(1, 9) == plain
+    assert [(model.published, model.current) for model in stripes.models()] == [(False, False)]
+    assert not list(stripes.path.glob("models/*"))
+    with pytest.raises(CollectionError, match="uses no model"):
+        stripes.rollback()
+
+
+def test_the_reason_tells_the_outcomes_apart(stripes):
+    first = stripes.learn(labels(), settings=QUICK)
+    assert first.published
+    assert "searches use it from now on" in first.reason
+    # Over a model in use the start is a change, which has to pass the gate.
+    worse = stripes.learn(labels(), settings={"steps": 50, "blend": 0.0})
+    assert not worse.published
+    assert "ranks worse than what it would replace" in worse.reason
+
+
+@pytest.mark.parametrize("given", [{"folders": True}, {"labels": {"1.png": ["a"]}}, {}])
+def test_an_empty_collection_says_that_it_is(tmp_path, given):
+    with (
+        Collection.create(tmp_path / "c", feature=Colours()) as empty,
+        pytest.raises(CollectionError, match=r"holds no pictures yet.*lookalike index"),
+    ):
+        empty.learn(**given)
+
+
+def test_the_threshold_of_clicks_is_kept(stripes):
+    # Of "rot" only pairs clicked often enough are alike above the threshold.
+    first = stripes.learn(clicks=CLICKS, threshold=2e-4, settings=QUICK)
+    everything = knowledge(stripes._database, Heard(clicks=rows.clicks(stripes._database)))
+    known = knowledge(stripes._database, Heard())
+    assert known.threshold == 2e-4
+    pairs = np.count_nonzero(known.relevance.rows(range(60)))
+    assert 0 < pairs < np.count_nonzero(everything.relevance.rows(range(60)))
+    again = stripes.learn(settings=QUICK)
+    assert again.after.queries == first.after.queries
+    assert knowledge(stripes._database, Heard()).threshold == 2e-4
+    stripes.learn(clicks=CLICKS, settings=QUICK)
+    assert knowledge(stripes._database, Heard()).threshold == 0
+
+
+@pytest.mark.parametrize("model", [False, True])
+def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
+    rng = np.random.default_rng(0)
+    X = sp.random(40, 300, 0.05, "csr", dtype=np.float32, random_state=rng)
+    relevance = Relevance.of([number % 4 for number in range(40)])
+    learner = OASIS(steps=50, random_state=0).fit(X, relevance) if model else None
+    whole = learning.figures(learner, X, relevance)
+    asked = []
+    original = OASIS.query_vectors
+
+    def noted(self, Q):
+        asked.append(Q.shape[0])
+        return original(self, Q)
+
+    monkeypatch.setattr(OASIS, "query_vectors", noted)
+    monkeypatch.setattr("lookalike.core.ranking._BLOCK_SCORES", 400)
+    found = learning.figures(learner, X, relevance)
+    assert found.mean_average_precision == pytest.approx(whole.mean_average_precision)
+    assert asked == ([10] * 4 if model else [])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE models SET figures = 'oops'",
+        "UPDATE models SET figures = '[1, 2]'",
+        'UPDATE models SET figures = replace(figures, \'"queries": \', \'"queries": "x", "y": \')',
+        "UPDATE models SET settings = 'oops'",
+        "UPDATE models SET held_back = x'00'",
+        "UPDATE models SET held_back = 'text'",
+        "UPDATE models SET threshold = 'x'",
+        "UPDATE state SET value = 'x' WHERE key = 'model'",
+        "INSERT INTO state VALUES ('reduction', '../x')",
+        "INSERT INTO state VALUES ('reduction', 3)",
+        "UPDATE vectors SET raw = substr(raw, 1, 10) || x'007e' || substr(raw, 13) "
+        "WHERE picture = 3",
+        "UPDATE vectors SET raw = 'text' WHERE picture = 3",
+    ],
+)
+def test_damaged_values_are_told(stripes, damage):
+    stripes.learn(labels(), settings=QUICK)
+    with stripes._database.transaction() as connection:
+        connection.execute(damage)
+    with Collection.open(stripes.path, feature=Colours()) as again:
+        told = []
+        for work in (lambda: again.search(1), again.models, again.evaluate, again.learn):
+            try:
+                work()
+            except DamagedFile as error:
+                told.append(str(error))
+        assert told
+        assert all("Put back a copy" in message for message in told)
+
+
+def test_damaged_clicks_are_told(stripes):
+    stripes.learn(clicks=CLICKS, settings=QUICK)
+    with stripes._database.transaction() as connection:
+        connection.execute("UPDATE clicks SET weight = 'x' WHERE picture = 3")
+    with pytest.raises(DamagedFile, match=r"a click cannot be made out.*Put back a copy"):
+        stripes.learn()
+
+
+def test_a_folder_at_home_is_a_root(tmp_path, monkeypatch, pictures):
+    monkeypatch.setenv("HOME", str(pictures.parent))
+    with Collection.create(tmp_path / "at-home", feature=Colours()) as collection:
+        assert collection.add([f"~/{pictures.name}"]).added
+        roots = collection._database.rows("SELECT * FROM roots")
+        assert [Path(root) for (root,) in roots] == [pictures]

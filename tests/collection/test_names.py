@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.collection import names
 from lookalike.collection.names import Places
 
 PLACES = [
@@ -75,3 +76,20 @@ def test_whole_paths_are_found_and_nothing_is_guessed(places, name):
     picture, why = found.find(name.removeprefix("/"))
     assert (picture is None) == bool(why)
     assert picture is None or picture in places.values()
+
+
+def test_many_files_of_one_name_are_found_quickly(monkeypatch):
+    places = Places([(f"/a/{n}/image.jpg", n) for n in range(3000)], [])
+    spelled = []
+    original = names._spelled
+
+    def counted(text):
+        spelled.append(text)
+        return original(text)
+
+    monkeypatch.setattr(names, "_spelled", counted)
+    for n in range(0, 3000, 3):
+        assert places.find(f"{n}/image.jpg") == (n, "")
+        assert places.find("image.jpg")[1].endswith("or 2998 more")
+        assert places.find("x/" * n + "image.jpg")[0] is None or n == 0
+    assert len(spelled) < 4 * 3000 + 3 * 3000

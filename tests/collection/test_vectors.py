@@ -5,9 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lookalike.collection import Collection, vectors
+from lookalike.collection import Collection, learning, vectors
+from lookalike.collection.records import Figures
 from lookalike.collection.vectors import pack, reduction_is_due, unpack
 from lookalike.core.errors import DamagedFile
+from lookalike.core.progress import silent
 from tests.collection.colours import Colours, album, picture
 
 
@@ -33,7 +35,7 @@ def test_damaged_vectors_are_told(blob, sparse):
 @pytest.mark.parametrize(
     ("sql", "why"),
     [
-        ("UPDATE vectors SET raw = x'00' WHERE picture = 3", "damaged vector"),
+        ("UPDATE vectors SET raw = x'00' WHERE picture = 3", "a vector cannot be made out"),
         ("DELETE FROM vectors WHERE picture = 3", "lacks the vectors of 1"),
     ],
 )
@@ -83,8 +85,7 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         collection.add([tmp_path / "p"])
         assert collection._serve().space.dimension == 4
         assert len(reader.search(first[0], 99)) == 14
-        learned = collection.learn(folders=True, settings={"steps": 50}, hold_back=0.4)
-        assert learned.published
+        by_folder(collection)
         fitted = collection._serve().space.fingerprint
         kept = files(collection)
         album(tmp_path / "p", 20)
@@ -158,3 +159,74 @@ def test_a_cache_that_cannot_be_written_does_no_harm(small, tmp_path, monkeypatc
         assert collection.add(album(tmp_path / "p", 6)).added == 18
         assert "No space left" in caplog.text
         assert len(collection.search(1, 99)) == 17
+
+
+def grown(tmp_path, learn, progress=silent, before=lambda collection: None):
+    """Learn in a small collection, let it grow fourfold, and give it with what add told."""
+    collection = Collection.create(tmp_path / "c", feature=Colours())
+    album(tmp_path / "p", 5)
+    collection.add([tmp_path / "p"])
+    learn(collection)
+    album(tmp_path / "p", 20)
+    before(collection)
+    return collection, collection.add([tmp_path / "p"], progress=progress)
+
+
+def by_folder(collection):
+    settings = {"steps": 50, "blend": 0.5}
+    assert collection.learn(folders=True, settings=settings, hold_back=0.4).published
+
+
+def test_growing_tells_what_was_learned_again(small, tmp_path):
+    told = []
+    collection, added = grown(tmp_path, by_folder, lambda done, total: told.append((done, total)))
+    with collection:
+        assert added.learned_again.published
+        assert added.learned_again.model == collection._serve().number == 2
+        assert added.unlearned == ""
+        files_done = told.index((60, 60))
+        assert (50, 50) in told[files_done:]
+        assert collection.add([tmp_path / "p"]).learned_again is None
+
+
+def test_growing_tells_that_the_gate_was_not_passed(small, tmp_path, monkeypatch):
+    def worsen(collection):
+        judged = iter([Figures(0.9, 0.9, 0.9, 4), Figures(0.8, 0.9, 0.9, 4)])
+        monkeypatch.setattr(learning, "figures", lambda *_: next(judged))
+
+    collection, added = grown(tmp_path, by_folder, before=worsen)
+    with collection:
+        assert not added.learned_again.published
+        assert "ranks worse" in added.unlearned
+        assert added.unlearned == added.learned_again.reason
+        assert collection._serve().number is None
+        assert collection.search(1, 9) == collection.search(1, 9, learned=False)
+
+
+def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
+    def forget(collection):
+        with collection._database.transaction() as connection:
+            connection.execute("DELETE FROM labels")
+
+    collection, added = grown(tmp_path, by_folder, before=forget)
+    with collection:
+        assert added.learned_again is None
+        assert "knows no labels" in added.unlearned
+        assert collection._serve().number is None
+
+
+def test_growing_learns_from_what_the_model_in_use_did(small, tmp_path):
+    def clicks_rolled_back(collection):
+        by_folder(collection)
+        clicks = {
+            name: {f"{name}-{number}.png": 1 for number in range(5)} for name in ("rot", "blau")
+        }
+        collection.learn(clicks=clicks, settings={"steps": 60, "blend": 0.25})
+        while collection._database.state()["model"] != 1:
+            collection.rollback()
+
+    collection, added = grown(tmp_path, clicks_rolled_back)
+    with collection:
+        assert added.learned_again.labels == 3
+        assert added.learned_again.pictures == 15
+        assert collection.models()[-1].settings == collection.models()[0].settings

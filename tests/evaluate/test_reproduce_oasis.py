@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import InvalidInput
 from lookalike.evaluate import Spread
+from lookalike.evaluate.protocols import Fold
 from lookalike.evaluate.reproduce import (
     oasis,
     oasis_figures,
@@ -13,6 +15,7 @@ from lookalike.evaluate.reproduce import (
     oasis_tables,
     visterm_vectors,
 )
+from lookalike.evaluate.reproduce.picture_sets import PictureSet
 from lookalike.evaluate.reproduce.visterm_vectors import FoldVectors
 
 KINDS = ("stripes", "spots", "noise")
@@ -210,3 +213,17 @@ def test_the_codebook_knows_only_the_training_part(pictures):
     with_others = visterm_vectors._described([*files, *others[5:]], 20, 0)
     assert (with_some[:20] != with_others[:20]).nnz == 0
     assert (with_some[25:] != with_others[20:]).nnz == 0
+
+
+def test_vectors_kept_by_an_earlier_state_are_made_again(pictures, tmp_path):
+    files = tuple(pictures / kind / f"{number:03}.png" for number in range(10) for kind in KINDS)
+    fold = Fold(np.arange(20), np.arange(20, 30))
+    some = PictureSet("some", files, np.array(KINDS * 10), (fold,), "a test")
+    right = visterm_vectors.fold_vectors(some, fold, tmp_path, random_state=0)
+    (kept,) = tmp_path.iterdir()
+    arrays, _ = load_arrays(kept, kind=visterm_vectors.KIND)
+    wrong = {**arrays, "data": np.zeros_like(arrays["data"])}
+    save_arrays(kept, wrong, kind="fold-vectors/1", manifest={})
+    again = visterm_vectors.fold_vectors(some, fold, tmp_path, random_state=0)
+    assert (again.train != right.train).nnz == 0
+    assert (again.test != right.test).nnz == 0

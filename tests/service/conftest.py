@@ -1,13 +1,14 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from lookalike.service.command_line import app
 from tests.service.pictures import draw, write_model
 
-COLOURS = {"red": (200, 40, 40), "green": (40, 160, 60), "blue": (50, 60, 200)}
+TINTS = {"red": (30, -15, -15), "green": (-15, 30, -15), "blue": (-15, -15, 30)}
 
 
 class Ran:
@@ -36,10 +37,12 @@ def run():
 
 @pytest.fixture(scope="session")
 def photos(tmp_path_factory):
-    """Three folders of nine pictures each."""
+    """Three folders of nine pictures each, which differ more in brightness than in tint."""
     folder = tmp_path_factory.mktemp("photos")
-    for kind, (name, colour) in enumerate(COLOURS.items()):
+    rng = np.random.default_rng(0)
+    for kind, (name, tint) in enumerate(TINTS.items()):
         for number in range(9):
+            colour = rng.integers(58, 198, 1) + tint
             draw(folder / name / f"{number}.png", colour, 100 * kind + number)
     return folder
 
@@ -57,7 +60,7 @@ def learned(tmp_path_factory, photos, model, run):
     """A collection that learned from the folders, not to be changed."""
     place = tmp_path_factory.mktemp("store") / "learned"
     assert run("index", photos, "-c", place, "--model", model).code == 0
-    assert run("learn", "--folders", "-c", place).code == 0
+    assert run("learn", "--folders", "-c", place, "--json").json["published"]
     return place
 
 

@@ -12,9 +12,9 @@ def draw(path, colour, seed, side=24):
     Image.fromarray(pixels).save(path)
 
 
-def write_model(path):
+def write_model(path, shape=(1, 3, 32, 32)):
     """Write a model that describes a picture by its colours in 4 × 4 places: 48 numbers."""
-    picture = helper.make_tensor_value_info("picture", TensorProto.FLOAT, [1, 3, 32, 32])
+    picture = helper.make_tensor_value_info("picture", TensorProto.FLOAT, shape)
     vector = helper.make_tensor_value_info("vector", TensorProto.FLOAT, [1, 48])
     size = {"kernel_shape": [8, 8], "strides": [8, 8]}
     nodes = [

@@ -2,14 +2,19 @@ import csv
 import json
 import os
 import shutil
+from contextlib import ExitStack
 
 import pytest
 from PIL import Image
 
-from lookalike import Collection
+from lookalike import Collection, images
+from lookalike.collection import Added, Figures, Learned
+from lookalike.collection.folder import Folder
+from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.evaluate import Spread, Table
+from lookalike.features import Embedding
 from lookalike.service.commands import COMMANDS
-from tests.service.pictures import draw
+from tests.service.pictures import draw, write_model
 
 NAMES = [command.__name__ for command in COMMANDS]
 
@@ -110,6 +115,159 @@ def test_index_that_fails_leaves_no_collection(run, photos, tmp_path):
     assert not place.exists()
 
 
+def test_index_that_fails_leaves_a_given_empty_folder_empty(run, photos, tmp_path):
+    place = tmp_path / "store"
+    place.mkdir()
+    assert run("index", photos, "-c", place, "--feature", "visterms").code == 1
+    assert list(tmp_path.iterdir()) == [place]
+    assert list(place.iterdir()) == []
+
+
+def test_index_into_an_empty_folder(run, photos, model, tmp_path):
+    place = tmp_path / "store"
+    place.mkdir()
+    assert run("index", photos, "-c", place, "--model", model).code == 0
+    assert run("index", photos, "-c", place, "--json").json["known"] == 27
+
+
+def test_index_leaves_a_folder_of_other_things_alone(run, photos, tmp_path):
+    (tmp_path / "diary.txt").write_text("mine")
+    ran = run("index", photos, "-c", tmp_path)
+    assert ran.code == 1
+    assert str(tmp_path) in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
+
+
+def test_index_never_removes_what_another_builds(run, photos, model, tmp_path, monkeypatch):
+    """Another process makes the collection while this one is still starting."""
+    place, add = tmp_path / "store", Collection.add
+    made = []
+    find = images.find_pictures
+
+    def make_first(sources):
+        if not made:
+            made.append(Collection.create(place, feature=Embedding(model)))
+        return find(sources)
+
+    def busy(self, *args, **kwargs):
+        with Folder(place).writing():
+            return add(self, *args, **kwargs)
+
+    monkeypatch.setattr(images, "find_pictures", make_first)
+    monkeypatch.setattr("lookalike.service.opening.find_pictures", make_first, raising=False)
+    monkeypatch.setattr(Collection, "add", busy)
+    for _ in range(2):  # made meanwhile, then opened
+        assert run("index", photos, "-c", place, "--model", model).code == 1
+        assert (place / "manifest.json").exists()
+        assert len(made[0]) == 0
+    made[0].close()
+
+
+@pytest.mark.parametrize("error", [CollectionBusy("busy"), InvalidInput("wrong")])
+def test_index_removes_only_what_stayed_empty_and_is_free(run, photos, model, tmp_path, error):
+    """Another process comes in between the making of the collection and its filling."""
+
+    def fail(self, *args, **kwargs):
+        with Collection.open(place) as other:
+            other_add(other, [photos / "red"])
+        raise error
+
+    place, other_add = tmp_path / "store", Collection.add
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Collection, "add", fail)
+        assert run("index", photos, "-c", place, "--model", model).code == 1
+    with Collection.open(place) as store:
+        assert len(store) == 9
+    shutil.rmtree(place)
+
+    def fail_while_locked(self, *args, **kwargs):
+        stack.enter_context(Folder(place).writing())
+        raise error
+
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.setattr(Collection, "add", fail_while_locked)
+        assert run("index", photos, "-c", place, "--model", model).code == 1
+        assert (place / "manifest.json").exists()
+
+
+def test_index_options_of_a_model(run, photos, tmp_path):
+    open_model = tmp_path / "open.onnx"
+    write_model(open_model, shape=[1, "a", "b", "c"])
+    ran = run("index", photos, "-c", tmp_path / "s", "--model", open_model)
+    assert ran.code == 1
+    assert "layout" in ran.err
+    options = ("--side", 32, "--layout", "NCHW", "--mean", "0.5,0.4,.3", "--std", "0.5, 1, 2e-1")
+    asked = ("index", photos, "-c", tmp_path / "s", "--model", open_model, *options)
+    assert run(*asked).code == 0
+    wanted = Embedding(open_model, side=32, layout="NCHW", mean=(0.5, 0.4, 0.3), std=(0.5, 1, 0.2))
+    with Collection.open(tmp_path / "s") as store:
+        assert store.feature.fingerprint == wanted.fingerprint
+    assert run(*asked, "--json").json["known"] == 27
+    assert run("index", photos, "-c", tmp_path / "s", "--json").json["known"] == 27
+    other = run(*asked, "--mean", "0,0,0")
+    assert other.code == 1
+    assert "cannot be compared" in other.err
+
+
+def test_index_says_which_normalisation_is_assumed(run):
+    out = " ".join(run("index", "--help").out.split())
+    assert "0.485,0.456,0.406" in out
+    assert "0.229,0.224,0.225" in out
+
+
+@pytest.mark.parametrize(
+    "options", [("--side", 9), ("--layout", "NHWC"), ("--mean", "0,0,0"), ("--std", "1,1,1")]
+)
+def test_index_options_of_a_model_need_one(run, photos, learned, tmp_path, options):
+    for place in (tmp_path / "s", learned):
+        ran = run("index", photos, "-c", place, *options)
+        assert ran.code == 1
+        assert f"{options[0]} is for --model" in ran.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_index_dimension_of_visterms(run, photos, learned, tmp_path):
+    for number in range(3):
+        draw(tmp_path / "in" / f"{number}.png", (90, 90, 90), number, side=400)
+    asked = ("index", tmp_path / "in", "-c", tmp_path / "s", "--feature", "visterms")
+    assert run(*asked, "--dimension", 50).code == 0
+    with Collection.open(tmp_path / "s") as store:
+        assert store.feature.dimension == 50
+    assert run(*asked, "--dimension", 50).code == run(*asked).code == 0
+    other = run(*asked, "--dimension", 51)
+    assert other.code == 1
+    assert "made with --dimension 50, not 51" in other.err
+    for place in (tmp_path / "new", learned):
+        ran = run("index", photos, "-c", place, "--dimension", 50)
+        assert ran.code == 1
+        assert "--dimension is for --feature visterms" in ran.err
+
+
+def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
+    again = Learned(
+        before=Figures(0.25, 0.5, 0.75, 4),
+        after=Figures(0.26, 0.51, 0.76, 4),
+        published=True,
+        reason="It ranks better, says the test.",
+        pictures=27,
+        labels=3,
+        held_back=5,
+        unmatched=[],
+        model=2,
+    )
+    monkeypatch.setattr(Collection, "add", lambda *args, **kw: Added(learned_again=again))
+    ran = run("index", photos, "-c", learned)
+    assert "learned again" in ran.out
+    assert "It ranks better, says the test." in ran.out
+    assert "0.260" in ran.out
+    told = run("index", photos, "-c", learned, "--json").json
+    assert told["learned_again"]["reason"] == again.reason
+    monkeypatch.setattr(Collection, "add", lambda *args, **kw: Added(unlearned="Too few."))
+    ran = run("index", photos, "-c", learned)
+    assert "without what was learned before: Too few." in ran.out
+    assert "learned again" not in ran.out
+
+
 def test_index_never_mixes_features(run, photos, model, learned, tmp_path):
     ran = run("index", photos, "-c", learned, "--feature", "visterms")
     assert ran.code == 1
@@ -134,6 +292,15 @@ def test_collection_by_environment(run, photos, learned, monkeypatch):
     assert run("search", photos / "red" / "0.png").code == 0
 
 
+def test_collection_in_the_home_folder(run, photos, learned, monkeypatch):
+    monkeypatch.setenv("HOME", str(learned.parent))
+    place = f"~/{learned.name}"
+    assert run("search", photos / "red" / "0.png", "-c", place).code == 0
+    monkeypatch.setenv("LOOKALIKE_COLLECTION", place)
+    assert run("search", photos / "red" / "0.png").code == 0
+    assert run("evaluate", "-c", "~no such user/x").code == 2
+
+
 def test_collection_in_the_current_folder(run, photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LOOKALIKE_COLLECTION", raising=False)
@@ -147,7 +314,11 @@ def test_learn_from_folders(run, changeable):
     assert ran.code == 0
     for words in ("mean average precision", "precision at 1", "precision at 10", "before", "after"):
         assert words in ran.out
-    assert "Published" in ran.out or "Kept" in ran.out
+    told = run("learn", "--folders", "-c", changeable, "--seed", 3, "--json").json
+    assert told["reason"]
+    with Collection.open(changeable) as store:
+        reason = store.learn(folders=True, random_state=3).reason
+    assert told["reason"] == reason
 
 
 def test_learn_from_labels_lists_unmatched_rows(run, photos, changeable, tmp_path):
@@ -177,6 +348,26 @@ def test_learn_from_clicks(run, photos, changeable, tmp_path):
     told = run("learn", "--clicks", table, "-c", changeable, "--json")
     assert told.code == 0
     assert told.json["labels"] == 3
+
+
+def test_learn_with_a_threshold(run, photos, changeable, tmp_path, monkeypatch):
+    given = []
+    learn = Collection.learn
+
+    def noted(self, *args, **kwargs):
+        given.append(kwargs["threshold"])
+        return learn(self, *args, **kwargs)
+
+    monkeypatch.setattr(Collection, "learn", noted)
+    table = tmp_path / "clicks.csv"
+    rows = [f"{path.parent.name},{path}" for path in sorted(photos.glob("*/*.png"))]
+    table.write_text("\n".join(["query,file", *rows]))
+    asked = ("learn", "--clicks", table, "-c", changeable)
+    assert run(*asked, "--threshold", 0.001).code == 0
+    assert run(*asked).code == 0
+    assert given == [0.001, 0]
+    none_left = run(*asked, "--threshold", 9)
+    assert none_left.code == 1
 
 
 def test_learn_again_uses_stored_labels(run, changeable):
@@ -218,6 +409,32 @@ def test_search_writes_a_sheet(run, photos, learned, tmp_path):
     page = sheet.read_text()
     assert page.count("<img") == 5
     assert "<b>query" not in page
+
+
+def test_sheet_of_a_picture_whose_file_is_gone(run, photos, model, tmp_path):
+    pictures, place, sheet = tmp_path / "in", tmp_path / "store", tmp_path / "found.html"
+    shutil.copytree(photos / "red", pictures)
+    assert run("index", pictures, "-c", place, "--model", model).code == 0
+    picture = pictures / "0.png"
+    asked = ("search", picture, "-k", 3, "-c", place, "--sheet", sheet)
+    assert run(*asked).code == 0
+    page = sheet.read_bytes()
+    picture.unlink()
+    sheet.unlink()
+    assert run(*asked).code == 0
+    assert sheet.read_bytes() == page
+    draw(picture, (0, 0, 250), 77)
+    assert run(*asked).code == 0
+    assert sheet.read_bytes() != page
+
+
+def test_sheet_names_a_query_it_cannot_show(run, learned, tmp_path, monkeypatch):
+    picture = tmp_path / "odd.png"
+    picture.write_bytes(b"no picture")
+    monkeypatch.setattr(Collection, "search", lambda *args, **kwargs: [])
+    ran = run("search", picture, "-c", learned, "--sheet", tmp_path / "found.html")
+    assert ran.code == 1
+    assert str(picture) in ran.err
 
 
 def test_search_of_hostile_files(run, learned, tmp_path):
@@ -306,6 +523,14 @@ def test_errors_are_one_line_or_json(run, arguments, tmp_path, monkeypatch):
         ["search", "x", "--nonsense"],
         ["index"],
         ["index", "x", "--feature", "dreams"],
+        ["index", "x", "--layout", "NCWH"],
+        ["index", "x", "--mean", "0.5,0.5"],
+        ["index", "x", "--std", "1,2,three"],
+        ["index", "x", "--dimension", "0"],
+        ["learn", "--hold-back", "0"],
+        ["learn", "--hold-back", "1"],
+        ["learn", "--hold-back", "nan"],
+        ["learn", "--threshold", "-1"],
         ["reproduce", "nothing", "--data", "x"],
         ["nonsense"],
     ],

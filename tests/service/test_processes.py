@@ -92,3 +92,14 @@ def test_closed_pipe_is_no_disaster(learned, photos):
     process.stderr.close()
     process.wait(60)
     assert "Traceback" not in err
+
+
+def test_two_that_start_at_once_never_undo_each_other(photos, model, tmp_path):
+    place = tmp_path / "store"
+    both = [start("index", photos, "-c", place, "--model", model) for _ in range(2)]
+    told = [process.communicate(timeout=60)[1] for process in both]
+    codes = sorted(process.returncode for process in both)
+    assert codes in ([0, 0], [0, 1]), told
+    with Collection.open(place) as store:
+        assert len(store) == 27
+    assert list(tmp_path.iterdir()) == [place]

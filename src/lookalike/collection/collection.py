@@ -1,7 +1,6 @@
 """The collection: a folder that keeps pictures, searches them and learns."""
 
 import json
-import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,32 +10,26 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-from PIL import Image
 
 from lookalike.collection import learning, rows
 from lookalike.collection.adding import Adder
 from lookalike.collection.database import Database, numbers, stored
 from lookalike.collection.describing import fit_feature, is_fitted, open_feature, save_feature
 from lookalike.collection.folder import Folder
+from lookalike.collection.growing import grow
 from lookalike.collection.hearing import Heard, hear, knowledge
-from lookalike.collection.learning import Lesson, NamedClicks, NamedLabels
+from lookalike.collection.learning import NamedClicks, NamedLabels
+from lookalike.collection.querying import Query, query_vector
 from lookalike.collection.records import Added, Figures, Learned, Match, ModelRow, PictureRow
-from lookalike.collection.serving import Serving, load_model, serve
-from lookalike.collection.vectors import (
-    Space,
-    fit_reduction,
-    load_index,
-    reduction_is_due,
-    save_index,
-)
+from lookalike.collection.serving import Serving, load_model, save_model, serve
+from lookalike.collection.vectors import save_index
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import generator
-from lookalike.features import Embedding, Feature, Vectors
-from lookalike.images import Limits, Refused, content_hash, decode, find_pictures, read_bytes
-from lookalike.images.colours import to_rgb
+from lookalike.features import Embedding, Feature
+from lookalike.images import Limits, Refused, find_pictures
 
-_log = logging.getLogger(__name__)
+_LEARN = "(lookalike learn, or Collection.learn)"
 
 
 class Collection:
@@ -56,6 +49,7 @@ class Collection:
     Examples
     --------
     >>> import tempfile
+    >>> from PIL import Image
     >>> folder = Path(tempfile.mkdtemp())
     >>> Image.radial_gradient("L").save(folder / "disc.png")
     >>> Image.radial_gradient("L").resize((99, 99)).save(folder / "small disc.png")
@@ -174,7 +168,8 @@ class Collection:
         threads : int, optional
             By default one a core.
         progress : callable
-            Told how many files are done; before that, where visterms are fitted, the steps.
+            Told how many files are done; before that, where visterms are fitted, the steps; and
+            after it the steps of learning again, where the collection has grown so much.
         """
         given = list(sources) if not isinstance(sources, str | bytes | os.PathLike) else sources
         found = find_pictures(given)
@@ -182,7 +177,7 @@ class Collection:
             if not is_fitted(self._feature):
                 fit_feature(self._feature, found.paths, limits, progress)
                 save_feature(self._feature, self._folder)
-            roots = [(stored(source),) for source in given if Path(source).is_dir()]
+            roots = [(stored(folder),) for folder in found.folders]
             with self._database.transaction() as connection:
                 connection.executemany(
                     "INSERT OR IGNORE INTO roots VALUES (CAST(? AS TEXT))", roots
@@ -192,7 +187,9 @@ class Collection:
             )
             adder.run(found.paths)
             if is_fitted(self._feature):
-                self._reduce_if_due()
+                adder.added.learned_again, adder.added.unlearned = grow(
+                    self._folder, self._database, self._feature, progress
+                )
                 self._save_cache()
         adder.added.ignored = found.ignored
         adder.added.refused[:0] = found.problems
@@ -243,6 +240,7 @@ class Collection:
         *,
         folders: bool = False,
         clicks: NamedClicks | None = None,
+        threshold: float = 0.0,
         settings: Mapping[str, Any] | None = None,
         hold_back: float = 0.2,
         random_state: int | None = 0,
@@ -265,19 +263,26 @@ class Collection:
             Take the folder a picture lies in for its label.
         clicks : mapping from query to {path: weight}, optional
             Which pictures people chose for a query; they replace those of the same query.
+        threshold : float
+            θ of paper 1, Eq. 20, for ``clicks``: pictures are alike if the probability that both
+            are chosen is above it. Learning again uses the same.
         settings : mapping, optional
             Parameters for :class:`~lookalike.similarity.OASIS`.
         hold_back : float
-            The share of pictures to judge by.
+            The share of pictures to judge by, above 0 and below 1.
         random_state : int or None
             Makes a run repeatable.
         progress : callable
             Told the steps of learning.
         """
+        if not 0 < hold_back < 1:
+            raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
         learner = learning.new_learner(settings, random_state)
         written = _json_settings({"random_state": random_state, **(settings or {})})
         with self._writing():
-            heard = hear(self._database, labels, folders, clicks)
+            if not len(self):
+                raise self._empty()
+            heard = hear(self._database, labels, folders, clicks, threshold)
             known = knowledge(self._database, heard)
             serving = self._serve()
             sides = rows.sides(self._database, serving.number)
@@ -286,27 +291,19 @@ class Collection:
             lesson = learning.teach(
                 learner, known, X, split, current=serving.model, progress=progress
             )
-            number = self._save_model(lesson, serving.space)
+            number = rows.next_model(self._database)
+            save_model(self._folder, number, lesson, serving.space)
             with self._database.transaction() as connection:
                 rows.keep_labels(connection, heard.labels)
                 rows.keep_clicks(connection, heard.clicks)
                 rows.keep_lesson(
                     connection, number, lesson, previous=serving.number, settings=written
                 )
-        return Learned(
-            before=lesson.before,
-            after=lesson.after,
-            published=lesson.published,
-            pictures=len(known.ids),
-            labels=known.labels,
-            held_back=len(lesson.held_back),
-            unmatched=heard.unmatched,
-            model=number if lesson.published else None,
-        )
+        return lesson.told(number, heard.unmatched)
 
     def search(
         self,
-        query: int | str | Path | bytes | Image.Image,
+        query: Query,
         k: int = 10,
         *,
         learned: bool = True,
@@ -319,20 +316,27 @@ class Collection:
         query : int, str, Path, bytes or Image
             A picture of the collection by its id or path; or any picture, as a file, its content
             or a Pillow image. A picture that is in the collection, however it is named, is not
-            among its own matches.
+            among its own matches. A file that has changed since it was added counts as it is
+            now; one that is gone, as it was.
         k : int
-            How many to find at most.
+            How many to find at most, from 1.
         learned : bool
             Whether to use what was learned; else the cosine of the vectors.
         limits : Limits, optional
             What the query may cost to decode before it is refused.
         """
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+            raise InvalidInput(f"search: k must be a whole number from 1; got {k!r}.")
         serving = self._serve()
-        vector, own = self._query(query, serving, limits)
+        found = query_vector(query, serving, self._database, limits)
+        if found is None:
+            raise self._unknown(query)
+        vector, own = found
         index = serving.plain
         if learned and serving.model is not None:
             index, vector = serving.learned, serving.model.query_vectors(vector)
-        hits = index.search(vector, k, exclude=np.array([[own]]))
+        most = min(int(k), max(len(index), 1))
+        hits = index.search(vector, most, exclude=np.array([[own]]))
         scores = dict(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
         places = rows.places_of(self._database, scores)
         return [
@@ -343,20 +347,20 @@ class Collection:
 
     def evaluate(self) -> tuple[Figures, Figures]:
         """Judge plain cosine and what searches use now, on the pictures last held back."""
-        row = self._database.row("SELECT held_back FROM models ORDER BY number DESC LIMIT 1")
-        if row is None:
+        sides = rows.sides(self._database, rows.last_model(self._database))
+        if sides is None:
             raise InvalidInput(
-                f"{self.path} has learned from no labels yet, so there is nothing to judge by. "
-                f"Call learn first."
+                f"{self.path} has learned nothing yet, so there is nothing to judge by. Learn from "
+                f"labels, folders or clicks first {_LEARN}."
             )
         serving = self._serve()
         known = knowledge(self._database, Heard())
-        last = np.intersect1d(np.frombuffer(row[0], "<i8"), serving.plain.ids)
+        last = np.intersect1d(sides[0], serving.plain.ids)
         held = np.flatnonzero(np.isin(known.ids, last))
         judges = known.relevance.subset(held)
         if not judges.has_alike.any():
             raise InvalidInput(
-                f"{self.path} holds too few of the pictures it was judged by. Call learn again."
+                f"{self.path} holds too few of the pictures it was judged by. Learn again {_LEARN}."
             )
         X = serving.vectors(known.ids[held])
         return learning.figures(None, X, judges), learning.figures(serving.model, X, judges)
@@ -376,7 +380,7 @@ class Collection:
             if previous is not None and file is None:
                 raise CollectionError(
                     f"{self.path} keeps the model in use and the one before; {previous} is older. "
-                    f"Call learn again."
+                    f"Learn again {_LEARN}."
                 )
             if previous is not None:
                 load_model(self._folder, previous, self._fingerprint())
@@ -431,7 +435,7 @@ class Collection:
         with self._lock:
             self._refresh_feature()
             if not is_fitted(self._feature):
-                raise CollectionError(f"{self.path} holds no pictures yet. Add some first.")
+                raise self._empty()
             version = self._database.version()
             if self._serving is None or version != self._seen:
                 self._serving = serve(self._serving, self._folder, self._database, self._feature)
@@ -447,90 +451,20 @@ class Collection:
         if not is_fitted(self._feature):
             self._feature = open_feature(self._folder)
 
-    def _reduce_if_due(self) -> None:
-        """Fit the reduction, and all that hangs on it, beside what is in use; then change over."""
-        state = self._database.state()
-        pictures = len(self)
-        if not reduction_is_due(self._feature, pictures, state.get("reduced_at")):
-            return
-        space = Space(self._feature, fit_reduction(self._feature, self._database))
-        fingerprint = space.fingerprint
-        try:
-            space.save(self._folder.reduction(fingerprint))
-        except OSError as error:
-            raise self._not_written(error) from error
-        plain = load_index(space, self._database, self._folder.cache(fingerprint))
-        save_index(plain, space, self._folder.cache(fingerprint))
-        again = None
-        if "model" in state:
-            again = self._learn_again(Serving.of(space, plain, None, None), state["model"])
-        with self._database.transaction() as connection:
-            rows.use_model(connection, None)
-            if again is not None:
-                number, lesson, settings = again
-                rows.keep_lesson(connection, number, lesson, previous=None, settings=settings)
-            connection.executemany(
-                "INSERT OR REPLACE INTO state VALUES (?, ?)",
-                [("reduction", fingerprint), ("reduced_at", pictures)],
-            )
-
-    def _learn_again(self, serving: Serving, current: int) -> tuple[int, Lesson, str] | None:
-        """Learn in a new space what the model in use has learned in the old one."""
-        row = self._database.row("SELECT settings FROM models WHERE number = ?", current)
-        settings = str(row[0]) if row else "{}"
-        try:
-            known = knowledge(self._database, Heard())
-            split = known.split(0.2, generator(0), rows.sides(self._database, current))
-            learner = learning.new_learner(json.loads(settings), 0)
-            X = serving.vectors(known.ids)
-            lesson = learning.teach(learner, known, X, split, current=None, progress=silent)
-        except InvalidInput as error:
-            _log.warning("%s: nothing was learned again: %s", self.path, error)
-            return None
-        return self._save_model(lesson, serving.space), lesson, settings
-
-    def _save_model(self, lesson: Lesson, space: Space) -> int:
-        """Give a lesson its number and, if it is to be published, write its model."""
-        number = rows.next_model(self._database)
-        if lesson.published:
-            try:
-                lesson.model.save(self._folder.model(number), fingerprint=space.fingerprint)
-            except OSError as error:
-                raise self._not_written(error) from error
-        return number
-
     def _save_cache(self) -> None:
         serving = self._serve()
         save_index(serving.plain, serving.space, self._folder.cache(serving.space.fingerprint))
 
-    def _query(
-        self, query: int | str | Path | bytes | Image.Image, serving: Serving, limits: Limits | None
-    ) -> tuple[Vectors, int]:
-        """Give the vector of a query, a row, and its own id, or -1."""
-        if isinstance(query, Image.Image):
-            return serving.space.place(self._feature.describe([to_rgb(query)])), -1
-        content = query if isinstance(query, bytes) else None
-        number = None if isinstance(query, bytes) else rows.find_id(self._database, query)
-        if number is None and isinstance(query, str | os.PathLike):
-            content = read_bytes(query, limits)
-        if content is not None:
-            number = rows.find_content(self._database, content_hash(content))
-            if number is None:
-                image = decode(content, limits, side=self._feature.decode_side).image
-                return serving.space.place(self._feature.describe([image])), -1
-        if number is None or number not in serving.plain.ids:
-            raise self._unknown(query)
-        return serving.vector(number), number
-
     def _unknown(self, picture: object) -> CollectionError:
         return CollectionError(
-            f"{self.path} has no picture {picture!s:.300}. List them with Collection.pictures."
+            f"{self.path} has no picture {picture!s:.300}. Name one by the path it was added from, "
+            f"or by its id, as Collection.pictures lists them."
         )
 
-    def _not_written(self, error: OSError) -> CollectionError:
+    def _empty(self) -> CollectionError:
         return CollectionError(
-            f"{self.path} cannot be written to: {error}. What was finished before is kept; make "
-            f"room and do it again."
+            f"{self.path} holds no pictures yet. Add some first (lookalike index, or "
+            f"Collection.add)."
         )
 
 

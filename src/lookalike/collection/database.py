@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from lookalike.core.errors import CollectionError, DamagedFile
 
 VERSION = 1
 APPLICATION = 0x6C6F6F6B
+
+_FINGERPRINT = re.compile("[0-9a-f]{32}")
 
 # Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
 _SCHEMA = f"""
@@ -67,6 +70,7 @@ CREATE TABLE models (
     previous INTEGER,
     published INTEGER NOT NULL,
     source TEXT NOT NULL,
+    threshold REAL NOT NULL,
     settings TEXT NOT NULL,
     figures TEXT NOT NULL,
     held_back BLOB NOT NULL,
@@ -135,7 +139,26 @@ class Database:
 
     def state(self) -> dict[str, Any]:
         """Read what is current: the model and the reduction."""
-        return dict(self.rows("SELECT key, value FROM state"))
+        found = dict(self.rows("SELECT key, value FROM state"))
+        with self.parsing("what is current"):
+            for key, value in found.items():
+                if key == "reduction":
+                    if not _FINGERPRINT.fullmatch(value):
+                        raise ValueError(f"{key} is {value!r:.80}")
+                elif not isinstance(value, int):
+                    raise ValueError(f"{key} is {value!r:.80}")
+        return found
+
+    @contextmanager
+    def parsing(self, what: str) -> Iterator[None]:
+        """Say of a value that cannot be made out that the database is damaged."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise DamagedFile(
+                f"{self._path} is damaged: {what} cannot be made out: {error}. Put back a copy of "
+                f"the collection, or index again."
+            ) from error
 
     def version(self) -> int:
         """Give a number that changes when anyone commits."""

@@ -100,6 +100,13 @@ class Folder:
             if _UNFINISHED.search(name) or (_OURS.match(name) and file not in kept):
                 file.unlink(missing_ok=True)
 
+    def not_written(self, error: OSError) -> CollectionError:
+        """Say that a file could not be written."""
+        return CollectionError(
+            f"{self.path} cannot be written to: {error}. What was finished before is kept; make "
+            f"room and do it again."
+        )
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Be the one who writes, or say at once who is."""

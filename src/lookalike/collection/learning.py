@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.collection.names import Places
-from lookalike.collection.records import Figures
+from lookalike.collection.records import Figures, Learned
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge_in_blocks
@@ -45,6 +45,7 @@ class Knowledge:
     relevance: Relevance
     source: str
     labels: int
+    threshold: float = 0.0
 
     @classmethod
     def of_labels(cls, labels: Labels) -> "Knowledge":
@@ -54,7 +55,7 @@ class Knowledge:
         return cls(np.array(ids, np.int64), relevance, "labels", len(relevance.labels_ or ()))
 
     @classmethod
-    def of_clicks(cls, clicks: Clicks) -> "Knowledge":
+    def of_clicks(cls, clicks: Clicks, threshold: float = 0.0) -> "Knowledge":
         """Take pictures chosen for the same query for alike (paper 1, Eq. 18-20)."""
         ids = sorted({number for chosen in clicks.values() for number in chosen})
         column = {number: place for place, number in enumerate(ids)}
@@ -65,7 +66,8 @@ class Knowledge:
         ]
         rows, columns, weights = zip(*entries, strict=True) if entries else ((), (), ())
         table = sp.csr_matrix((weights, (rows, columns)), (len(clicks), len(ids)), dtype=np.float64)
-        return cls(np.array(ids, np.int64), clicks_to_relevance(table), "clicks", len(clicks))
+        relevance = clicks_to_relevance(table, threshold=threshold)
+        return cls(np.array(ids, np.int64), relevance, "clicks", len(clicks), threshold)
 
     def split(
         self,
@@ -85,33 +87,83 @@ class Knowledge:
         train = np.setdiff1d(np.arange(len(self.ids)), held)
         if not self.relevance.subset(held).has_alike.any():
             raise InvalidInput(
-                f"learn: nothing can be held back to judge by: {len(self.ids)} pictures with "
-                f"{self.labels} {self.source} leave too little that is alike. Name at least two "
-                f"labels with four pictures each."
+                f"learn: nothing can be held back to judge by: {self._extent} leave too little "
+                f"that is alike. {self._remedy}"
             )
         why = self.relevance.subset(train).trainable()
+        if why and self.source == "clicks":
+            raise InvalidInput(
+                f"learn: nothing can be learned from this: of {self._extent}, none is alike to "
+                f"one and unlike another. {self._remedy}"
+            )
         if why:
             raise InvalidInput(f"learn: nothing can be learned from this: {why}")
         return train, held
 
+    @property
+    def _extent(self) -> str:
+        if self.source == "clicks":
+            return f"{len(self.ids)} pictures clicked for {self.labels} queries"
+        return f"{len(self.ids)} pictures with {self.labels} labels"
+
+    @property
+    def _remedy(self) -> str:
+        if self.source == "clicks":
+            lower = ", or lower the threshold" if self.threshold > 0 else ""
+            return f"Give clicks on four pictures each for at least two queries{lower}."
+        return "Name at least two labels with four pictures each."
+
 
 @dataclass(frozen=True)
 class Lesson:
-    """A model, how it and what it would replace were judged, and by which pictures."""
+    """A model, how it and what it would replace were judged, and by which pictures.
+
+    ``replaces`` says whether that is a model too, and not the cosine.
+    """
 
     model: OASIS
+    knowledge: Knowledge
     before: Figures
     after: Figures
-    source: str
     held_back: Ids
     learned_from: Ids
+    replaces: bool
+
+    @property
+    def changes(self) -> bool:
+        """Whether it differs from what it would replace, and is not the start over the start."""
+        return self.replaces or self.model.blend_ != 0
 
     @property
     def published(self) -> bool:
-        """Whether it may be used: only if it is no worse than what it replaces."""
+        """Whether it is to be used: only if it changes anything, and for no worse."""
         return (
-            self.after.mean_average_precision >= self.before.mean_average_precision
+            self.changes
+            and self.after.mean_average_precision >= self.before.mean_average_precision
             and self.after.precision_at_1 >= self.before.precision_at_1
+        )
+
+    @property
+    def reason(self) -> str:
+        """Say why it is to be used or not."""
+        if self.published:
+            return "What was learned ranks no worse, and searches use it from now on."
+        if not self.changes:
+            return "Nothing was learned that ranks better than the start, so none of it is used."
+        return "What was learned ranks worse than what it would replace, so it is not used."
+
+    def told(self, number: int, unmatched: Iterable[str] = ()) -> Learned:
+        """Give what came of it, as the model ``number``."""
+        return Learned(
+            before=self.before,
+            after=self.after,
+            published=self.published,
+            reason=self.reason,
+            pictures=len(self.knowledge.ids),
+            labels=self.knowledge.labels,
+            held_back=len(self.held_back),
+            unmatched=list(unmatched),
+            model=number if self.published else None,
         )
 
 
@@ -204,21 +256,22 @@ def teach(
     judges = knowledge.relevance.subset(held)
     return Lesson(
         learner,
+        knowledge,
         figures(current, X[held], judges),
         figures(learner, X[held], judges),
-        knowledge.source,
         knowledge.ids[held],
         knowledge.ids[train],
+        current is not None,
     )
 
 
 def figures(model: OASIS | None, X: Vectors, relevance: Relevance) -> Figures:
     """Rank each picture's company by a model, or by cosine, and judge the order."""
-    queries: Any = X if model is None else model.query_vectors(X)
     items: Any = X if model is None else model.item_vectors(X)
 
     def scores(rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        products: Any = (items @ queries[rows].T).T
+        queries: Any = X[rows] if model is None else model.query_vectors(X[rows])
+        products: Any = (items @ queries.T).T
         if isinstance(products, sp.csr_matrix | sp.csc_matrix):
             products = products.toarray()
         return np.ascontiguousarray(products, dtype=np.float32)

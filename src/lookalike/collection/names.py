@@ -30,11 +30,12 @@ class Places:
         self._roots = list(roots)
         self._by_path: dict[str, int] = {}
         self._by_spelling: dict[str, set[str]] = defaultdict(set)
-        self._by_name: dict[str, list[str]] = defaultdict(list)
+        self._by_ending: dict[int, dict[tuple[str, ...], set[str]]] = {}
+        self._answers: dict[tuple[str, ...], tuple[int | None, str]] = {}
         for path, picture in places:
             self._by_path[path] = picture
             self._by_spelling[_spelled(path)].add(path)
-            self._by_name[_spelled(PurePath(path).name)].append(path)
+        self._deepest = max((len(PurePath(path).parts) for path in self._by_path), default=0)
 
     def find(self, name: str | Path) -> tuple[int | None, str]:
         """Give the one picture that a name stands for, or None and the reason.
@@ -50,11 +51,13 @@ class Places:
         for found in (
             self._spelled_as([exact]),
             self._spelled_as([os.path.join(root, given) for root in self._roots]),  # noqa: PTH118
-            self._ending_as(given),
         ):
             if found:
                 return self._only(found)
-        return None, "it is not in the collection"
+        parts = PurePath(_spelled(given)).parts
+        if parts not in self._answers:
+            self._answers[parts] = self._only(self._endings(len(parts)).get(parts, set()))
+        return self._answers[parts]
 
     def _spelled_as(self, paths: list[str]) -> set[str]:
         found = {path for path in paths if path in self._by_path}
@@ -62,17 +65,22 @@ class Places:
             match for path in paths for match in self._by_spelling.get(_spelled(path), ())
         }
 
-    def _ending_as(self, name: str) -> set[str]:
-        parts = PurePath(_spelled(name)).parts
-        if not parts:
-            return set()
-        return {
-            path
-            for path in self._by_name.get(parts[-1], ())
-            if PurePath(_spelled(path)).parts[-len(parts) :] == parts
-        }
+    def _endings(self, length: int) -> dict[tuple[str, ...], set[str]]:
+        """Give the paths by their last ``length`` parts, gone over once for each length."""
+        if not 0 < length <= self._deepest:
+            return {}
+        if length not in self._by_ending:
+            found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+            for path in self._by_path:
+                parts = PurePath(_spelled(path)).parts
+                if len(parts) >= length:
+                    found[parts[-length:]].add(path)
+            self._by_ending[length] = found
+        return self._by_ending[length]
 
     def _only(self, found: set[str]) -> tuple[int | None, str]:
+        if not found:
+            return None, "it is not in the collection"
         pictures = {self._by_path[path] for path in found}
         if len(pictures) == 1:
             return pictures.pop(), ""

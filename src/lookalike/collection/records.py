@@ -24,6 +24,11 @@ class Added:
         Hidden files and files of another ending that folders held.
     refused : list of Refused
         Files, folders and patterns that could not be used, each with the reason.
+    learned_again : Learned or None
+        What learning again came to, where the collection had grown so much that its vectors were
+        reduced anew; None where that was not due or nothing had been learned.
+    unlearned : str
+        Why searches do without what was learned before; empty where they do not.
     """
 
     added: int = 0
@@ -32,6 +37,8 @@ class Added:
     moved: int = 0
     ignored: int = 0
     refused: list[Refused] = field(default_factory=list)
+    learned_again: "Learned | None" = None
+    unlearned: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,9 @@ class Learned:
         The collection as it was and the newly learned model, on the pictures held back.
     published : bool
         Whether searches use the new model: only if it is at least as good in mean average
-        precision and in precision at 1.
+        precision and in precision at 1, and not if it is what searches do without learning.
+    reason : str
+        Why it is published or not, in a sentence.
     pictures, labels : int
         Pictures of which something is known, held-back ones among them; labels or queries.
     held_back : int
@@ -71,6 +80,7 @@ class Learned:
     before: Figures
     after: Figures
     published: bool
+    reason: str
     pictures: int
     labels: int
     held_back: int

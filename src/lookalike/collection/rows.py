@@ -44,6 +44,14 @@ def find_content(database: Database, sha256: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def file_facts(database: Database, path: str | Path) -> tuple[int, int] | None:
+    """Give the size and time a file had when it was read, or None."""
+    row = database.row(
+        "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
+    )
+    return None if row is None else (row[0], row[1])
+
+
 def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, ...]]:
     """Give the paths of pictures, oldest first."""
     found: dict[int, tuple[Path, ...]] = {}
@@ -97,8 +105,9 @@ def labels(database: Database) -> Labels:
 def clicks(database: Database) -> Clicks:
     """Give the pictures chosen for each query."""
     found: Clicks = {}
-    for query, picture, weight in database.rows("SELECT * FROM clicks ORDER BY 1, 2"):
-        found.setdefault(query, {})[picture] = weight
+    with database.parsing("a click"):
+        for query, picture, weight in database.rows("SELECT * FROM clicks ORDER BY 1, 2"):
+            found.setdefault(query, {})[picture] = float(weight)
     return found
 
 
@@ -110,19 +119,33 @@ def models(database: Database) -> list[ModelRow]:
     )
     found = []
     for number, made, settings, figures, published in rows:
-        before, after = (Figures(**each) for each in json.loads(figures))
+        with database.parsing(f"model {number}"):
+            before, after = map(_figures, json.loads(figures))
+            known = dict(json.loads(settings))
         found.append(
-            ModelRow(
-                number,
-                made,
-                json.loads(settings),
-                before,
-                after,
-                bool(published),
-                number == current,
-            )
+            ModelRow(number, made, known, before, after, bool(published), number == current)
         )
     return found
+
+
+def settings_of(database: Database, number: int) -> str:
+    """Give the settings a model was learned with, as JSON."""
+    row = database.row("SELECT settings FROM models WHERE number = ?", number)
+    with database.parsing(f"model {number}"):
+        return "{}" if row is None else json.dumps(dict(json.loads(row[0])), sort_keys=True)
+
+
+def source_of(database: Database, number: int | None) -> tuple[str, float]:
+    """Give what a model was learned from, and the threshold of its clicks."""
+    row = database.row("SELECT source, threshold FROM models WHERE number = ?", number)
+    with database.parsing(f"model {number}"):
+        return ("", 0.0) if row is None else (str(row[0]), float(row[1]))
+
+
+def last_model(database: Database) -> int | None:
+    """Give the number of what was learned last, published or not."""
+    rows = database.rows("SELECT max(number) FROM models")
+    return None if rows[0][0] is None else int(rows[0][0])
 
 
 def model_files(database: Database) -> list[int]:
@@ -142,7 +165,8 @@ def sides(database: Database, number: int | None) -> tuple[Ids, Ids] | None:
     row = database.row("SELECT held_back, learned_from FROM models WHERE number = ?", number)
     if row is None:
         return None
-    return np.frombuffer(row[0], "<i8"), np.frombuffer(row[1], "<i8")
+    with database.parsing(f"model {number}"):
+        return np.frombuffer(row[0], "<i8"), np.frombuffer(row[1], "<i8")
 
 
 def keep_labels(connection: Connection, new: Labels) -> None:
@@ -170,13 +194,14 @@ def keep_lesson(
 ) -> None:
     """Store how a model was learned and judged and, if it is published, let searches use it."""
     connection.execute(
-        "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number,
             f"models/{number}.safetensors" if lesson.published else None,
             previous,
             lesson.published,
-            lesson.source,
+            lesson.knowledge.source,
+            lesson.knowledge.threshold,
             settings,
             json.dumps([asdict(lesson.before), asdict(lesson.after)]),
             lesson.held_back.astype("<i8").tobytes(),
@@ -196,3 +221,9 @@ def use_model(connection: Connection, number: int | None) -> None:
     connection.execute("DELETE FROM state WHERE key = 'model'")
     if number is not None:
         connection.execute("INSERT INTO state VALUES ('model', ?)", (number,))
+
+
+def _figures(stored: dict[str, float]) -> Figures:
+    means = ("mean_average_precision", "precision_at_1", "precision_at_10")
+    first, second, third = (float(stored[name]) for name in means)
+    return Figures(first, second, third, int(stored["queries"]))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lookalike.collection.database import Database
 from lookalike.collection.folder import Folder
+from lookalike.collection.learning import Lesson
 from lookalike.collection.vectors import AnyIndex, Space, load_index, update
 from lookalike.core.errors import DamagedFile
 from lookalike.core.fingerprint import check_fingerprint
@@ -117,3 +118,12 @@ def load_model(folder: Folder, number: int, fingerprint: str) -> OASIS:
     model = OASIS.load(folder.model(number))
     check_fingerprint(str(folder.path), fingerprint, model.fingerprint_)
     return model
+
+
+def save_model(folder: Folder, number: int, lesson: Lesson, space: Space) -> None:
+    """Write the model of a lesson, if it is to be published."""
+    if lesson.published:
+        try:
+            lesson.model.save(folder.model(number), fingerprint=space.fingerprint)
+        except OSError as error:
+            raise folder.not_written(error) from error

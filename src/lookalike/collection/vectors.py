@@ -58,12 +58,16 @@ def unpack(blobs: Sequence[bytes], dimension: int, *, sparse: bool) -> Vectors:
         if any(len(blob) != 2 * dimension for blob in blobs):
             raise ValueError(f"a vector does not have {dimension} numbers")
         dense = np.frombuffer(b"".join(blobs), "<f2").reshape(len(blobs), dimension)
+        if not np.isfinite(dense).all():
+            raise ValueError("a number in it is not finite")
         return dense.astype(np.float32)
     if any(len(blob) % 8 for blob in blobs):
         raise ValueError("a sparse vector is cut off")
     halves = [len(blob) // 2 for blob in blobs]
     columns = np.frombuffer(b"".join(b[:h] for b, h in zip(blobs, halves, strict=True)), "<u4")
     values = np.frombuffer(b"".join(b[h:] for b, h in zip(blobs, halves, strict=True)), "<f4")
+    if not np.isfinite(values).all():
+        raise ValueError("a number in it is not finite")
     if columns.size and columns.max() >= dimension:
         raise ValueError(f"a sparse vector has a column beyond {dimension}")
     ends = np.cumsum([0, *halves]) // 4
@@ -116,10 +120,8 @@ def raw_vectors(database: Database, feature: Feature, ids: Sequence[int]) -> Vec
             f"the database lacks the vectors of {len(ids) - len(found)} pictures. Put back a copy "
             f"of the collection, or index again."
         )
-    try:
+    with database.parsing("a vector"):
         return unpack([blob for (blob,) in found], feature.dimension, sparse=feature.sparse)
-    except ValueError as error:
-        raise DamagedFile(f"the database holds a damaged vector: {error}.") from error
 
 
 def update(index: AnyIndex, space: Space, database: Database) -> bool:

@@ -35,6 +35,8 @@ class Found:
     ----------
     paths : list of Path
         The files to read, each once, in the order of the sources and sorted within each.
+    folders : list of Path
+        The sources that are folders.
     ignored : int
         How many hidden files, hidden folders and files of another ending were passed over.
     problems : list of Refused
@@ -43,6 +45,7 @@ class Found:
     """
 
     paths: list[Path] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
     ignored: int = 0
     problems: list[Refused] = field(default_factory=list)
 
@@ -120,6 +123,7 @@ class _Search:
             self.problem(path, f"cannot be read: {why(error)}")
         else:
             if stat.S_ISDIR(mode):
+                self.found.folders.append(path)
                 self.add(self.walk(path))
             else:
                 self.add([(path, os.path.realpath(path))])

@@ -1,6 +1,6 @@
 """What each command does. Heavy imports wait until a command runs, so that help comes at once."""
 
-import shutil
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookalike.core.errors import (
-    FingerprintMismatch,
-    InvalidInput,
-    LookalikeError,
-    UnreadablePicture,
-)
+from lookalike.core.errors import InvalidInput, UnreadablePicture
 from lookalike.service.figures import figures_table
 from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
-    from lookalike.collection import Collection, Match
-    from lookalike.features import Feature
+    from lookalike.collection import Collection, Learned, Match
 
 REFUSED = 3
 SHOWN_UNMATCHED = 10
@@ -33,10 +27,47 @@ class Kind(StrEnum):
     visterms = "visterms"
 
 
+class Layout(StrEnum):
+    """Where the colours stand in what a model takes."""
+
+    NCHW = "NCHW"
+    NHWC = "NHWC"
+
+
 class Paper(StrEnum):
     """The papers whose tables can be made again."""
 
     oasis = "oasis"
+
+
+def _from_home(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise typer.BadParameter(f"{path}: {error}") from error
+
+
+def _share(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value:g} is not above 0 and below 1.")
+    return value
+
+
+def _three_numbers(text: str | None) -> str | None:
+    _numbers(text)
+    return text
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        numbers = tuple(map(float, text.split(",")))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 3:
+        raise typer.BadParameter(f"{text!r} is not three numbers such as 0.5,0.5,0.5.")
+    return numbers
 
 
 Where = Annotated[
@@ -44,6 +75,7 @@ Where = Annotated[
     typer.Option(
         "--collection",
         "-c",
+        callback=_from_home,
         envvar="LOOKALIKE_COLLECTION",
         metavar="DIR",
         help="The folder that keeps the collection.",
@@ -83,6 +115,38 @@ def index(
         Path | None,
         typer.Option(metavar="FILE.onnx", help="An image model of your own for the embedding."),
     ] = None,
+    side: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Side of the model's input in pixels.", show_default="the model's, or 224"
+        ),
+    ] = None,
+    layout: Annotated[
+        Layout | None,
+        typer.Option(help="Where the colours stand in it.", show_default="the model's"),
+    ] = None,
+    mean: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R,G,B",
+            callback=_three_numbers,
+            help="Taken from the colours, which go from 0 to 1, before the model sees them.",
+            show_default="the metadata of the model; without them ImageNet's, 0.485,0.456,0.406",
+        ),
+    ] = None,
+    std: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R,G,B",
+            callback=_three_numbers,
+            help="What they are divided by then.",
+            show_default="the metadata of the model; without them ImageNet's, 0.229,0.224,0.225",
+        ),
+    ] = None,
+    dimension: Annotated[
+        int | None,
+        typer.Option(min=1, help="Words of the codebook of visterms.", show_default="1000"),
+    ] = None,
     max_pixels: Annotated[
         int | None, typer.Option(min=1, help="Refuse larger pictures.", show_default="128 million")
     ] = None,
@@ -100,20 +164,24 @@ def index(
     Files that cannot be used are listed with the reason, and the exit code is 3.
     """
     from lookalike.images import Limits
+    from lookalike.service.opening import Wanted, opened_or_made
 
     screen = Screen(as_json)
+    wanted = Wanted(
+        kind=None if feature is None else feature.value,
+        model=model,
+        side=side,
+        layout=None if layout is None else layout.value,
+        mean=_numbers(mean),
+        std=_numbers(std),
+        dimension=dimension,
+    )
     given = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
     stop = "The pictures added so far are kept; run the same command again to go on."
-    made = not collection.exists()
-    with kept(stop), _opened_or_made(collection, pictures, feature, model) as store:
-        try:
-            with screen.bar("Reading pictures") as progress:
-                added = store.add(pictures, limits=limits, threads=threads, progress=progress)
-        except LookalikeError:
-            if made and not len(store):
-                shutil.rmtree(collection)
-            raise
+    with kept(stop), opened_or_made(collection, pictures, wanted) as store:
+        with screen.bar("Reading pictures") as progress:
+            added = store.add(pictures, limits=limits, threads=threads, progress=progress)
         total = len(store)
     screen.say(
         f"{added.added:,} added; {total:,} pictures in {collection}.",
@@ -126,6 +194,11 @@ def index(
             }
         ),
     )
+    if added.learned_again is not None:
+        screen.say("The collection has grown, so that it learned again.")
+        _tell_learned(screen, added.learned_again)
+    if added.unlearned:
+        screen.say(f"Searches do without what was learned before: {added.unlearned}")
     if added.refused:
         screen.table(
             ["refused", "reason"],
@@ -150,8 +223,18 @@ def learn(
         Path | None, typer.Option(metavar="FILE", help="A .csv file of queries and files chosen.")
     ] = None,
     hold_back: Annotated[
-        float, typer.Option(help="The share of the labelled pictures kept for judging.")
+        float,
+        typer.Option(
+            callback=_share,
+            help="The share of the labelled pictures kept for judging; above 0, below 1.",
+        ),
     ] = 0.2,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            min=0, help="How alike clicks must make two pictures, more than this, to count."
+        ),
+    ] = 0.0,
     seed: Seed = 0,
     collection: Where = HERE,
     as_json: AsJson = False,
@@ -173,19 +256,12 @@ def learn(
             None if labels is None else _labels(labels),
             folders=folders,
             clicks=None if clicks is None else _clicks(clicks),
+            threshold=threshold,
             hold_back=hold_back,
             random_state=seed,
             progress=progress,
         )
-    figures_table(screen, learned.before, learned.after)
-    screen.say(
-        f"Learned from {learned.pictures:,} pictures with {learned.labels:,} labels."
-        if learned.labels
-        else f"Learned from {learned.pictures:,} pictures.",
-        "Published: searches use it from now on."
-        if learned.published
-        else "Kept as it was: what was learned did not rank better than what is there.",
-    )
+    _tell_learned(screen, learned)
     if learned.unmatched:
         shown = learned.unmatched[:SHOWN_UNMATCHED]
         rest = len(learned.unmatched) - len(shown)
@@ -219,10 +295,10 @@ def search(
     with Collection.open(collection) as store:
         try:
             matches = store.search(picture, k, learned=not no_learning)
+            if sheet is not None:
+                _write_sheet(sheet, store, picture, matches)
         except UnreadablePicture as error:
             raise UnreadablePicture(f"{picture or 'the empty path'}: {error}") from error
-        if sheet is not None:
-            _write_sheet(sheet, store, picture, matches)
     screen.table(
         ["rank", "score", "picture"],
         [[rank, f"{match.score:.4f}", match.path] for rank, match in enumerate(matches, start=1)],
@@ -313,12 +389,13 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
     index: (
         "lookalike index ~/Pictures",
         "lookalike index 'scans/**/*.tif' cat.jpg -c family",
-        "lookalike index photos --model clip.onnx -c clip",
+        "lookalike index photos --model clip.onnx --mean .5,.5,.5 --std .5,.5,.5",
+        "lookalike index photos --feature visterms --dimension 10000 -c words",
     ),
     learn: (
         "lookalike learn --folders",
         "lookalike learn --labels tags.csv --hold-back 0.3",
-        "lookalike learn --clicks clicks.csv --json",
+        "lookalike learn --clicks clicks.csv --threshold 0.1 --json",
     ),
     search: (
         "lookalike search holiday.jpg",
@@ -337,51 +414,19 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
 """Every command, with examples of its use."""
 
 
+def _tell_learned(screen: Screen, learned: "Learned") -> None:
+    figures_table(screen, learned.before, learned.after)
+    screen.say(
+        f"Learned from {learned.pictures:,} pictures with {learned.labels:,} labels."
+        if learned.labels
+        else f"Learned from {learned.pictures:,} pictures.",
+        learned.reason,
+    )
+
+
 def _besides(counts: Mapping[str, int]) -> list[str]:
     told = [f"{count:,} {what}" for what, count in counts.items() if count]
     return [f"{'; '.join(told)}."] if told else []
-
-
-def _opened_or_made(
-    place: Path, pictures: Sequence[str], kind: Kind | None, model: Path | None
-) -> "Collection":
-    from lookalike.collection import Collection
-    from lookalike.images import find_pictures
-
-    if place.exists():
-        store = Collection.open(place)
-        _check_feature(store, kind, model)
-        return store
-    if not find_pictures(pictures).paths:
-        raise InvalidInput(
-            f"index: there is no picture in {', '.join(pictures)}. Name a picture, a folder that "
-            f"holds some, or a quoted pattern such as 'photos/*.jpg'."
-        )
-    return Collection.create(place, feature=_feature(kind, model))
-
-
-def _feature(kind: Kind | None, model: Path | None) -> "Feature | None":
-    from lookalike.features import Embedding, Visterms
-
-    if kind is Kind.visterms:
-        if model is not None:
-            raise InvalidInput("index: --model is for --feature embedding; leave one of them out.")
-        return Visterms()
-    return None if model is None else Embedding(model)
-
-
-def _check_feature(store: "Collection", kind: Kind | None, model: Path | None) -> None:
-    """Refuse to add to a collection with another feature than it has."""
-    from lookalike.core.fingerprint import check_fingerprint
-
-    asked = _feature(kind, model)
-    if kind is not None and kind.value != store.feature.name:
-        raise FingerprintMismatch(
-            f"{store.path} was made with --feature {store.feature.name}, not {kind.value}. Leave "
-            f"the option out, or name a new collection with -c."
-        )
-    if model is not None and asked is not None:
-        check_fingerprint(str(store.path), store.feature.fingerprint, asked.fingerprint)
 
 
 def _labels(path: Path) -> dict[str | Path, Sequence[str]]:
@@ -415,16 +460,29 @@ def _check_known(place: Path) -> None:
 
 def _write_sheet(sheet: Path, store: "Collection", picture: str, matches: "list[Match]") -> None:
     from lookalike.core.arrays import write_whole
-    from lookalike.images import decode, read_bytes, thumbnail
     from lookalike.service.contact_sheet import Query, Strip, Tile, contact_sheet
 
     tiles = [
         Tile(store.thumbnail(match.id), match.path.name, f"{match.score:.3f}") for match in matches
     ]
-    query = Tile(thumbnail(decode(read_bytes(picture)).image), Path(picture).name)
+    query = Tile(_small(store, picture), Path(picture).name)
     page = contact_sheet(
         f"Most like {Path(picture).name}",
         [f"Among {len(store):,} pictures, best first, with the score of each."],
         [Query(query, [Strip("Found", tiles)])],
     )
     write_whole(sheet, page.encode())
+
+
+def _small(store: "Collection", picture: str) -> bytes:
+    """Give a thumbnail of a query; the collection's where the file can no longer be read."""
+    from lookalike.images import decode, read_bytes, thumbnail
+
+    try:
+        return thumbnail(decode(read_bytes(picture)).image)
+    except UnreadablePicture:
+        place = Path(os.path.abspath(picture))  # noqa: PTH100
+        for known in store.pictures():
+            if place in known.places:
+                return store.thumbnail(known.id)
+        raise

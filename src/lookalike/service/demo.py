@@ -83,7 +83,8 @@ def pick_queries(samples: list[Sample]) -> list[Sample]:
 
 
 def _opened_or_made(place: Path) -> Collection:
-    return Collection.open(place) if place.exists() else Collection.create(place)
+    made = (place / "manifest.json").exists()
+    return Collection.open(place) if made else Collection.create(place)
 
 
 def _figures(

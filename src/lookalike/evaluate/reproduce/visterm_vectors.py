@@ -19,7 +19,7 @@ from lookalike.features import Described, Visterms, describe_files
 from lookalike.images import Limits, decode, read_bytes
 
 DIMENSION = 1000
-KIND = "fold-vectors/1"
+KIND = "fold-vectors/2"
 
 
 @dataclass(frozen=True)
