@@ -6,7 +6,7 @@ import sys
 import pytest
 
 HEAVY = {
-    *("numpy", "scipy", "numba", "sklearn", "PIL", "onnx", "onnxruntime", "matplotlib", "faiss"),
+    *("numpy", "scipy", "numba", "sklearn", "PIL", "onnx", "onnxruntime", "matplotlib"),
     *("safetensors", "sqlite3"),
 }
 
