@@ -1,7 +1,7 @@
 """Run every benchmark and rewrite docs/benchmarks.md with their tables and plots.
 
 ``python benchmarks/run_all.py [--quick] [--data DIR]``; with names after it, as
-``speed/oasis``, only those.
+``speed/oasis``, only those are run, and the page keeps what it has of the others.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from bench import Figure, table
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
+RESULTS = DOCS / "benchmarks"
 
 
 def scripts() -> list[Path]:
@@ -70,12 +71,7 @@ def main() -> int:
     arguments = parser.parse_args()
     options = ["--quick"] if arguments.quick else []
     options += ["--data", str(arguments.data)] if arguments.data else []
-    pieces = [
-        "# Benchmarks",
-        "",
-        "Written by `make bench`; every figure was measured beside what it is compared with, in "
-        f"one run. Python {platform.python_version()}, {platform.machine()}.",
-    ]
+    RESULTS.mkdir(parents=True, exist_ok=True)
     failed = 0
     for script in scripts():
         name = script.relative_to(HERE).with_suffix("").as_posix()
@@ -84,14 +80,28 @@ def main() -> int:
         result = run(script, options)
         if result is None:
             failed += 1
-            continue
-        pieces += ["", table(result)]
-        picture = DOCS / "benchmarks" / f"{name.replace('/', '-')}.svg"
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        if plot(result, picture):
-            pieces += ["", f"![{name}](benchmarks/{picture.name})"]
-    (DOCS / "benchmarks.md").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+        else:
+            kept = RESULTS / f"{name.replace('/', '-')}.json"
+            kept.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    write_page()
     return 1 if failed else 0
+
+
+def write_page() -> None:
+    """Lay out the newest result of each benchmark."""
+    pieces = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench`; every figure was measured beside what it is compared with, in "
+        f"one run. Python {platform.python_version()}, {platform.machine()}.",
+    ]
+    for kept in sorted(RESULTS.glob("*.json")):
+        result = json.loads(kept.read_text("utf-8"))
+        pieces += ["", table(result)]
+        picture = kept.with_suffix(".svg")
+        if plot(result, picture):
+            pieces += ["", f"![{result['name']}](benchmarks/{picture.name})"]
+    (DOCS / "benchmarks.md").write_text("\n".join(pieces) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ def visterms(options: Options, pictures: PictureSet) -> list[Figure]:
             "visterms, objects-10, least gain in mAP of a fold",
             float(min(margins)),
             ">=",
-            1e-6,
+            0.0,
             against,
             spread,
         ),
