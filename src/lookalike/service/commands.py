@@ -217,7 +217,11 @@ def learn(
         typer.Option(metavar="FILE", help="A .csv, .tsv or .json file of labels or tags."),
     ] = None,
     folders: Annotated[
-        bool, typer.Option("--folders", help="Take the folder of a picture for its label.")
+        bool,
+        typer.Option(
+            "--folders",
+            help="Take the folder of a picture for its label, in place of labels given before.",
+        ),
     ] = False,
     clicks: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A .csv file of queries and files chosen.")
