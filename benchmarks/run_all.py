@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from matplotlib import rcParams
 from matplotlib.figure import Figure as Canvas
 
 from bench import Figure, table
@@ -19,6 +20,9 @@ from bench import Figure, table
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 RESULTS = DOCS / "benchmarks"
+
+
+rcParams["svg.hashsalt"] = "lookalike"  # the same plot is the same file
 
 
 def scripts() -> list[Path]:
