@@ -17,7 +17,16 @@ import lookalike
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = ROOT / "docs" / "papers.md"
-STAGES = ("images", "features", "supervision", "similarity", "index", "evaluate", "collection")
+STAGES = (
+    "images",
+    "features",
+    "supervision",
+    "similarity",
+    "annotation",
+    "index",
+    "evaluate",
+    "collection",
+)
 
 NUMBERED = {
     "1. OASIS": {"Eq.": 22, "Table": 5, "Fig.": 9},

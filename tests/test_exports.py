@@ -10,17 +10,32 @@ import lookalike
 
 EXPORTS = {
     "lookalike": ["Collection", "__version__"],
+    "lookalike.annotation": [
+        "WSABIE",
+        "Ensemble",
+        "LinearRanker",
+        "NearestNeighbours",
+        "OneVsRest",
+        "Parts",
+        "Tag",
+        "load_annotator",
+    ],
     "lookalike.collection": [
         "Added",
         "Collection",
         "Figures",
+        "InUse",
         "Learned",
         "Match",
         "ModelRow",
         "PictureRow",
+        "TaggedPicture",
+        "Tagging",
+        "Trial",
     ],
     "lookalike.core": [],
     "lookalike.evaluate": [
+        "AnnotationFigures",
         "Choice",
         "Fold",
         "Judgement",
@@ -33,11 +48,13 @@ EXPORTS = {
         "class_folds",
         "cross_validate",
         "curve_plot",
+        "evaluate_annotation",
         "evaluate_similarity",
         "judge",
         "mean_average_precision",
         "precision_at_k",
         "precision_curve",
+        "sibling_precision_at_k",
     ],
     "lookalike.features": [
         "Described",
@@ -81,12 +98,14 @@ EXPORTS = {
     ],
     "lookalike.supervision": [
         "Relevance",
+        "TagTree",
         "TripletSampler",
         "clicks_to_relevance",
         "folder_labels",
         "image_relevance",
         "read_clicks",
         "read_labels",
+        "read_tag_tree",
     ],
 }
 

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 __all__ = ["Collection", "__version__"]
 
 _STAGES = (
+    "annotation",
     "collection",
     "core",
     "evaluate",

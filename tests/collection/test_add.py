@@ -204,7 +204,7 @@ def test_visterms_are_fitted_on_the_first_pictures(tmp_path):
         assert writer.feature.fingerprint == reader.feature.fingerprint
         before = [row.id for row in reader.pictures()]
     with Collection.open(tmp_path / "c") as again:
-        labels = {tmp_path / "p" / f"{n}.png": ["a" if n < 3 else "b"] for n in range(6)}
+        labels = {tmp_path / "p" / f"{n}.png": [str(n)] for n in range(6)}
         with pytest.raises(InvalidInput, match="held back"):
             again.learn(labels, settings={"steps": 50})
         assert again.labels() == {}

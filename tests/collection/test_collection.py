@@ -153,7 +153,7 @@ def test_a_reader_sees_what_a_writer_finished(collection, pictures):
         assert ids(reader.search(1, 99)) == ids(collection.search(1, 99))
         assert len(reader.search(1, 99)) == 24
         collection.learn(folders=True, settings={"steps": 50, "blend": 1.0})
-        if collection.models()[-1].published:
+        if collection.models()[0].published:
             assert reader.search(1, 5) == collection.search(1, 5)
             assert reader.search(1, 5) != reader.search(1, 5, learned=False)
         collection.remove([2, 3])
@@ -242,7 +242,7 @@ def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch, stoppe
         assert found() == set(traces)
         with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
             if stopped:
-                patch.setattr("lookalike.collection.collection.save_index", stop)
+                patch.setattr("lookalike.collection.opened.save_index", stop)
             collection.remove([3])
         assert found() == set()
         assert any((tmp_path / "c" / "cache").iterdir()) != stopped

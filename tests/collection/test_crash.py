@@ -3,11 +3,13 @@
 import itertools
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +37,7 @@ class Writers:
         self._server.stdin.write(f"{command} {number} {folder}\n")
         self._server.stdin.flush()
         self.pid = int(self._line()[1])
-        if command != "die":
+        if command in ("work", "lock"):
             assert self._line() == ["ready"]
 
     def kill(self):
@@ -80,10 +82,10 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
     with Collection.create(tmp_path / "c", feature=Colours()) as collection:
         collection.add([tmp_path / "p"])
     draw = random.Random(0)
-    added, removed, begun, learned = {}, set(), set(), 0
+    added, removed, begun, learned, words = {}, set(), set(), 0, 0
     for kill in range(KILLS):
         writers.start("work", tmp_path, 1000 * kill)
-        time.sleep(draw.uniform(0, 0.3))
+        time.sleep(draw.uniform(0, 0.6))
         for what, *names in writers.kill():
             if what == "added":
                 for number, path in (name.split("=", 1) for name in names):
@@ -116,11 +118,14 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             )
             assert len(collection.models()) >= learned
             assert len(collection.search(ids[-1], 5)) == 5
+            if serving.tagger is not None:
+                words += len(collection.search_word(next(iter(collection.words())), 5)) == 5
             collection.remove([])
             assert not [f for f in (tmp_path / "c").rglob("*") if f.name.startswith(".")]
     assert added
     assert removed
     assert learned
+    assert words
 
 
 @pytest.mark.parametrize("step", range(14))
@@ -138,6 +143,57 @@ def test_killed_at_each_commit(tmp_path, writers, step):
         assert survived == (step >= 10)
         collection.add([tmp_path / "p"])
         assert len(consistent(collection)) == 12
+
+
+def everything(folder):
+    """All that a reader can see of what was learned, and what it does with it."""
+    with Collection.open(folder, feature=Colours()) as collection:
+        tags = [picture.tags for picture in collection.tag([folder.parent / "p"], 3).pictures]
+        return (
+            collection.labels(),
+            collection.models(),
+            collection._database.state(),
+            collection.search(1, 9),
+            [[tag.word for tag in some] for some in tags],
+            collection.search_word("rot", 9),
+            collection.evaluate_words(),
+        )
+
+
+def test_killed_while_learning(tmp_path, writers):
+    """A writer killed at any step of learning leaves all as before it, or as after it."""
+    album(tmp_path / "p", 6)
+    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+        collection.add([tmp_path / "p"])
+        learned = collection.learn(folders=True, settings={"steps": 50, "blend": 0.5})
+        assert learned.similarity.published
+        assert learned.words.published
+    before = everything(tmp_path / "c")
+    kept = shutil.copytree(tmp_path / "c", tmp_path / "kept")
+    writers.start("teach", tmp_path, -1)
+    ((_, events),) = writers.rest()
+    after = everything(tmp_path / "c")
+    assert (len(before[1]), len(after[1])) == (2, 4)
+    last = int(events) - 1
+    finished = []
+    for step in [*range(0, last - 8, (last - 8) // 5), *range(last - 8, last + 1)]:
+        shutil.rmtree(tmp_path / "c")
+        shutil.copytree(kept, tmp_path / "c")
+        writers.start("teach", tmp_path, step)
+        assert writers.rest() == []
+        found = everything(tmp_path / "c")
+        finished.append(len(found[1]) == 4)
+        assert without_times(found) == without_times(after if finished[-1] else before)
+        with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+            collection.remove([])
+        assert not [f for f in (tmp_path / "c").rglob("*") if f.name.startswith(".")]
+    assert finished == sorted(finished)
+    assert set(finished) == {False, True}
+
+
+def without_times(found):
+    labels, models, *rest = found
+    return [labels, [replace(model, made="") for model in models], *rest]
 
 
 def test_a_writer_in_another_process_is_named(tmp_path, writers, pictures):

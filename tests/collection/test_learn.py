@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 from PIL import Image
 
-from lookalike.collection import Collection, learning, rows
+from lookalike.collection import Collection, InUse, learning, rows
 from lookalike.collection.hearing import Heard, knowledge
 from lookalike.collection.rows import sides
 from lookalike.core.errors import (
@@ -43,22 +43,27 @@ def stripes(tmp_path):
         yield collection
 
 
+def similarities(collection):
+    return [model for model in collection.models() if model.kind == "similarity"]
+
+
 def labels(count=60):
     return {f"{number}.png": ["rot" if number % 2 else "grün"] for number in range(count)}
 
 
 def test_learning_improves_the_ranking_and_is_used(stripes):
-    learned = stripes.learn(labels())
+    told = stripes.learn(labels())
+    learned = told.similarity
     assert learned.published
     assert learned.model == 1
     assert learned.after.mean_average_precision > learned.before.mean_average_precision + 0.05
     assert (learned.pictures, learned.labels, learned.held_back) == (60, 2, 12)
     assert learned.after.queries == 12
-    assert learned.unmatched == []
+    assert told.unmatched == []
     assert stripes.search(1, 5) != stripes.search(1, 5, learned=False)
     before, after = stripes.evaluate()
     assert (before, after) == (learned.before, learned.after)
-    (model,) = stripes.models()
+    (model,) = similarities(stripes)
     assert (model.before, model.after, model.current) == (before, after, True)
 
 
@@ -102,20 +107,20 @@ def test_a_worse_model_is_not_published(stripes):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learning, "OASIS", Worse)
-        learned = stripes.learn(labels(), settings=QUICK)
+        learned = stripes.learn(labels(), settings=QUICK).similarity
     assert not learned.published
     assert learned.model is None
     assert stripes.search(1, 9) == good
-    assert [(m.published, m.current) for m in stripes.models()] == [(True, True), (False, False)]
-    assert not (stripes.path / "models" / "2.safetensors").exists()
+    found = [(model.number, model.published, model.current) for model in similarities(stripes)]
+    assert found == [(1, True, True), (3, False, False)]
+    assert not (stripes.path / "models" / "3.safetensors").exists()
 
 
 def test_those_held_back_stay_held_back(stripes, tmp_path):
-    first = stripes.learn(labels(40), settings=QUICK, hold_back=0.3)
-    assert first.published
+    assert stripes.learn(labels(40), settings=QUICK, hold_back=0.3).similarity.published
     held, trained = (set(side.tolist()) for side in sides(stripes._database, 1))
     stripes.learn(labels(60), settings=QUICK, random_state=5)
-    held_again, trained_again = (set(side.tolist()) for side in sides(stripes._database, 2))
+    held_again, trained_again = (set(side.tolist()) for side in sides(stripes._database, 3))
     assert held < held_again
     assert trained < trained_again
     assert not held_again & trained_again
@@ -125,7 +130,7 @@ def test_stored_labels_are_used_again_and_replaced(stripes):
     stripes.learn(labels(), settings=QUICK)
     stored = stripes.labels()
     assert len(stored) == 60
-    again = stripes.learn(settings=QUICK)
+    again = stripes.learn(settings=QUICK).similarity
     assert (again.pictures, stripes.labels()) == (60, stored)
     stripes.learn({"0.png": ["  blau ", "blau", ""], "2.png": []}, settings=QUICK)
     changed = {row.places[0].name: stripes.labels().get(row.id) for row in stripes.pictures()}
@@ -148,7 +153,7 @@ def test_folders_are_labels(collection, pictures):
     picture(pictures / "lose.png", (1, 1, 1), 3)
     shutil.copy(pictures / "rot" / "rot-0.png", pictures / "blau" / "auch.png")
     collection.add([pictures])
-    learned = collection.learn(folders=True, settings=QUICK)
+    learned = collection.learn(folders=True, settings=QUICK).similarity
     assert (learned.pictures, learned.labels) == (24, 3)
     names = {row.places[0].name: collection.labels().get(row.id) for row in collection.pictures()}
     assert names["lose.png"] is None
@@ -159,7 +164,7 @@ def test_folders_are_labels(collection, pictures):
 def test_folders_given_one_by_one_are_labels_too(tmp_path, pictures):
     with Collection.create(tmp_path / "c", feature=Colours()) as collection:
         collection.add(sorted(pictures.iterdir()))
-        assert collection.learn(folders=True, settings=QUICK).labels == 3
+        assert collection.learn(folders=True, settings=QUICK).similarity.labels == 3
 
 
 def test_clicks(stripes):
@@ -167,14 +172,15 @@ def test_clicks(stripes):
         "Rot ": {f"{n}.png": 1.0 + n for n in range(1, 60, 2)},
         "grün": {f"{n}.png": 2.0 for n in range(0, 60, 2)} | {"fehlt.png": 1},
     }
-    learned = stripes.learn(clicks=clicks, settings=QUICK)
+    told = stripes.learn(clicks=clicks, settings=QUICK)
+    learned = told.similarity
     assert (learned.pictures, learned.labels) == (60, 2)
-    assert learned.unmatched == ["fehlt.png: it is not in the collection"]
+    assert told.unmatched == ["fehlt.png: it is not in the collection"]
     assert stripes.evaluate()[0] == learned.before
     again = stripes.learn(settings=QUICK)
-    assert again.pictures == 60
+    assert again.similarity.pictures == 60
     stripes.remove([1])
-    assert stripes.learn(settings=QUICK).pictures == 59
+    assert stripes.learn(settings=QUICK).similarity.pictures == 59
     with pytest.raises(InvalidInput, match="finite and not below 0"):
         stripes.learn(clicks={"x": {"1.png": -1.0, "2.png": 1}})
 
@@ -235,25 +241,26 @@ def test_rollback(stripes):
     plain = stripes.search(1, 9)
     found = {}
     for blend in (0.5, 0.5, 0.5):
-        learned = stripes.learn(labels(), settings={"steps": 300, "blend": blend})
+        learned = stripes.learn(clicks=CLICKS, settings={"steps": 300, "blend": blend}).similarity
         assert learned.published
         found[learned.model] = stripes.search(1, 9)
-    assert stripes.rollback() == 2
+    assert stripes.rollback() == InUse(2, None)
     assert stripes.search(1, 9) == found[2]
     with Collection.open(stripes.path, feature=Colours()) as again:
         assert again.search(1, 9) == found[2]
         with pytest.raises(CollectionError, match="1 is older"):
             again.rollback()
     assert [model.current for model in stripes.models()] == [False, True, False]
-    assert stripes.learn(labels(), settings={"steps": 300, "blend": 0.5}).model == 4
-    assert stripes.rollback() == 2
+    settings = {"steps": 300, "blend": 0.5}
+    assert stripes.learn(clicks=CLICKS, settings=settings).similarity.model == 4
+    assert stripes.rollback() == InUse(2, None)
     assert stripes.search(1, 9, learned=False) == plain
 
 
 def test_rollback_of_the_first_model(stripes):
     plain = stripes.search(1, 9)
     stripes.learn(labels(), settings=QUICK)
-    assert stripes.rollback() is None
+    assert stripes.rollback() == InUse(None, None)
     assert stripes.search(1, 9) == plain
 
 
@@ -271,12 +278,12 @@ def test_a_model_of_other_vectors_is_refused(stripes):
 def test_one_can_roll_back_from_a_damaged_model(stripes):
     stripes.learn(labels(), settings=QUICK)
     found = stripes.search(1, 9)
-    assert stripes.learn(labels(), settings=QUICK).model == 2
-    (stripes.path / "models" / "2.safetensors").write_bytes(b"damaged")
+    assert stripes.learn(labels(), settings=QUICK).similarity.model == 3
+    (stripes.path / "models" / "3.safetensors").write_bytes(b"damaged")
     with Collection.open(stripes.path, feature=Colours()) as again:
         with pytest.raises(DamagedFile):
             again.search(1)
-        assert again.rollback() == 1
+        assert again.rollback().model == 1
         assert again.search(1, 9) == found
 
 
@@ -291,7 +298,7 @@ def test_a_full_disk_leaves_the_model_in_use(stripes, monkeypatch):
     with pytest.raises(CollectionError, match="No space left"):
         stripes.learn(labels(), settings=QUICK)
     assert stripes.search(1, 9) == before
-    assert len(stripes.models()) == 1
+    assert len(stripes.models()) == 2
 
 
 def test_evaluate_after_the_held_back_went(stripes):
@@ -306,7 +313,7 @@ def test_evaluate_after_the_held_back_went(stripes):
 
 def test_what_is_no_better_than_the_start_is_not_published(stripes):
     plain = stripes.search(1, 9)
-    learned = stripes.learn(labels(), settings={"steps": 50, "blend": 0.0})
+    learned = stripes.learn(clicks=CLICKS, settings={"steps": 50, "blend": 0.0}).similarity
     assert (learned.published, learned.model) == (False, None)
     assert learned.reason.startswith("Nothing was learned that ranks better than the start")
     assert stripes.search(1, 9) == plain
@@ -317,11 +324,11 @@ def test_what_is_no_better_than_the_start_is_not_published(stripes):
 
 
 def test_the_reason_tells_the_outcomes_apart(stripes):
-    first = stripes.learn(labels(), settings=QUICK)
+    first = stripes.learn(labels(), settings=QUICK).similarity
     assert first.published
     assert "searches use it from now on" in first.reason
     # Over a model in use the start is a change, which has to pass the gate.
-    worse = stripes.learn(labels(), settings={"steps": 50, "blend": 0.0})
+    worse = stripes.learn(labels(), settings={"steps": 50, "blend": 0.0}).similarity
     assert not worse.published
     assert "ranks worse than what it would replace" in worse.reason
 
@@ -337,13 +344,13 @@ def test_an_empty_collection_says_that_it_is(tmp_path, given):
 
 def test_the_threshold_of_clicks_is_kept(stripes):
     # Of "rot" only pairs clicked often enough are alike above the threshold.
-    first = stripes.learn(clicks=CLICKS, threshold=2e-4, settings=QUICK)
+    first = stripes.learn(clicks=CLICKS, threshold=2e-4, settings=QUICK).similarity
     everything = knowledge(stripes._database, Heard(clicks=rows.clicks(stripes._database)))
     known = knowledge(stripes._database, Heard())
     assert known.threshold == 2e-4
     pairs = np.count_nonzero(known.relevance.rows(range(60)))
     assert 0 < pairs < np.count_nonzero(everything.relevance.rows(range(60)))
-    again = stripes.learn(settings=QUICK)
+    again = stripes.learn(settings=QUICK).similarity
     assert again.after.queries == first.after.queries
     assert knowledge(stripes._database, Heard()).threshold == 2e-4
     stripes.learn(clicks=CLICKS, settings=QUICK)
@@ -382,6 +389,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
         "UPDATE models SET held_back = 'text'",
         "UPDATE models SET threshold = 'x'",
         "UPDATE state SET value = 'x' WHERE key = 'model'",
+        "UPDATE state SET value = 'x' WHERE key = 'tagger'",
         "INSERT INTO state VALUES ('reduction', '../x')",
         "INSERT INTO state VALUES ('reduction', 3)",
         "UPDATE vectors SET raw = substr(raw, 1, 10) || x'007e' || substr(raw, 13) "

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lookalike.collection import Collection, learning, vectors
+from lookalike.collection import Collection, InUse, learning, naming, vectors
 from lookalike.collection.records import Figures
 from lookalike.collection.vectors import pack, reduction_is_due, unpack
-from lookalike.core.errors import DamagedFile
+from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.progress import silent
 from tests.collection.colours import Colours, album, picture
 
@@ -93,16 +93,18 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         now = collection._serve()
         assert now.space.fingerprint != fitted
         # All that hung on the old space went with it: the model was learned again in the new.
-        assert now.number == 2
+        assert (now.number, now.tagger) == (3, 4)
         assert now.model.fingerprint_ == now.space.fingerprint
-        assert collection.models()[1].settings == collection.models()[0].settings
+        first_run, second_run = collection.models()[:2], collection.models()[2:]
+        assert [model.settings for model in first_run] == [model.settings for model in second_run]
         assert reader.search(first[0], 99) == collection.search(first[0], 99)
-        assert reader._serve().number == 2
+        assert reader._serve().number == 3
+        assert reader.search_word("rot", 9) == collection.search_word("rot", 9)
         collection.add([])
         left = files(collection)
         assert not set(kept) & set(left) - {"feature.safetensors"}
-        assert len(left) == 4
-        assert collection.rollback() is None
+        assert len(left) == 5
+        assert collection.rollback() == InUse(None, None)
     with Collection.open(tmp_path / "c", feature=Colours()) as again:
         assert again.search(1, 99) == again.search(first[0], 99, learned=False)
 
@@ -174,33 +176,51 @@ def grown(tmp_path, learn, progress=silent, before=lambda collection: None):
 
 def by_folder(collection):
     settings = {"steps": 50, "blend": 0.5}
-    assert collection.learn(folders=True, settings=settings, hold_back=0.4).published
+    learned = collection.learn(folders=True, settings=settings, hold_back=0.4)
+    assert learned.similarity.published
+    assert learned.words.published
 
 
 def test_growing_tells_what_was_learned_again(small, tmp_path):
     told = []
     collection, added = grown(tmp_path, by_folder, lambda done, total: told.append((done, total)))
     with collection:
-        assert added.learned_again.published
-        assert added.learned_again.model == collection._serve().number == 2
-        assert added.unlearned == ""
+        again = added.learned_again
+        assert again.similarity.published
+        assert again.words.published
+        assert again.similarity.model == collection._serve().number == 3
+        assert again.words.model == collection._serve().tagger == 4
+        assert again.words.labels == 3
+        assert (added.unlearned, added.unlearned_words) == ("", "")
         files_done = told.index((60, 60))
         assert (50, 50) in told[files_done:]
         assert collection.add([tmp_path / "p"]).learned_again is None
 
 
-def test_growing_tells_that_the_gate_was_not_passed(small, tmp_path, monkeypatch):
+@pytest.mark.parametrize("module", [learning, naming])
+def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, module):
     def worsen(collection):
         judged = iter([Figures(0.9, 0.9, 0.9, 4), Figures(0.8, 0.9, 0.9, 4)])
-        monkeypatch.setattr(learning, "figures", lambda *_: next(judged))
+        monkeypatch.setattr(module, "figures", lambda *_: next(judged))
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
-        assert not added.learned_again.published
-        assert "ranks worse" in added.unlearned
-        assert added.unlearned == added.learned_again.reason
-        assert collection._serve().number is None
-        assert collection.search(1, 9) == collection.search(1, 9, learned=False)
+        serving, again = collection._serve(), added.learned_again
+        if module is learning:
+            assert not again.similarity.published
+            assert "ranks worse" in added.unlearned
+            assert added.unlearned == again.similarity.reason
+            assert (serving.number, serving.tagger) == (None, 4)
+            assert collection.search(1, 9) == collection.search(1, 9, learned=False)
+        else:
+            assert not again.words.published
+            assert "ranked worse" in added.unlearned_words
+            assert added.unlearned_words == again.words.reason
+            assert (serving.number, serving.tagger) == (3, None)
+            with pytest.raises(CollectionError, match="no words"):
+                collection.search_word("rot")
+        collection.remove([])
+        assert len(list((collection.path / "models").iterdir())) == 1
 
 
 def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
@@ -212,10 +232,11 @@ def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
     with collection:
         assert added.learned_again is None
         assert "knows no labels" in added.unlearned
-        assert collection._serve().number is None
+        assert "knows no words" in added.unlearned_words
+        assert (collection._serve().number, collection._serve().tagger) == (None, None)
 
 
-def test_growing_learns_from_what_the_model_in_use_did(small, tmp_path):
+def test_growing_learns_from_what_the_models_in_use_did(small, tmp_path):
     def clicks_rolled_back(collection):
         by_folder(collection)
         clicks = {
@@ -227,6 +248,19 @@ def test_growing_learns_from_what_the_model_in_use_did(small, tmp_path):
 
     collection, added = grown(tmp_path, clicks_rolled_back)
     with collection:
-        assert added.learned_again.labels == 3
-        assert added.learned_again.pictures == 15
-        assert collection.models()[-1].settings == collection.models()[0].settings
+        again = added.learned_again
+        assert (again.similarity.labels, again.words.labels) == (3, 3)
+        assert (again.similarity.pictures, again.words.pictures) == (15, 15)
+        assert collection.models()[-2].settings == collection.models()[0].settings
+
+
+def test_growing_learns_nothing_that_was_not_in_use(small, tmp_path):
+    def rolled_back(collection):
+        by_folder(collection)
+        collection.rollback()
+
+    collection, added = grown(tmp_path, rolled_back)
+    with collection:
+        assert added.learned_again is None
+        assert (added.unlearned, added.unlearned_words) == ("", "")
+        assert (collection._serve().number, collection._serve().tagger) == (None, None)

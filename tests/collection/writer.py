@@ -44,29 +44,73 @@ def work(folder, seed):
             say("removed", *gone)
 
 
+class Events:
+    """Count what happens, and die of the event ``last``."""
+
+    def __init__(self, last):
+        self.last = last
+        self.count = 0
+
+    def happen(self, *_):
+        if self.count == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.count += 1
+
+    def at_commits(self):
+        """Let an event happen before each commit and another after it."""
+        connect, happen = sqlite3.connect, self.happen
+
+        class Counting(sqlite3.Connection):
+            def execute(self, sql, *values):
+                if sql != "COMMIT":
+                    return super().execute(sql, *values)
+                happen()
+                done = super().execute(sql, *values)
+                happen()
+                return done
+
+        sqlite3.connect = lambda *given, **named: connect(*given, factory=Counting, **named)
+
+
 def die(folder, step):
     """Add and remove, dying before (even steps) or after the n-th commit of the writer."""
     from colours import Colours
 
     from lookalike.collection import Collection, adding
 
-    count = itertools.count()
-    connect = sqlite3.connect
-
-    class Dying(sqlite3.Connection):
-        def execute(self, sql, *values):
-            if sql == "COMMIT" and next(count) == step // 2:
-                if step % 2:
-                    super().execute(sql, *values)
-                os.kill(os.getpid(), signal.SIGKILL)
-            return super().execute(sql, *values)
-
-    sqlite3.connect = lambda *given, **named: connect(*given, factory=Dying, **named)
+    Events(step).at_commits()
     adding.BATCH_PICTURES = 2
     with Collection.open(folder / "c", feature=Colours()) as collection:
         collection.add([folder / "p"], threads=1)
         collection.remove([1])
     say("survived")
+
+
+def teach(folder, step):
+    """Learn, dying of the n-th event: a step of learning, a file being written, a commit."""
+    from colours import Colours
+
+    from lookalike.collection import Collection
+    from lookalike.core import arrays
+
+    events = Events(step)
+    events.at_commits()
+    write = arrays.write_whole
+
+    def write_whole(*given):
+        events.happen()
+        write(*given)
+        events.happen()
+
+    arrays.write_whole = write_whole
+    with Collection.open(folder / "c", feature=Colours()) as collection:
+        labels = {
+            row.places[0]: [row.places[0].parent.name, "bild"] for row in collection.pictures()
+        }
+        labels |= {path: ["bunt"] for path in [*labels][::3]}
+        settings = {"steps": 20, "blend": 0.5}
+        collection.learn(labels, settings=settings, progress=events.happen)
+    say("events", events.count)
 
 
 def lock(folder, _):
@@ -89,7 +133,7 @@ def main():
             collection.add([Path(folder) / "p"])
             collection.learn(folders=True, settings={"steps": 20})
             collection.search(1)
-    commands = {"work": work, "die": die, "lock": lock}
+    commands = {"work": work, "die": die, "teach": teach, "lock": lock}
     for line in sys.stdin:
         name, number, folder = line.rstrip("\n").split(" ", 2)
         child = os.fork()

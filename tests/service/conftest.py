@@ -60,7 +60,9 @@ def learned(tmp_path_factory, photos, model, run):
     """A collection that learned from the folders, not to be changed."""
     place = tmp_path_factory.mktemp("store") / "learned"
     assert run("index", photos, "-c", place, "--model", model).code == 0
-    assert run("learn", "--folders", "-c", place, "--json").json["published"]
+    told = run("learn", "--folders", "-c", place, "--json").json
+    assert told["similarity"]["published"]
+    assert told["words"]["published"]
     return place
 
 

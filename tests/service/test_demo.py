@@ -40,8 +40,11 @@ def test_demo_and_again(run, few, tmp_path, monkeypatch):
     folder = tmp_path / "demo"
     first = run("demo", folder)
     assert first.code == 0
-    for words in ("precision at 10", "contact-sheet.html", "Try next", "lookalike search"):
+    for words in ("precision at 10", "contact-sheet.html", "Try next", "search --word", "Words of"):
         assert words in first.out
+    tagged = [line for line in first.out.splitlines() if line.startswith("Red ")]
+    assert len(tagged) == 1
+    assert "Red" in tagged[0].split("  ", 1)[1]
     page = (folder / "contact-sheet.html").read_text()
     assert page.count("<section>") == 3
     assert page.count("<img") == 3 * 21
@@ -51,7 +54,8 @@ def test_demo_and_again(run, few, tmp_path, monkeypatch):
     assert again.code == 0
     told = again.json
     assert told["pictures"] == 36
-    assert told["after"]["queries"] > 0
+    assert told["similarity"]["after"]["queries"] > 0
+    assert told["words"]["after"]["queries"] > 0
     assert told["sheet"] == str(folder / "contact-sheet.html")
 
 

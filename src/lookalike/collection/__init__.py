@@ -1,6 +1,29 @@
-"""Keep: pictures and what is alike come in, a folder that searches and learns stays."""
+"""Keep: pictures and what is said of them come in; a folder that searches, tags, learns stays."""
 
 from lookalike.collection.collection import Collection
-from lookalike.collection.records import Added, Figures, Learned, Match, ModelRow, PictureRow
+from lookalike.collection.records import (
+    Added,
+    Figures,
+    InUse,
+    Learned,
+    Match,
+    ModelRow,
+    PictureRow,
+    TaggedPicture,
+    Tagging,
+    Trial,
+)
 
-__all__ = ["Added", "Collection", "Figures", "Learned", "Match", "ModelRow", "PictureRow"]
+__all__ = [
+    "Added",
+    "Collection",
+    "Figures",
+    "InUse",
+    "Learned",
+    "Match",
+    "ModelRow",
+    "PictureRow",
+    "TaggedPicture",
+    "Tagging",
+    "Trial",
+]

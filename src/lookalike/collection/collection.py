@@ -2,38 +2,52 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from threading import RLock
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
-from lookalike.collection import learning, rows
+from lookalike.annotation import WSABIE
+from lookalike.collection import learning, naming, rows
 from lookalike.collection.adding import Adder
 from lookalike.collection.database import Database, numbers, stored
 from lookalike.collection.describing import fit_feature, is_fitted, open_feature, save_feature
 from lookalike.collection.folder import Folder
 from lookalike.collection.growing import grow
-from lookalike.collection.hearing import Heard, hear, knowledge
-from lookalike.collection.learning import NamedClicks, NamedLabels
+from lookalike.collection.hearing import (
+    NamedClicks,
+    NamedLabels,
+    hear,
+    knowledge,
+    vocabulary,
+)
+from lookalike.collection.judging import LEARN, judge_similarity, judge_words
+from lookalike.collection.lessons import Kind, Lesson, Run
+from lookalike.collection.opened import Opened
 from lookalike.collection.querying import Query, query_vector
-from lookalike.collection.records import Added, Figures, Learned, Match, ModelRow, PictureRow
-from lookalike.collection.serving import Serving, load_model, save_model, serve
-from lookalike.collection.vectors import save_index
+from lookalike.collection.records import (
+    Added,
+    Figures,
+    InUse,
+    Learned,
+    Match,
+    Tagging,
+    Trial,
+)
+from lookalike.collection.serving import load_model, load_tagger, save_models
+from lookalike.collection.tagging import Tagger, unknown_word
+from lookalike.collection.vectors import AnyIndex
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 from lookalike.core.progress import Progress, silent
-from lookalike.core.seeds import generator
-from lookalike.features import Embedding, Feature
-from lookalike.images import Limits, Refused, find_pictures
-
-_LEARN = "(lookalike learn, or Collection.learn)"
+from lookalike.features import Embedding, Feature, Vectors
+from lookalike.images import Limits, find_pictures
+from lookalike.supervision.names import word_key
 
 
-class Collection:
-    """Pictures in a folder of their own: searched by likeness, which can be learned.
+class Collection(Opened):
+    """Pictures in a folder of their own: searched by likeness and tagged, which is learned.
 
     What is committed to the folder's database is what every reader sees, whole: a killed or
     interrupted writer leaves the collection as its last finished step left it. One may write at
@@ -59,14 +73,6 @@ class Collection:
     ...     [match.path.name for match in collection.search(folder / "disc.png")]
     ['small disc.png', 'slope.png']
     """
-
-    def __init__(self, folder: Folder, database: Database, feature: Feature) -> None:
-        self._folder = folder
-        self._database = database
-        self._feature = feature
-        self._lock = RLock()
-        self._serving: Serving | None = None
-        self._seen: int | None = None
 
     @classmethod
     def create(cls, path: str | Path, *, feature: Feature | None = None) -> Self:
@@ -114,36 +120,6 @@ class Collection:
             )
         return cls(folder, Database(folder.database), chosen)
 
-    def close(self) -> None:
-        """Close the collection; nothing is left to be saved."""
-        self._database.close()
-        self._serving = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __len__(self) -> int:
-        """Count the pictures."""
-        return int(self._database.rows("SELECT count(*) FROM pictures")[0][0])
-
-    @property
-    def path(self) -> Path:
-        """The folder of the collection."""
-        return self._folder.path
-
-    @property
-    def feature(self) -> Feature:
-        """How pictures are described."""
-        return self._feature
-
     def add(
         self,
         sources: Iterable[str | Path],
@@ -187,9 +163,7 @@ class Collection:
             )
             adder.run(found.paths)
             if is_fitted(self._feature):
-                adder.added.learned_again, adder.added.unlearned = grow(
-                    self._folder, self._database, self._feature, progress
-                )
+                grow(self._folder, self._database, self._feature, adder.added, progress)
                 self._save_cache()
         adder.added.ignored = found.ignored
         adder.added.refused[:0] = found.problems
@@ -246,19 +220,26 @@ class Collection:
         random_state: int | None = 0,
         progress: Progress = silent,
     ) -> Learned:
-        """Learn what is alike, and use it in searches if it ranks no worse than before.
+        """Learn what is alike and what pictures are called, and use it if it is no worse.
 
-        A share of the pictures is held back; the model learns from the others, and both it and
-        what searches use now rank the held-back ones among themselves. Pictures that the model
-        in use was judged by or learned from stay on their side, so that the two are compared on
-        what neither has seen.
+        Labels and folders teach both: which pictures are alike, and their words (paper 2). Clicks
+        teach only what is alike. A share of the pictures is held back; the models learn from the
+        others, and each is judged beside what is in use now by those held back: how these rank
+        each other, and how they rank words. Without words in use, words are ranked by how many
+        pictures have them. Pictures that a model in use was judged by or learned from stay on
+        their side, so that the two are compared on what neither has seen; only a picture without
+        which a word would not be learned at all is always learned from.
+
+        Each is published by itself. Where only one of them can be learned, the other is as before
+        and says why.
 
         Parameters
         ----------
         labels : mapping from path to labels, optional
             Paths are absolute, relative to the current folder or to one that was added, or the
             last parts of a path where those are unique. They replace the labels these pictures
-            have. With nothing given, what was given before is learned from again.
+            have. With nothing given, what was given before is learned from again. Words that
+            differ in case or Unicode form only are tagged with as one.
         folders : bool
             Take the folder a picture lies in for its label.
         clicks : mapping from query to {path: weight}, optional
@@ -267,13 +248,13 @@ class Collection:
             θ of paper 1, Eq. 20, for ``clicks``: pictures are alike if the probability that both
             are chosen is above it. Learning again uses the same.
         settings : mapping, optional
-            Parameters for :class:`~lookalike.similarity.OASIS`.
+            Parameters for :class:`~lookalike.similarity.OASIS`, which learns what is alike.
         hold_back : float
             The share of pictures to judge by, above 0 and below 1.
         random_state : int or None
             Makes a run repeatable.
         progress : callable
-            Told the steps of learning.
+            Told the steps of learning what is alike, then those of learning words.
         """
         if not 0 < hold_back < 1:
             raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
@@ -283,23 +264,39 @@ class Collection:
             if not len(self):
                 raise self._empty()
             heard = hear(self._database, labels, folders, clicks, threshold)
-            known = knowledge(self._database, heard)
+            known, named = knowledge(self._database, heard), vocabulary(self._database, heard)
             serving = self._serve()
-            sides = rows.sides(self._database, serving.number)
-            split = known.split(hold_back, generator(random_state), sides)
-            X = serving.vectors(known.ids)
-            lesson = learning.teach(
-                learner, known, X, split, current=serving.model, progress=progress
-            )
-            number = rows.next_model(self._database)
-            save_model(self._folder, number, lesson, serving.space)
+            results: dict[Kind, Lesson | Trial] = {
+                "similarity": learning.teach(
+                    learner,
+                    known,
+                    serving.vectors(known.ids),
+                    rows.sides(self._database, serving.number),
+                    current=serving.model,
+                    hold_back=hold_back,
+                    settings=written,
+                    progress=progress,
+                )
+            }
+            if named is not None:
+                results["tags"] = naming.teach(
+                    named,
+                    serving.vectors(named.ids),
+                    rows.sides(self._database, serving.tagger),
+                    current=self._tagger_of(serving),
+                    hold_back=hold_back,
+                    random_state=random_state,
+                    progress=progress,
+                )
+            run = Run(results, rows.next_model(self._database))
+            if not run.lessons:
+                raise InvalidInput(results["similarity"].reason)
+            save_models(self._folder, run, serving.space)
             with self._database.transaction() as connection:
                 rows.keep_labels(connection, heard.labels)
                 rows.keep_clicks(connection, heard.clicks)
-                rows.keep_lesson(
-                    connection, number, lesson, previous=serving.number, settings=written
-                )
-        return lesson.told(number, heard.unmatched)
+                rows.keep_run(connection, run, rows.in_use(self._database))
+        return run.told(heard.unmatched)
 
     def search(
         self,
@@ -325,8 +322,7 @@ class Collection:
         limits : Limits, optional
             What the query may cost to decode before it is refused.
         """
-        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-            raise InvalidInput(f"search: k must be a whole number from 1; got {k!r}.")
+        _check_k("search", k)
         serving = self._serve()
         found = query_vector(query, serving, self._database, limits)
         if found is None:
@@ -335,6 +331,118 @@ class Collection:
         index = serving.plain
         if learned and serving.model is not None:
             index, vector = serving.learned, serving.model.query_vectors(vector)
+        return self._matches(index, vector, k, own)
+
+    def search_word(self, word: str, k: int = 10) -> list[Match]:
+        """Find the pictures that a word suits most, best first.
+
+        The score is f_w(x) = W_wᵀVx (paper 2, Eq. 1), an inner product of the stored vector x
+        with VᵀW_w, so that no index has to be made for words.
+
+        Parameters
+        ----------
+        word : str
+            A word that was learned, in any case and Unicode form.
+        k : int
+            How many to find at most, from 1.
+        """
+        _check_k("search_word", k)
+        serving, tagger = self._naming()
+        known = self._known_word(word, tagger)
+        return self._matches(serving.plain, tagger.word_queries([known]), k)
+
+    def tag(
+        self,
+        sources: Iterable[str | Path],
+        k: int = 10,
+        *,
+        min_confidence: float | None = None,
+        limits: Limits | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Tagging:
+        """Name what the pictures among files, folders and globs show; nothing is changed.
+
+        Pictures that are in the collection as they are need not be read again.
+
+        Parameters
+        ----------
+        sources : iterable of str or Path
+        k : int
+            How many words to give a picture at most, from 1.
+        min_confidence : float, optional
+            Leave out words that suit with less confidence, from 0 to 1. By default a half; or 0
+            where too few pictures had words to learn how sure a word is.
+        limits : Limits, optional
+            What a picture may cost before it is refused.
+        threads : int, optional
+            By default one a core.
+        progress : callable
+            Told how many files are done.
+        """
+        _check_k("tag", k)
+        serving, model = self._naming()
+        found = find_pictures(sources)
+        tagger = Tagger(model, serving, self._database)
+        tagging = tagger.tag(
+            found.paths, int(k), min_confidence, limits=limits, threads=threads, progress=progress
+        )
+        return Tagging(tagging.pictures, [*found.problems, *tagging.refused], ignored=found.ignored)
+
+    def words(self) -> dict[str, int]:
+        """Give the words that pictures are tagged with, and how many have each as a label."""
+        _, tagger = self._naming()
+        uses = Counter(
+            key
+            for names in rows.labels(self._database).values()
+            for key in {word_key(name) for name in names}
+        )
+        return {word: uses[word_key(word)] for word in tagger.words_}
+
+    def word_neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
+        """Give the words most like a word, with the cosine of their vectors (paper 2, Table 3)."""
+        _check_k("word_neighbours", k)
+        _, tagger = self._naming()
+        return tagger.neighbours(self._known_word(word, tagger), int(k))
+
+    def evaluate(self) -> tuple[Figures, Figures]:
+        """Judge plain cosine and what searches use now, on the pictures last held back."""
+        return judge_similarity(self.path, self._database, self._serve())
+
+    def evaluate_words(self) -> tuple[Figures, Figures]:
+        """Judge the words that most pictures have and those in use now, on the pictures held back.
+
+        The first is the ranking of all words by how many pictures have them, the same for each
+        picture; the second is what pictures are tagged with.
+        """
+        serving = self._serve()
+        return judge_words(self.path, self._database, serving, self._tagger_of(serving))
+
+    def rollback(self) -> InUse:
+        """Undo the last learning that is in use: searches and tags are as they were before it.
+
+        What was learned together is undone together. Give what is in use then.
+        """
+        with self._writing():
+            back = rows.before_the_last_run(self._database)
+            if not back:
+                raise CollectionError(f"{self.path} uses no model, so there is none to roll back.")
+            load = {"similarity": load_model, "tags": load_tagger}
+            for kind, (previous, kept) in back.items():
+                if not kept:
+                    raise CollectionError(
+                        f"{self.path} keeps the model in use and the one before; {previous} is "
+                        f"older. Learn again {LEARN}."
+                    )
+                if previous is not None:
+                    load[kind](self._folder, previous, self._fingerprint())
+            with self._database.transaction() as connection:
+                for kind, (previous, _) in back.items():
+                    rows.use_model(connection, kind, previous)
+            current = rows.in_use(self._database)
+        return InUse(current.get("similarity"), current.get("tags"))
+
+    def _matches(self, index: AnyIndex, vector: Vectors, k: int, own: int = -1) -> list[Match]:
         most = min(int(k), max(len(index), 1))
         hits = index.search(vector, most, exclude=np.array([[own]]))
         scores = dict(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
@@ -345,127 +453,18 @@ class Collection:
             if number in places
         ]
 
-    def evaluate(self) -> tuple[Figures, Figures]:
-        """Judge plain cosine and what searches use now, on the pictures last held back."""
-        sides = rows.sides(self._database, rows.last_model(self._database))
-        if sides is None:
-            raise InvalidInput(
-                f"{self.path} has learned nothing yet, so there is nothing to judge by. Learn from "
-                f"labels, folders or clicks first {_LEARN}."
-            )
-        serving = self._serve()
-        known = knowledge(self._database, Heard())
-        last = np.intersect1d(sides[0], serving.plain.ids)
-        held = np.flatnonzero(np.isin(known.ids, last))
-        judges = known.relevance.subset(held)
-        if not judges.has_alike.any():
-            raise InvalidInput(
-                f"{self.path} holds too few of the pictures it was judged by. Learn again {_LEARN}."
-            )
-        X = serving.vectors(known.ids[held])
-        return learning.figures(None, X, judges), learning.figures(serving.model, X, judges)
+    def _known_word(self, word: str, tagger: WSABIE) -> str:
+        if not isinstance(word, str):
+            raise InvalidInput(f"Collection: a word is text; got {word!r:.80}.")
+        try:
+            return tagger.words_[tagger.word_number(word)]
+        except InvalidInput as error:
+            raise unknown_word(self.path, word, tagger.words_) from error
 
-    def rollback(self) -> int | None:
-        """Let searches use the model published before; give its number, None for none."""
-        with self._writing():
-            current = self._database.state().get("model")
-            if current is None:
-                raise CollectionError(f"{self.path} uses no model, so there is none to roll back.")
-            row = self._database.row(
-                "SELECT previous, (SELECT file FROM models WHERE number = m.previous) "
-                "FROM models AS m WHERE number = ?",
-                current,
-            )
-            previous, file = row or (None, None)
-            if previous is not None and file is None:
-                raise CollectionError(
-                    f"{self.path} keeps the model in use and the one before; {previous} is older. "
-                    f"Learn again {_LEARN}."
-                )
-            if previous is not None:
-                load_model(self._folder, previous, self._fingerprint())
-            with self._database.transaction() as connection:
-                rows.use_model(connection, previous)
-        return None if previous is None else int(previous)
 
-    def pictures(self) -> Iterator[PictureRow]:
-        """Go over all pictures by rising id."""
-        return rows.pictures(self._database, 0)
-
-    def picture(self, number: int) -> PictureRow:
-        """Give what is known of a picture."""
-        for found in rows.pictures(self._database, number, number):
-            return found
-        raise self._unknown(number)
-
-    def thumbnail(self, number: int) -> bytes:
-        """Give a small JPEG of a picture."""
-        row = self._database.row("SELECT jpeg FROM thumbnails WHERE picture = ?", number)
-        if row is None:
-            raise self._unknown(number)
-        return bytes(row[0])
-
-    def labels(self) -> dict[int, list[str]]:
-        """Give the labels of all pictures that have any."""
-        return rows.labels(self._database)
-
-    def refused(self) -> list[Refused]:
-        """Give the files that could not be used when they were last looked at."""
-        found = self._database.rows("SELECT path, reason FROM refused ORDER BY path")
-        return [Refused(Path(path), reason) for path, reason in found]
-
-    def models(self) -> list[ModelRow]:
-        """Give what was learned, oldest first, published or not."""
-        return rows.models(self._database)
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Be the one who writes, and tidy up after one who was stopped."""
-        with self._folder.writing():
-            self._refresh_feature()
-            named = [self._folder.model(number) for number in rows.model_files(self._database)]
-            if is_fitted(self._feature):
-                current = self._fingerprint()
-                named += [self._folder.reduction(current), self._folder.cache(current)]
-            self._folder.clean(named)
-            yield
-
-    def _serve(self) -> Serving:
-        """Give what searches use now."""
-        with self._lock:
-            self._refresh_feature()
-            if not is_fitted(self._feature):
-                raise self._empty()
-            version = self._database.version()
-            if self._serving is None or version != self._seen:
-                self._serving = serve(self._serving, self._folder, self._database, self._feature)
-                self._seen = version
-            return self._serving
-
-    def _fingerprint(self) -> str:
-        """Name the space that searches are made in, whether or not its files are whole."""
-        return str(self._database.state().get("reduction", self._feature.fingerprint))
-
-    def _refresh_feature(self) -> None:
-        """Take over a feature that another process has fitted since."""
-        if not is_fitted(self._feature):
-            self._feature = open_feature(self._folder)
-
-    def _save_cache(self) -> None:
-        serving = self._serve()
-        save_index(serving.plain, serving.space, self._folder.cache(serving.space.fingerprint))
-
-    def _unknown(self, picture: object) -> CollectionError:
-        return CollectionError(
-            f"{self.path} has no picture {picture!s:.300}. Name one by the path it was added from, "
-            f"or by its id, as Collection.pictures lists them."
-        )
-
-    def _empty(self) -> CollectionError:
-        return CollectionError(
-            f"{self.path} holds no pictures yet. Add some first (lookalike index, or "
-            f"Collection.add)."
-        )
+def _check_k(who: str, k: int) -> None:
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+        raise InvalidInput(f"{who}: k must be a whole number from 1; got {k!r}.")
 
 
 def _json_settings(settings: Mapping[str, Any]) -> str:

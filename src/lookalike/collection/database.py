@@ -12,7 +12,7 @@ from typing import Any
 
 from lookalike.core.errors import CollectionError, DamagedFile
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x6C6F6F6B
 
 _FINGERPRINT = re.compile("[0-9a-f]{32}")
@@ -75,11 +75,23 @@ CREATE TABLE models (
     figures TEXT NOT NULL,
     held_back BLOB NOT NULL,
     learned_from BLOB NOT NULL,
-    made TEXT NOT NULL
+    made TEXT NOT NULL,
+    kind TEXT NOT NULL DEFAULT 'similarity',
+    run INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 COMMIT;
 """
+
+_UPDATES = {
+    # What was learned is a similarity, or tags since; models of one run share their run.
+    1: (
+        "ALTER TABLE models ADD COLUMN kind TEXT NOT NULL DEFAULT 'similarity'",
+        "ALTER TABLE models ADD COLUMN run INTEGER NOT NULL DEFAULT 0",
+        "UPDATE models SET run = number",
+    ),
+}
+"""What makes the tables of a version those of the next."""
 
 
 def stored(path: str | Path) -> bytes:
@@ -193,13 +205,25 @@ class Database:
     def _check(self) -> None:
         application = self.rows("PRAGMA application_id")[0][0]
         version = self.rows("PRAGMA user_version")[0][0]
-        if application != APPLICATION:
+        if application != APPLICATION or version < 1:
             raise DamagedFile(f"{self._path} is not the database of a collection.")
         if version > VERSION:
             raise DamagedFile(
                 f"{self._path} has the version {version}; this lookalike reads up to {VERSION}. "
                 f"Update lookalike."
             )
+        if version < VERSION:
+            self._update()
+
+    def _update(self) -> None:
+        """Bring the tables to this version, all or nothing."""
+        with self.transaction() as connection:
+            # Another process may have done it while we waited.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            for older in range(version, VERSION):
+                for change in _UPDATES[older]:
+                    connection.execute(change)
+                connection.execute(f"PRAGMA user_version = {older + 1}")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -1,12 +1,31 @@
 """What is said of the pictures of a collection: newly, or kept from before."""
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from lookalike.collection import learning, rows
+from lookalike.collection import rows
 from lookalike.collection.database import Database
-from lookalike.collection.learning import Clicks, Knowledge, Labels, NamedClicks, NamedLabels
+from lookalike.collection.learning import Clicks, Knowledge, Labels
 from lookalike.collection.names import Places
+from lookalike.collection.naming import Vocabulary
 from lookalike.core.errors import InvalidInput
+from lookalike.supervision import folder_labels
+from lookalike.supervision.names import label_name
+
+NamedLabels: TypeAlias = (
+    Mapping[str, Sequence[str]] | Mapping[Path, Sequence[str]] | Mapping[str | Path, Sequence[str]]
+)
+"""Labels by the names of files."""
+
+NamedClicks: TypeAlias = (
+    Mapping[str, Mapping[str, float]]
+    | Mapping[str, Mapping[str | Path, float]]
+    | Mapping[str, dict[str, float]]
+    | Mapping[str, dict[str | Path, float]]
+)
+"""Weights by query and name of file."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +59,12 @@ def hear(
         return Heard()
     places, roots = rows.all_places(database), rows.roots(database)
     if labels is not None:
-        found, unmatched = learning.named_labels(labels, Places(places, roots))
+        found, unmatched = named_labels(labels, Places(places, roots))
         return Heard(labels=found, unmatched=unmatched)
     if clicks is not None:
-        chosen, unmatched = learning.named_clicks(clicks, Places(places, roots))
+        chosen, unmatched = named_clicks(clicks, Places(places, roots))
         return Heard(clicks=chosen, unmatched=unmatched, threshold=threshold)
-    return Heard(labels=learning.labels_by_folder(places, roots))
+    return Heard(labels=labels_by_folder(places, roots))
 
 
 def knowledge(database: Database, heard: Heard, number: int | None = None) -> Knowledge:
@@ -53,7 +72,8 @@ def knowledge(database: Database, heard: Heard, number: int | None = None) -> Kn
 
     With nothing new, take what the model ``number``, or the last, was learned from.
     """
-    source, threshold = rows.source_of(database, number or rows.last_model(database))
+    known = number or rows.last_model(database, "similarity")
+    source, threshold = rows.source_of(database, known)
     if heard.clicks or (source == "clicks" and not heard.labels):
         clicks = {**rows.clicks(database), **heard.clicks}
         if clicks:
@@ -65,3 +85,72 @@ def knowledge(database: Database, heard: Heard, number: int | None = None) -> Kn
             "(lookalike learn --labels, --folders or --clicks)."
         )
     return Knowledge.of_labels(labels)
+
+
+def vocabulary(database: Database, heard: Heard) -> Vocabulary | None:
+    """Put the words newly said to those said before; None where words are not the matter.
+
+    Labels are words. Clicks teach none, whatever their queries are.
+    """
+    labels = {**rows.labels(database), **heard.labels}
+    return None if heard.clicks or not labels else Vocabulary.of_labels(labels)
+
+
+def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]]:
+    """Give the labels of the pictures that names stand for, and the names that stand for none."""
+    found: Labels = {}
+    unmatched = []
+    for name, given in labels.items():
+        picture, why = places.find(name)
+        if picture is None:
+            unmatched.append(f"{name}: {why}")
+        else:
+            spelled = map(label_name, [given] if isinstance(given, str) else given)
+            kept = [*found.get(picture, []), *filter(None, spelled)]
+            found[picture] = list(dict.fromkeys(kept))
+    _check_found(found, unmatched)
+    return found, unmatched
+
+
+def named_clicks(clicks: NamedClicks, places: Places) -> tuple[Clicks, list[str]]:
+    """Give the weights of the pictures that names stand for, and the names that stand for none."""
+    found: Clicks = {}
+    unmatched: dict[str, str] = {}
+    for query, chosen in clicks.items():
+        weights = found.setdefault(label_name(query), {})
+        for name, weight in chosen.items():
+            picture, why = places.find(name)
+            if picture is None:
+                unmatched[str(name)] = f"{name}: {why}"
+            else:
+                weights[picture] = weights.get(picture, 0.0) + float(weight)
+    _check_found(
+        [picture for weights in found.values() for picture in weights], [*unmatched.values()]
+    )
+    return found, list(unmatched.values())
+
+
+def _check_found(found: Collection[Any], unmatched: list[str]) -> None:
+    if not found:
+        first = f", as {unmatched[0]}" if unmatched else ""
+        raise InvalidInput(
+            f"learn: none of the {len(unmatched)} files named is a picture of the collection"
+            f"{first}. Add the pictures first."
+        )
+
+
+def labels_by_folder(places: Iterable[tuple[str, int]], roots: Iterable[str]) -> Labels:
+    """Take the folders a picture lies in for its labels.
+
+    Pictures directly in a root get none if the root has folders with pictures, since then those
+    are the labels.
+    """
+    pictures = dict(places)
+    folders = {Path(path).parent for path in pictures}
+    above = {parent for folder in folders for parent in folder.parents}
+    named = folder_labels(pictures, roots=[root for root in roots if Path(root) in above])
+    found: Labels = {}
+    for path, names in named.items():
+        kept = [*found.get(pictures[path], []), *names]
+        found[pictures[path]] = list(dict.fromkeys(kept))
+    return found

@@ -1,40 +1,25 @@
 """Learn a similarity from what is known of a collection, and judge it on what was held back."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.collection.names import Places
-from lookalike.collection.records import Figures, Learned
+from lookalike.collection.lessons import Ids, Lesson, Split
+from lookalike.collection.records import Figures, Trial
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge_in_blocks
+from lookalike.core.seeds import generator
 from lookalike.features import Vectors
 from lookalike.similarity import OASIS
-from lookalike.supervision import Relevance, clicks_to_relevance, folder_labels
-from lookalike.supervision.names import label_name
+from lookalike.supervision import Relevance, clicks_to_relevance
 
-Ids = NDArray[np.int64]
 Labels = dict[int, list[str]]
 Clicks = dict[str, dict[int, float]]
-
-NamedLabels: TypeAlias = (
-    Mapping[str, Sequence[str]] | Mapping[Path, Sequence[str]] | Mapping[str | Path, Sequence[str]]
-)
-"""Labels by the names of files."""
-
-NamedClicks: TypeAlias = (
-    Mapping[str, Mapping[str, float]]
-    | Mapping[str, Mapping[str | Path, float]]
-    | Mapping[str, dict[str, float]]
-    | Mapping[str, dict[str | Path, float]]
-)
-"""Weights by query and name of file."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +59,7 @@ class Knowledge:
         hold_back: float,
         rng: np.random.Generator,
         earlier: tuple[Ids, Ids] | None,
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    ) -> Split:
         """Choose the rows to learn from and the rows to judge by.
 
         ``earlier`` are the pictures that the model in use was judged by and learned from: they
@@ -85,20 +70,21 @@ class Knowledge:
         _, chosen = self.relevance.subset(fresh).hold_out(hold_back, rng)
         held = np.union1d(np.flatnonzero(np.isin(self.ids, held_before)), fresh[chosen])
         train = np.setdiff1d(np.arange(len(self.ids)), held)
+        return Split(train, held, self._problem(train, held))
+
+    def _problem(self, train: NDArray[np.intp], held: NDArray[np.intp]) -> str:
         if not self.relevance.subset(held).has_alike.any():
-            raise InvalidInput(
+            return (
                 f"learn: nothing can be held back to judge by: {self._extent} leave too little "
                 f"that is alike. {self._remedy}"
             )
         why = self.relevance.subset(train).trainable()
         if why and self.source == "clicks":
-            raise InvalidInput(
+            return (
                 f"learn: nothing can be learned from this: of {self._extent}, none is alike to "
                 f"one and unlike another. {self._remedy}"
             )
-        if why:
-            raise InvalidInput(f"learn: nothing can be learned from this: {why}")
-        return train, held
+        return f"learn: nothing can be learned from this: {why}" if why else ""
 
     @property
     def _extent(self) -> str:
@@ -114,119 +100,6 @@ class Knowledge:
         return "Name at least two labels with four pictures each."
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """A model, how it and what it would replace were judged, and by which pictures.
-
-    ``replaces`` says whether that is a model too, and not the cosine.
-    """
-
-    model: OASIS
-    knowledge: Knowledge
-    before: Figures
-    after: Figures
-    held_back: Ids
-    learned_from: Ids
-    replaces: bool
-
-    @property
-    def changes(self) -> bool:
-        """Whether it differs from what it would replace, and is not the start over the start."""
-        return self.replaces or self.model.blend_ != 0
-
-    @property
-    def published(self) -> bool:
-        """Whether it is to be used: only if it changes anything, and for no worse."""
-        return (
-            self.changes
-            and self.after.mean_average_precision >= self.before.mean_average_precision
-            and self.after.precision_at_1 >= self.before.precision_at_1
-        )
-
-    @property
-    def reason(self) -> str:
-        """Say why it is to be used or not."""
-        if self.published:
-            return "What was learned ranks no worse, and searches use it from now on."
-        if not self.changes:
-            return "Nothing was learned that ranks better than the start, so none of it is used."
-        return "What was learned ranks worse than what it would replace, so it is not used."
-
-    def told(self, number: int, unmatched: Iterable[str] = ()) -> Learned:
-        """Give what came of it, as the model ``number``."""
-        return Learned(
-            before=self.before,
-            after=self.after,
-            published=self.published,
-            reason=self.reason,
-            pictures=len(self.knowledge.ids),
-            labels=self.knowledge.labels,
-            held_back=len(self.held_back),
-            unmatched=list(unmatched),
-            model=number if self.published else None,
-        )
-
-
-def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]]:
-    """Give the labels of the pictures that names stand for, and the names that stand for none."""
-    found: Labels = {}
-    unmatched = []
-    for name, given in labels.items():
-        picture, why = places.find(name)
-        if picture is None:
-            unmatched.append(f"{name}: {why}")
-        else:
-            spelled = map(label_name, [given] if isinstance(given, str) else given)
-            kept = [*found.get(picture, []), *filter(None, spelled)]
-            found[picture] = list(dict.fromkeys(kept))
-    _check_found(found, unmatched)
-    return found, unmatched
-
-
-def named_clicks(clicks: NamedClicks, places: Places) -> tuple[Clicks, list[str]]:
-    """Give the weights of the pictures that names stand for, and the names that stand for none."""
-    found: Clicks = {}
-    unmatched: dict[str, str] = {}
-    for query, chosen in clicks.items():
-        weights = found.setdefault(label_name(query), {})
-        for name, weight in chosen.items():
-            picture, why = places.find(name)
-            if picture is None:
-                unmatched[str(name)] = f"{name}: {why}"
-            else:
-                weights[picture] = weights.get(picture, 0.0) + float(weight)
-    _check_found(
-        [picture for weights in found.values() for picture in weights], [*unmatched.values()]
-    )
-    return found, list(unmatched.values())
-
-
-def _check_found(found: Collection[Any], unmatched: list[str]) -> None:
-    if not found:
-        first = f", as {unmatched[0]}" if unmatched else ""
-        raise InvalidInput(
-            f"learn: none of the {len(unmatched)} files named is a picture of the collection"
-            f"{first}. Add the pictures first."
-        )
-
-
-def labels_by_folder(places: Iterable[tuple[str, int]], roots: Iterable[str]) -> Labels:
-    """Take the folders a picture lies in for its labels.
-
-    Pictures directly in a root get none if the root has folders with pictures, since then those
-    are the labels.
-    """
-    pictures = dict(places)
-    folders = {Path(path).parent for path in pictures}
-    above = {parent for folder in folders for parent in folder.parents}
-    named = folder_labels(pictures, roots=[root for root in roots if Path(root) in above])
-    found: Labels = {}
-    for path, names in named.items():
-        kept = [*found.get(pictures[path], []), *names]
-        found[pictures[path]] = list(dict.fromkeys(kept))
-    return found
-
-
 def new_learner(settings: Mapping[str, Any] | None, random_state: int | None) -> OASIS:
     """Make the learner with the settings asked for."""
     try:
@@ -240,28 +113,39 @@ def teach(
     learner: OASIS,
     knowledge: Knowledge,
     X: Vectors,
-    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    earlier: tuple[Ids, Ids] | None,
     *,
     current: OASIS | None,
+    hold_back: float,
+    settings: str,
     progress: Progress,
-) -> Lesson:
-    """Let the learner learn from one side and judge it by the other, beside the current model."""
-    train, held = split
-    learner.fit(X[train], knowledge.relevance.subset(train), progress=progress)
+) -> Lesson | Trial:
+    """Let the learner learn from one side and judge it by the other, beside the current model.
+
+    Where what is known does not allow that, the trial says why it failed.
+    """
+    split = knowledge.split(hold_back, generator(learner.random_state), earlier)
+    if split.why:
+        return Trial.failed(split.why, len(knowledge.ids), knowledge.labels)
+    learner.fit(X[split.train], knowledge.relevance.subset(split.train), progress=progress)
     if learner.item_vectors(X[:1]).shape[1] != X.shape[1]:
         raise InvalidInput(
             "learn: this similarity stores more than a number a picture and cannot be searched "
             "with. Let symmetric='dissimilarity' come with normalize=True."
         )
-    judges = knowledge.relevance.subset(held)
+    judges = knowledge.relevance.subset(split.held)
     return Lesson(
-        learner,
-        knowledge,
-        figures(current, X[held], judges),
-        figures(learner, X[held], judges),
-        knowledge.ids[held],
-        knowledge.ids[train],
-        current is not None,
+        kind="similarity",
+        model=learner,
+        source=knowledge.source,
+        threshold=knowledge.threshold,
+        labels=knowledge.labels,
+        before=figures(current, X[split.held], judges),
+        after=figures(learner, X[split.held], judges),
+        held_back=knowledge.ids[split.held],
+        learned_from=knowledge.ids[split.train],
+        changes=current is not None or learner.blend_ != 0,
+        settings=settings,
     )
 
 

@@ -24,7 +24,7 @@ def query_vector(
     if isinstance(query, Image.Image):
         return _described(to_rgb(query), serving), -1
     content = query if isinstance(query, bytes) else None
-    number = None if isinstance(query, bytes) else _as_it_was(query, database)
+    number = None if isinstance(query, bytes) else as_it_was(query, database)
     if number is None and isinstance(query, str | os.PathLike):
         content = read_bytes(query, limits)
     if content is not None:
@@ -37,7 +37,7 @@ def query_vector(
     return serving.vector(number), number
 
 
-def _as_it_was(query: int | str | Path, database: Database) -> int | None:
+def as_it_was(query: int | str | Path, database: Database) -> int | None:
     """Give the picture named by an id or a path, unless the file there has changed since."""
     number = rows.find_id(database, query)
     if number is None or not isinstance(query, str | os.PathLike):

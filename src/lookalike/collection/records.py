@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lookalike.annotation import Tag
 from lookalike.images import Refused
 
 
@@ -27,8 +28,9 @@ class Added:
     learned_again : Learned or None
         What learning again came to, where the collection had grown so much that its vectors were
         reduced anew; None where that was not due or nothing had been learned.
-    unlearned : str
-        Why searches do without what was learned before; empty where they do not.
+    unlearned, unlearned_words : str
+        Why searches do without what was learned before, and why pictures are not tagged any
+        more; empty where they are as before.
     """
 
     added: int = 0
@@ -39,13 +41,14 @@ class Added:
     refused: list[Refused] = field(default_factory=list)
     learned_again: "Learned | None" = None
     unlearned: str = ""
+    unlearned_words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How well held-back pictures rank each other (paper 1, section 5.1).
+    """How well held-back pictures rank each other, or words (paper 1, section 5.1).
 
-    ``queries`` is how many of them have another one alike, and so could be judged.
+    ``queries`` is how many of them have something to be found, and so could be judged.
     """
 
     mean_average_precision: float
@@ -55,37 +58,67 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """What ``learn`` came to.
+class Trial:
+    """What learning one thing came to, the similarity or the words.
 
     Attributes
     ----------
-    before, after : Figures
-        The collection as it was and the newly learned model, on the pictures held back.
+    before, after : Figures or None
+        What was in use and what was newly learned, on the pictures held back; None where nothing
+        could be learned.
     published : bool
-        Whether searches use the new model: only if it is at least as good in mean average
-        precision and in precision at 1, and not if it is what searches do without learning.
+        Whether what was learned is used: only if it is at least as good in mean average precision
+        and in precision at 1, and not if it is what there is without learning.
     reason : str
-        Why it is published or not, in a sentence.
+        Why it is published or not, or why nothing could be learned, in a sentence.
     pictures, labels : int
-        Pictures of which something is known, held-back ones among them; labels or queries.
+        Pictures of which something is known, held-back ones among them; labels, queries or words.
     held_back : int
         Pictures not learned from.
-    unmatched : list of str
-        Names that stand for no picture of the collection, or for several, with the reason.
     model : int or None
         The number of the new model, if it was published.
     """
 
-    before: Figures
-    after: Figures
+    before: Figures | None
+    after: Figures | None
     published: bool
     reason: str
     pictures: int
     labels: int
     held_back: int
-    unmatched: list[str]
     model: int | None
+
+    @classmethod
+    def failed(cls, why: str, pictures: int, labels: int) -> "Trial":
+        """Say that nothing could be learned."""
+        return cls(None, None, False, why, pictures, labels, 0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What ``learn`` came to.
+
+    Attributes
+    ----------
+    similarity : Trial or None
+        What searches compare pictures by; None where it was not to be learned.
+    words : Trial or None
+        What pictures are tagged with; None where it was not to be learned, as from clicks.
+    unmatched : list of str
+        Names that stand for no picture of the collection, or for several, with the reason.
+    """
+
+    similarity: Trial | None = None
+    words: Trial | None = None
+    unmatched: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """The numbers of the models in use: of the similarity and of the words; None for none."""
+
+    model: int | None
+    tagger: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +129,33 @@ class Match:
     path: Path
     score: float
     places: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedPicture:
+    """A picture with the words that suit it, best first."""
+
+    path: Path
+    tags: tuple[Tag, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """What ``tag`` came back with.
+
+    Attributes
+    ----------
+    pictures : list of TaggedPicture
+        In the order of the sources and sorted within each.
+    refused : list of Refused
+        Files, folders and patterns that could not be used, each with the reason.
+    ignored : int
+        Hidden files and files of another ending that folders held.
+    """
+
+    pictures: list[TaggedPicture] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    ignored: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +175,13 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """What was learned once, and how it was judged; ``current`` is the one searches use."""
+    """What was learned once, ``similarity`` or ``tags``, and how it was judged.
+
+    ``current`` says whether it is in use.
+    """
 
     number: int
+    kind: str
     made: str
     settings: dict[str, Any]
     before: Figures

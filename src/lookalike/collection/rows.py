@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,8 @@ from sqlite3 import Connection
 import numpy as np
 
 from lookalike.collection.database import Database, numbers, stored
-from lookalike.collection.learning import Clicks, Ids, Labels, Lesson
+from lookalike.collection.learning import Clicks, Labels
+from lookalike.collection.lessons import IN_USE, Ids, Kind, Run
 from lookalike.collection.records import Figures, ModelRow, PictureRow
 from lookalike.core.errors import InvalidInput
 
@@ -113,19 +114,43 @@ def clicks(database: Database) -> Clicks:
 
 def models(database: Database) -> list[ModelRow]:
     """Give what was learned, oldest first."""
-    current = database.state().get("model")
+    current = in_use(database).values()
     rows = database.rows(
-        "SELECT number, made, settings, figures, published FROM models ORDER BY number"
+        "SELECT number, kind, made, settings, figures, published FROM models ORDER BY number"
     )
     found = []
-    for number, made, settings, figures, published in rows:
+    for number, kind, made, settings, figures, published in rows:
         with database.parsing(f"model {number}"):
             before, after = map(_figures, json.loads(figures))
             known = dict(json.loads(settings))
         found.append(
-            ModelRow(number, made, known, before, after, bool(published), number == current)
+            ModelRow(number, kind, made, known, before, after, bool(published), number in current)
         )
     return found
+
+
+def in_use(database: Database) -> dict[Kind, int]:
+    """Give the numbers of the models in use."""
+    state = database.state()
+    return {kind: state[key] for kind, key in IN_USE.items() if key in state}
+
+
+def before_the_last_run(database: Database) -> dict[Kind, tuple[int | None, bool]]:
+    """Give what was in use before the last run of ``learn``, for each kind that it changed.
+
+    That is a number, None for none, and whether its file is kept.
+    """
+    current = in_use(database)
+    rows = database.rows(
+        "SELECT number, run, previous, previous IS NULL OR "
+        "EXISTS (SELECT 1 FROM models WHERE number = m.previous AND file IS NOT NULL) "
+        "FROM models AS m WHERE number IN (SELECT value FROM json_each(?))",
+        numbers(current.values()),
+    )
+    found = {number: (run, previous, bool(kept)) for number, run, previous, kept in rows}
+    known = {kind: found.get(number, (0, None, True)) for kind, number in current.items()}
+    last = max((run for run, _, _ in known.values()), default=0)
+    return {kind: (previous, kept) for kind, (run, previous, kept) in known.items() if run == last}
 
 
 def settings_of(database: Database, number: int) -> str:
@@ -142,9 +167,9 @@ def source_of(database: Database, number: int | None) -> tuple[str, float]:
         return ("", 0.0) if row is None else (str(row[0]), float(row[1]))
 
 
-def last_model(database: Database) -> int | None:
+def last_model(database: Database, kind: Kind) -> int | None:
     """Give the number of what was learned last, published or not."""
-    rows = database.rows("SELECT max(number) FROM models")
+    rows = database.rows("SELECT max(number) FROM models WHERE kind = ?", kind)
     return None if rows[0][0] is None else int(rows[0][0])
 
 
@@ -189,38 +214,47 @@ def keep_clicks(connection: Connection, new: Clicks) -> None:
     )
 
 
-def keep_lesson(
-    connection: Connection, number: int, lesson: Lesson, *, previous: int | None, settings: str
-) -> None:
-    """Store how a model was learned and judged and, if it is published, let searches use it."""
-    connection.execute(
-        "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            number,
-            f"models/{number}.safetensors" if lesson.published else None,
-            previous,
-            lesson.published,
-            lesson.knowledge.source,
-            lesson.knowledge.threshold,
-            settings,
-            json.dumps([asdict(lesson.before), asdict(lesson.after)]),
-            lesson.held_back.astype("<i8").tobytes(),
-            lesson.learned_from.astype("<i8").tobytes(),
-            now(),
-        ),
-    )
-    if lesson.published:
-        use_model(connection, number)
+def keep_run(connection: Connection, run: Run, previous: Mapping[Kind, int]) -> None:
+    """Store how the models of a run were learned and judged, and use those that are published.
+
+    ``previous`` are the models in use so far; of each kind, the file of that one is kept too.
+    """
+    for number, lesson in run.lessons.items():
+        before = previous.get(lesson.kind)
         connection.execute(
-            "UPDATE models SET file = NULL WHERE number NOT IN (?, ?)", (number, previous or 0)
+            "INSERT INTO models (number, kind, run, file, previous, published, source, threshold, "
+            "settings, figures, held_back, learned_from, made) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(number, lesson.kind, run.first),
+                f"models/{number}.safetensors" if lesson.published else None,
+                *(before, lesson.published, lesson.source, lesson.threshold, lesson.settings),
+                json.dumps([asdict(lesson.before), asdict(lesson.after)]),
+                lesson.held_back.astype("<i8").tobytes(),
+                lesson.learned_from.astype("<i8").tobytes(),
+                now(),
+            ),
         )
+        if lesson.published:
+            use_model(connection, lesson.kind, number)
+            connection.execute(
+                "UPDATE models SET file = NULL WHERE kind = ? AND number NOT IN (?, ?)",
+                (lesson.kind, number, before or 0),
+            )
 
 
-def use_model(connection: Connection, number: int | None) -> None:
-    """Let searches use a model, or none."""
-    connection.execute("DELETE FROM state WHERE key = 'model'")
+def use_model(connection: Connection, kind: Kind, number: int | None) -> None:
+    """Use a model, or none."""
+    connection.execute("DELETE FROM state WHERE key = ?", (IN_USE[kind],))
     if number is not None:
-        connection.execute("INSERT INTO state VALUES ('model', ?)", (number,))
+        connection.execute("INSERT INTO state VALUES (?, ?)", (IN_USE[kind], number))
+
+
+def drop_models(connection: Connection) -> None:
+    """Use none of what was learned any more, and keep no file of it."""
+    for kind in IN_USE:
+        use_model(connection, kind, None)
+    connection.execute("UPDATE models SET file = NULL")
 
 
 def _figures(stored: dict[str, float]) -> Figures:

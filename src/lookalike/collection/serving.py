@@ -1,14 +1,15 @@
-"""What searches use at one moment: the vectors, and the model learned last."""
+"""What searches use at one moment: the vectors, and what was learned last."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.annotation import WSABIE
 from lookalike.collection.database import Database
 from lookalike.collection.folder import Folder
-from lookalike.collection.learning import Lesson
+from lookalike.collection.lessons import Run
 from lookalike.collection.vectors import AnyIndex, Space, load_index, update
 from lookalike.core.errors import DamagedFile
 from lookalike.core.fingerprint import check_fingerprint
@@ -21,6 +22,7 @@ class Serving:
     """A state to search in; it never changes.
 
     ``plain`` ranks by cosine; ``learned`` shares its vectors and has the model's scales.
+    ``tagger`` is the number of the model that names pictures; it is read when it is needed.
     """
 
     space: Space
@@ -28,6 +30,7 @@ class Serving:
     learned: AnyIndex
     model: OASIS | None
     number: int | None
+    tagger: int | None = None
 
     @classmethod
     def of(
@@ -46,14 +49,14 @@ class Serving:
         if not update(plain, self.space, database):
             return self
         if self.model is None:
-            return Serving.of(self.space, plain, None, None)
+            return replace(self, plain=plain, learned=plain)
         # What stays keeps its order and what is new comes last.
         stays = np.isin(self.learned.ids, plain.ids)
         new = np.flatnonzero(~np.isin(plain.ids, self.learned.ids))
         scales = [self.learned.scales[stays], self.model.item_scales(plain.vectors[new])]
         learned = copy(plain)
         learned.set_scales(np.concatenate(scales))
-        return Serving(self.space, plain, learned, self.model, self.number)
+        return replace(self, plain=plain, learned=learned)
 
     def vector(self, number: int) -> Vectors:
         """Give the vector of a picture as a matrix of one row."""
@@ -78,7 +81,8 @@ def serve(before: Serving | None, folder: Folder, database: Database, feature: F
         with database.snapshot():
             named = database.state()
             try:
-                return _serve(before, named, folder, database, feature)
+                serving = _serve(before, named, folder, database, feature)
+                return replace(serving, tagger=named.get("tagger"))
             except DamagedFile as error:
                 problem = error
         # A writer may have put something newer in place while we read, and cleaned up.
@@ -114,16 +118,24 @@ def _serve(
 
 
 def load_model(folder: Folder, number: int, fingerprint: str) -> OASIS:
-    """Read a model, if it was learned on vectors with this fingerprint."""
+    """Read a similarity, if it was learned on vectors with this fingerprint."""
     model = OASIS.load(folder.model(number))
     check_fingerprint(str(folder.path), fingerprint, model.fingerprint_)
     return model
 
 
-def save_model(folder: Folder, number: int, lesson: Lesson, space: Space) -> None:
-    """Write the model of a lesson, if it is to be published."""
-    if lesson.published:
-        try:
-            lesson.model.save(folder.model(number), fingerprint=space.fingerprint)
-        except OSError as error:
-            raise folder.not_written(error) from error
+def load_tagger(folder: Folder, number: int, fingerprint: str) -> WSABIE:
+    """Read a tagger, if it was learned on vectors with this fingerprint."""
+    tagger = WSABIE.load(folder.model(number))
+    check_fingerprint(str(folder.path), fingerprint, tagger.fingerprint_)
+    return tagger
+
+
+def save_models(folder: Folder, run: Run, space: Space) -> None:
+    """Write the models of a run that are to be published."""
+    for number, lesson in run.lessons.items():
+        if lesson.published:
+            try:
+                lesson.model.save(folder.model(number), fingerprint=space.fingerprint)
+            except OSError as error:
+                raise folder.not_written(error) from error

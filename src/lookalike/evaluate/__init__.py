@@ -1,6 +1,11 @@
 """Judge: scores and what is alike come in, precision, tables and plots go out."""
 
 from lookalike.core.ranking import Judgement, judge
+from lookalike.evaluate.annotation import (
+    AnnotationFigures,
+    evaluate_annotation,
+    sibling_precision_at_k,
+)
 from lookalike.evaluate.metrics import (
     evaluate_similarity,
     mean_average_precision,
@@ -13,6 +18,7 @@ from lookalike.evaluate.spread import Spread
 from lookalike.evaluate.tables import Table
 
 __all__ = [
+    "AnnotationFigures",
     "Choice",
     "Fold",
     "Judgement",
@@ -25,9 +31,11 @@ __all__ = [
     "class_folds",
     "cross_validate",
     "curve_plot",
+    "evaluate_annotation",
     "evaluate_similarity",
     "judge",
     "mean_average_precision",
     "precision_at_k",
     "precision_curve",
+    "sibling_precision_at_k",
 ]

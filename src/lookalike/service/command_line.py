@@ -85,6 +85,7 @@ app = typer.Typer(
         "lookalike index ~/Pictures",
         "lookalike learn --folders",
         "lookalike search holiday.jpg",
+        "lookalike tag new.jpg",
         after=CODES,
     ),
 )
@@ -103,7 +104,7 @@ def _start(
         typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version),
     ] = False,
 ) -> None:
-    """Image search that learns what similar means."""
+    """Image search and tagging that learn what similar means and what things are called."""
 
 
 for _command, _examples in commands.COMMANDS.items():

@@ -14,6 +14,7 @@ from lookalike.service.figures import figures_rows, figures_table
 from lookalike.service.screen import Screen, kept
 
 SHOWN = 10
+SHOWN_TAGS = 2
 HOLD_BACK = 0.2
 
 LEAST_IN_CATEGORY = 50
@@ -34,20 +35,26 @@ def run_demo(folder: Path, screen: Screen) -> None:
             screen.say(f"Indexing {len(samples):,} emoji and learning: about a minute.")
         with screen.bar("Indexing emoji") as progress:
             store.add([sample.path for sample in samples], progress=progress)
-        before, after = _figures(store, samples, unseen, screen)
+        _learn(store, samples, unseen, screen)
+        before, after = store.evaluate()
+        words = store.evaluate_words()
         page = _sheet(store, samples, unseen, before, after)
         sheet = folder / "contact-sheet.html"
         write_whole(sheet, page.encode())
         total = len(store)
-        published = any(model.current for model in store.models())
+        used = {model.kind for model in store.models() if model.current}
+        tagged = _tagged(store, unseen) if "tags" in used else []
     figures_table(screen, before, after)
-    if not published:
+    if "similarity" not in used:
         screen.say("What was learned was not published: it did not rank better throughout.")
+    figures_table(screen, *words, what="Words")
+    screen.table(["never learned from", "is", "tags, with confidence"], tagged)
     screen.say(
         f"Look at {sheet}: queries before and after learning.",
         "",
         "Try next:",
         f"  lookalike search {quote(str(unseen[0].path))} -c {quote(str(place))}",
+        f"  lookalike search --word {quote(unseen[-1].category)} -c {quote(str(place))}",
         "  lookalike index ~/Pictures",
         "  lookalike learn --folders",
     )
@@ -55,9 +62,9 @@ def run_demo(folder: Path, screen: Screen) -> None:
         {
             "collection": place,
             "pictures": total,
-            "published": published,
-            "before": asdict(before),
-            "after": asdict(after),
+            "published": "similarity" in used,
+            "similarity": {"before": asdict(before), "after": asdict(after)},
+            "words": dict(zip(("before", "after"), map(asdict, words), strict=True)),
             "sheet": sheet,
         }
     )
@@ -87,11 +94,10 @@ def _opened_or_made(place: Path) -> Collection:
     return Collection.open(place) if made else Collection.create(place)
 
 
-def _figures(
-    store: Collection, samples: list[Sample], unseen: list[Sample], screen: Screen
-) -> tuple[Figures, Figures]:
-    if store.models():
-        return store.evaluate()
+def _learn(store: Collection, samples: list[Sample], unseen: list[Sample], screen: Screen) -> None:
+    """Learn the categories, unless that was done before."""
+    if {"similarity", "tags"} <= {model.kind for model in store.models()}:
+        return
     # The queries of the sheet are not learned from, so that it shows what is new to the model.
     left_out = {sample.path for sample in unseen}
     labels: dict[str | Path, Sequence[str]] = {
@@ -100,8 +106,21 @@ def _figures(
         if sample.path not in left_out
     }
     with screen.bar("Learning their categories") as progress:
-        learned = store.learn(labels, hold_back=HOLD_BACK, progress=progress)
-    return learned.before, learned.after
+        store.learn(labels, hold_back=HOLD_BACK, progress=progress)
+
+
+def _tagged(store: Collection, unseen: list[Sample]) -> list[list[str]]:
+    """Tag the first picture, one from the middle and the last."""
+    chosen = [unseen[0], unseen[len(unseen) // 2], unseen[-1]]
+    names = {sample.path: sample for sample in chosen}
+    return [
+        [
+            names[picture.path].name,
+            names[picture.path].category,
+            ", ".join(f"{tag.word} {tag.confidence:.2f}" for tag in picture.tags),
+        ]
+        for picture in store.tag(names, SHOWN_TAGS).pictures
+    ]
 
 
 def _sheet(

@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from lookalike.collection import Figures
 
 
-def figures_table(screen: Screen, before: "Figures", after: "Figures") -> None:
-    """Show what learning changed."""
+def figures_table(
+    screen: Screen, before: "Figures", after: "Figures", *, what: str = "Ranking"
+) -> None:
+    """Show what learning changed; ``what`` was judged of the pictures held back."""
     screen.table(
         ["", "before", "after", "change"],
         figures_rows(before, after),
-        title=f"Ranking of {after.queries:,} held-back pictures",
+        title=f"{what} of {after.queries:,} held-back pictures",
         numbers=["before", "after", "change"],
     )
 

@@ -34,3 +34,14 @@ def label_name(value: Any) -> str:
     raise InvalidInput(
         f"A label must be text or a whole number, or None where there is none; got {value!r}."
     )
+
+
+def word_key(word: str) -> str:
+    """Give what two spellings of one word share: case and Unicode form do not count.
+
+    Examples
+    --------
+    >>> word_key("Café") == word_key("CAFE\u0301"), word_key("Straße") == word_key("STRASSE")
+    (True, True)
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())

@@ -1,0 +1,36 @@
+"""Keep the best words of each picture."""
+
+import numpy as np
+from numba import njit, uint64
+from numpy.typing import NDArray
+
+from lookalike.core._fast import LOOP
+
+
+@njit(**LOOP)
+def keep_top(
+    scores: NDArray[np.float32],
+    offset: int,
+    best: NDArray[np.float32],
+    words: NDArray[np.int64],
+) -> None:
+    """Merge a block of scores, a row a picture, into its best so far.
+
+    ``best`` falls along each row and ``words`` are the numbers of those words; the first column
+    of ``scores`` is the word ``offset``. A score equal to one kept before comes after it. Few
+    scores pass the least one kept, so a block costs little more than one look at each.
+    """
+    k = uint64(best.shape[1])
+    for row in range(uint64(scores.shape[0])):
+        least = best[row, k - uint64(1)]
+        for column in range(uint64(scores.shape[1])):
+            score = scores[row, column]
+            if score > least:
+                place = k - uint64(1)
+                while place > uint64(0) and best[row, place - uint64(1)] < score:
+                    best[row, place] = best[row, place - uint64(1)]
+                    words[row, place] = words[row, place - uint64(1)]
+                    place -= uint64(1)
+                best[row, place] = score
+                words[row, place] = offset + np.int64(column)
+                least = best[row, k - uint64(1)]

@@ -1,0 +1,243 @@
+"""What every annotator offers, and how it finds the best words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from lookalike.annotation._fast.top import keep_top
+from lookalike.annotation.confidence import Confidence
+from lookalike.annotation.words import read_words
+from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.progress import Progress, silent
+from lookalike.similarity.base import Vectors, check_vectors
+from lookalike.supervision.names import word_key
+
+_BLOCK_SCORES = 1 << 22
+_BLOCK_WORDS = 1 << 13
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best words of each picture, best first: numbers into ``words_``, and scores."""
+
+    words: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A word for a picture; ``confidence`` is the chance that it is right, NaN if unknown."""
+
+    word: str
+    score: float
+    confidence: float
+
+
+class Annotator(BaseEstimator):
+    """Rank words for pictures: f_i(x) for the word i and the picture x, larger is better.
+
+    A subclass learns in ``fit`` and offers ``scores``. Words are told apart whatever their case
+    and Unicode form (see :func:`~lookalike.supervision.names.word_key`); pictures without a word
+    teach nothing.
+
+    Attributes
+    ----------
+    words_ : tuple of str
+        The words, in the order of their numbers.
+    n_features_in_ : int
+        The width of a picture's vector.
+    """
+
+    file_kind: ClassVar[str]
+
+    words_: tuple[str, ...]
+    n_features_in_: int
+    fingerprint_: str
+    confidence_: Confidence | None = None
+
+    def fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, progress: Progress = silent) -> Self:
+        """Learn from vectors, a row a picture, and each picture's word or set of words."""
+        raise NotImplementedError
+
+    def scores(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Score every word for each picture: an array of shape (pictures, words)."""
+        raise NotImplementedError
+
+    def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
+        """Find the k best words of each picture; the lower number first among equals."""
+        checked = self._vectors(X)
+        best = self._room(checked.shape[0], k)
+        step = max(1, _BLOCK_SCORES // len(self.words_))
+        for start in range(0, checked.shape[0], step):
+            block = self.scores(checked[start : start + step])
+            keep_top(block, 0, best.scores[start : start + step], best.words[start : start + step])
+        return best
+
+    def annotate(
+        self, X: ArrayLike | sp.spmatrix, k: int = 10, *, min_confidence: float = 0.0
+    ) -> list[list[Tag]]:
+        """Find the k best words of each picture that are sure enough.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            A row a picture.
+        k : int
+            Words a picture at most.
+        min_confidence : float
+            The least chance, from 0 to 1, that a word given is right.
+        """
+        if not 0 <= min_confidence <= 1:
+            raise InvalidInput(
+                f"{type(self).__name__}: min_confidence must be from 0 to 1; "
+                f"got {min_confidence!r}."
+            )
+        checked = self._vectors(X)
+        if min_confidence > 0 and self.confidence_ is None:
+            raise InvalidInput(
+                f"{type(self).__name__}: how sure a word is was not learned, for too few pictures "
+                f"were held out. Learn from more pictures, or leave min_confidence at 0."
+            )
+        tags: list[list[Tag]] = []
+        for rows in blocks(checked.shape[0], max(1, _BLOCK_SCORES // len(self.words_))):
+            scores = self.scores(checked[rows])
+            best = self._room(len(scores), k)
+            keep_top(scores, 0, best.scores, best.words)
+            sure = np.full(best.scores.shape, np.nan)
+            if self.confidence_ is not None:
+                sure = self.confidence_.of(best.scores, scores)
+            tags += [
+                [
+                    Tag(self.words_[word], float(score), float(chance))
+                    for word, score, chance in zip(*picture, strict=True)
+                    if not chance < min_confidence
+                ]
+                for picture in zip(best.words, best.scores, sure, strict=True)
+            ]
+        return tags
+
+    def save(self, path: str | Path, *, fingerprint: str = "") -> None:
+        """Write the model to one file; ``fingerprint`` says what the vectors were."""
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that :meth:`save` wrote."""
+        raise NotImplementedError
+
+    def word_number(self, word: str) -> int:
+        """Find a word's number, in any case or Unicode form."""
+        self._check_fitted()
+        key = word_key(word)
+        for number, known in enumerate(self.words_):
+            if word_key(known) == key:
+                return number
+        raise InvalidInput(
+            f"{type(self).__name__}: the word {word!r:.80} was never learned. "
+            f"It knows {len(self.words_)} words."
+        )
+
+    def _room(self, pictures: int, k: int) -> Ranking:
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+            raise InvalidInput(
+                f"{type(self).__name__}: k must be a whole number from 1; got {k!r}."
+            )
+        most = min(int(k), len(self.words_))
+        return Ranking(
+            np.full((pictures, most), -1, np.int64),
+            np.full((pictures, most), -np.inf, np.float32),
+        )
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "words_"):
+            raise NotFitted(f"{type(self).__name__} has not learned yet; call fit first.")
+
+    def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
+        """Check vectors against the width learned by ``fit``."""
+        self._check_fitted()
+        return check_vectors(type(self).__name__, X, width=self.n_features_in_)
+
+    def _lessons(self, X: ArrayLike | sp.spmatrix, y: Any) -> "Lessons":
+        """Check what ``fit`` was given: the pictures with words, and at least two words."""
+        who = type(self).__name__
+        vectors = check_vectors(who, X)
+        has, words = read_words(who, y, vectors.shape[0])
+        check_words(who, words)
+        taught = np.flatnonzero(np.diff(has.indptr))
+        if len(taught) < vectors.shape[0]:
+            vectors, has = vectors[taught], has[taught]
+        return Lessons(vectors, has, words)
+
+
+class InnerProductAnnotator(Annotator):
+    """Rank words by the inner product of a picture's and a word's vector.
+
+    A subclass offers ``picture_vectors`` and ``word_vectors``: the one is the query's side and
+    the other what an index stores, or the other way round.
+    """
+
+    def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
+        """Turn pictures' vectors into the space they share with words."""
+        raise NotImplementedError
+
+    def word_vectors(self) -> NDArray[np.float32]:
+        """Give the words' vectors, a row a word."""
+        raise NotImplementedError
+
+    def scores(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Score every word for each picture: an array of shape (pictures, words)."""
+        pictures = self.picture_vectors(X)
+        return _products(pictures, self.word_vectors())
+
+    def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
+        """Find the k best words of each picture; the lower number first among equals.
+
+        Costs O(Y·D) a picture for Y words in D dimensions, bound by memory traffic for a single
+        picture and by arithmetic for many.
+        """
+        pictures = self.picture_vectors(X)
+        words = self.word_vectors()
+        best = self._room(pictures.shape[0], k)
+        for rows in blocks(pictures.shape[0], max(1, _BLOCK_SCORES // _BLOCK_WORDS)):
+            for some in blocks(len(words), _BLOCK_WORDS):
+                products = _products(pictures[rows], words[some])
+                keep_top(products, some.start, best.scores[rows], best.words[rows])
+        return best
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Pictures that all have words: vectors, ones where a picture has a word, and the words."""
+
+    vectors: Vectors
+    has: sp.csr_matrix
+    words: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return int(self.has.shape[0])
+
+
+def check_words(who: str, words: tuple[str, ...]) -> None:
+    """Refuse what no ranking can be learned from."""
+    if len(words) < 2:
+        only = f"only the word {words[0]!r:.80}" if words else "no word"
+        raise InvalidInput(
+            f"{who}: words are learned by ranking them against each other, so it needs at least "
+            f"two; the pictures have {only}. Give pictures with another word too."
+        )
+
+
+def blocks(count: int, step: int) -> Iterator[slice]:
+    """Cut 0 .. count-1 into slices of at most ``step``."""
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def _products(pictures: Vectors, words: NDArray[np.float32]) -> NDArray[np.float32]:
+    products: NDArray[np.float32] = np.asarray(pictures @ words.T, dtype=np.float32)
+    return products

@@ -1,0 +1,242 @@
+"""Rank words by several models together."""
+
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from math import comb
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from lookalike.annotation.base import Annotator, Lessons
+from lookalike.annotation.confidence import Confidence
+from lookalike.annotation.held_out import check_share, hold_out, judged_by
+from lookalike.annotation.load import load_annotator
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.progress import Progress, silent
+from lookalike.core.ranking import judge
+from lookalike.core.seeds import RandomState, generator
+from lookalike.similarity.base import check_vectors
+
+MOST_TRIED = 1001
+"""Weightings tried at most: steps of a tenth for five models, coarser for more."""
+
+_MOST_SCORES = 1 << 25
+_KIND = "ensemble/1"
+
+
+class Ensemble(Annotator):
+    """Score words by a weighted sum of models, Σ_m λ_m f_m(x).
+
+    The ensembles of Weston, Bengio and Usunier (2010), Table 7: models of different size, say,
+    combined linearly, with the weights λ that rank the words of validation pictures best (the
+    largest mean average precision), found by grid search. The grid is in units of the spread of
+    each model's scores there, so that equal shares mean equal say.
+
+    Parameters
+    ----------
+    models : sequence of Annotator
+        Fitted ones to be weighed by :meth:`fit_weights`; or ones that :meth:`fit` is to copy and
+        fit.
+    held_out : float
+        The share of the pictures, at most 2,000, on which ``fit`` finds the weights.
+    random_state : int, Generator or None
+        Makes a run repeatable.
+
+    Attributes
+    ----------
+    models_ : list of Annotator
+        The fitted models.
+    weights_ : ndarray of shape (models,)
+        λ, in the units of the models' scores.
+
+    Examples
+    --------
+    >>> from lookalike.annotation import WSABIE
+    >>> X = np.array([[1, 0.1], [1, -0.1], [0.1, 1], [-0.1, 1]] * 9)
+    >>> models = [WSABIE(dimension=d, held_out=0, random_state=d) for d in (2, 3)]
+    >>> model = Ensemble(models, random_state=0).fit(X, ["cat", "cat", "dog", "dog"] * 9)
+    >>> [model.words_[i] for i in model.rank([[0.0, 1.0]], k=2).words[0]]
+    ['dog', 'cat']
+    """
+
+    models_: list[Annotator]
+    weights_: NDArray[np.float32]
+
+    def __init__(
+        self,
+        models: Sequence[Annotator] = (),
+        *,
+        held_out: float = 0.1,
+        random_state: RandomState = None,
+    ) -> None:
+        self.models = models
+        self.held_out = held_out
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike | sp.spmatrix,
+        y: Any,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Fit a copy of each model, and find the weights on pictures held out.
+
+        Parameters
+        ----------
+        X, y
+            Vectors and words, as for any annotator.
+        validation : (X, y) or None
+            Pictures to find the weights on; None holds some of ``X`` out.
+        progress : callable
+            Told the models that are fitted.
+        """
+        check_share("Ensemble", self.held_out)
+        lessons = self._lessons(X, y)
+        if validation is None:
+            learned, judged = hold_out(lessons, self.held_out, generator(self.random_state))
+        else:
+            learned, judged = lessons, judged_by("Ensemble", lessons, *validation)
+        fitted: list[Annotator] = []
+        for model in self._given():
+            fitted.append(clone(model).fit(learned.vectors, _words_of(learned)))
+            progress(len(fitted), len(self.models))
+        if judged is None:
+            self._publish(fitted, np.ones(len(fitted), np.float32))
+            self.confidence_ = None
+            return self
+        return self._weigh(fitted, judged)
+
+    def fit_weights(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
+        """Find the weights of models that are fitted, on pictures that they have not seen."""
+        models = self._given()
+        for model in models:
+            model._check_fitted()
+        first = models[0]
+        vectors = check_vectors("Ensemble", X, width=first.n_features_in_)
+        known = Lessons(vectors[:0], sp.csr_matrix((0, len(first.words_))), first.words_)
+        return self._weigh(models, judged_by("Ensemble", known, vectors, y))
+
+    def scores(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Score every word for each picture: an array of shape (pictures, words)."""
+        checked = self._vectors(X)
+        total = np.zeros((checked.shape[0], len(self.words_)), np.float32)
+        for weight, model in zip(self.weights_, self.models_, strict=True):
+            if weight:
+                total += weight * model.scores(checked)
+        return total
+
+    def save(self, path: str | Path, *, fingerprint: str = "") -> None:
+        """Write a folder: a file for each model, and last ``ensemble.json``, which names them."""
+        self._check_fitted()
+        folder = Path(path)
+        token = secrets.token_hex(4)
+        names = [f"{number}-{token}.safetensors" for number in range(len(self.models_))]
+        for name, model in zip(names, self.models_, strict=True):
+            model.save(folder / name, fingerprint=fingerprint)
+        index = {
+            "kind": _KIND,
+            "models": names,
+            "weights": self.weights_.tolist(),
+            "confidence": None if self.confidence_ is None else self.confidence_.written(),
+            "fingerprint": fingerprint,
+        }
+        write_whole(folder / "ensemble.json", json.dumps(index).encode())
+        for stale in set(folder.glob("*.safetensors")) - {folder / name for name in names}:
+            stale.unlink()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read an ensemble that :meth:`save` wrote."""
+        index_file = Path(path) / "ensemble.json"
+        try:
+            index = json.loads(index_file.read_text("utf-8"))
+            if index["kind"] != _KIND:
+                raise ValueError(f"it holds {index['kind']!r:.80}")
+            names = [str(name) for name in index["models"]]
+            if any(Path(name).name != name for name in names):
+                raise ValueError("a model lies elsewhere")
+            weights = np.array(index["weights"], np.float32)
+            if not names or weights.shape != (len(names),) or not np.isfinite(weights).all():
+                raise ValueError("there must be a finite weight for each model")
+            confidence = Confidence.read(index["confidence"])
+            fingerprint = str(index["fingerprint"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            raise DamagedFile(f"{index_file} is missing or not of an ensemble: {error}.") from error
+        models = [load_annotator(Path(path) / name) for name in names]
+        _check_alike(models)
+        ensemble = cls(models)
+        ensemble._publish(models, weights)
+        ensemble.confidence_ = confidence
+        ensemble.fingerprint_ = fingerprint
+        return ensemble
+
+    def _given(self) -> list[Annotator]:
+        models = list(self.models)
+        if not models or not all(isinstance(model, Annotator) for model in models):
+            raise InvalidInput(
+                f"Ensemble: models must be a list of annotators, at least one; got {models!r:.80}."
+            )
+        return models
+
+    def _weigh(self, models: list[Annotator], judged: Lessons) -> Self:
+        _check_alike(models)
+        some = slice(0, max(1, _MOST_SCORES // len(models[0].words_)))
+        vectors, has = judged.vectors[some], judged.has[some]
+        scores = [model.scores(vectors) for model in models]
+        spreads = np.array([max(float(table.std()), 1e-12) for table in scores])
+        truth = has.toarray() > 0
+
+        def quality(shares: NDArray[np.float64]) -> float:
+            weights = (shares / spreads).astype(np.float32)
+            total = sum(weight * table for weight, table in zip(weights, scores, strict=True))
+            return judge(total, truth, cutoffs=(1,)).mean_average_precision
+
+        best = max(_shares(len(models)), key=quality)
+        self._publish(models, (best / spreads).astype(np.float32))
+        self.confidence_ = Confidence.learned(self.scores(vectors), has)
+        return self
+
+    def _publish(self, models: list[Annotator], weights: NDArray[np.float32]) -> None:
+        self.models_ = models
+        self.weights_ = weights
+        self.words_ = models[0].words_
+        self.n_features_in_ = models[0].n_features_in_
+
+
+def _check_alike(models: list[Annotator]) -> None:
+    first = models[0]
+    for model in models:
+        if model.words_ != first.words_ or model.n_features_in_ != first.n_features_in_:
+            raise InvalidInput(
+                "Ensemble: all models must have learned the same words in the same order, from "
+                "vectors of the same width. Fit them on the same pictures."
+            )
+
+
+def _shares(models: int) -> Iterator[NDArray[np.float64]]:
+    """Give all ways to divide 1 among models in steps of at least a tenth; even ones first."""
+    steps = next(
+        steps for steps in range(10, 0, -1) if comb(steps + models - 1, steps) <= MOST_TRIED
+    )
+    yield np.full(models, 1 / models)
+    for bars in combinations(range(steps + models - 1), models - 1):
+        edges = np.array([-1, *bars, steps + models - 1])
+        yield (np.diff(edges) - 1) / steps
+
+
+def _words_of(lessons: Lessons) -> list[list[str]]:
+    """Give each picture's words by name."""
+    ends = lessons.has.indptr
+    return [
+        [lessons.words[word] for word in lessons.has.indices[begin:end]]
+        for begin, end in pairwise(ends)
+    ]

@@ -1,0 +1,490 @@
+"""Rank words by f_i(x) = w_iᵀx: a vector a word, in the space of the pictures themselves."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.annotation._fast.linear import Rows, pair_steps, score_rows, warp_steps
+from lookalike.annotation._fast.wsabie import Pictures, Truth
+from lookalike.annotation.base import (
+    Annotator,
+    InnerProductAnnotator,
+    Lessons,
+    Ranking,
+    blocks,
+)
+from lookalike.annotation.confidence import Confidence
+from lookalike.annotation.held_out import (
+    MOST_HELD_OUT,
+    check_share,
+    hold_out,
+    judged_by,
+    precision,
+)
+from lookalike.annotation.words import pack_words, read_words, unpack_words
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.progress import Progress, silent
+from lookalike.core.seeds import RandomState, generator, loop_state
+from lookalike.similarity.base import Vectors
+from lookalike.similarity.linear_map import check_number, check_whole
+
+__all__ = [
+    "MOST_HELD_OUT",
+    "LinearAnnotator",
+    "LinearRanker",
+    "check_share",
+    "hold_out",
+    "judged_by",
+    "lay_out",
+    "precision",
+    "settings_of",
+    "squared_lengths",
+]
+
+PATIENCE = 5
+"""Training ends when this share of its passes, one in five, brought no better precision."""
+
+_STEPS = 4096
+_SMALLEST, _LARGEST = 1e-30, 1e30
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Taught:
+    """Pictures as the loops take them, their squared lengths, and the mean of these."""
+
+    pictures: Pictures
+    truth: Truth
+    lengths: Matrix
+    mean_length: float
+
+    @classmethod
+    def of(cls, lessons: Lessons, mean_length: float) -> "Taught":
+        """Lay out pictures with words; ``mean_length`` is that of those learned first."""
+        truth = Truth(lessons.has.indices.astype(np.uint32), lessons.has.indptr.astype(np.uint64))
+        lengths = squared_lengths(lessons.vectors).astype(np.float32)
+        return cls(lay_out(lessons.vectors), truth, lengths, mean_length)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+class LinearAnnotator(InnerProductAnnotator):
+    """What the linear models share: training in passes, stopping, scoring and keeping.
+
+    A subclass takes one pass over pictures in ``_pass``.
+    """
+
+    epochs: int | None
+    held_out: float
+    random_state: RandomState
+
+    W_: Matrix
+    epochs_: int
+    history_: list[tuple[int, float]]
+    mean_length_: float
+
+    def fit(
+        self,
+        X: ArrayLike | sp.spmatrix,
+        y: Any,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Learn from vectors and words.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            A row a picture.
+        y : sequence of words, or of sets of words
+            What each picture shows; pictures without a word teach nothing.
+        validation : (X, y) or None
+            Pictures to judge each pass by; None holds some of ``X`` out.
+        progress : callable
+            Told the pictures visited and the most there can be.
+        """
+        self._check_parameters()
+        rng = generator(self.random_state)
+        lessons = self._lessons(X, y)
+        if validation is None:
+            learned, judged = hold_out(lessons, self.held_out, rng)
+        else:
+            learned, judged = lessons, judged_by(type(self).__name__, lessons, *validation)
+        mean_length = self._mean_length(learned.vectors)
+        taught = Taught.of(learned, mean_length)
+        W = _zeros(len(lessons.words), learned.vectors)
+        best, epochs, history = self._train(W, taught, judged, rng, progress)
+        self._publish(best, lessons.words, mean_length, epochs, history)
+        self.confidence_ = (
+            None if judged is None else Confidence.learned(self.scores(judged.vectors), judged.has)
+        )
+        return self
+
+    def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
+        """Give pictures' vectors as they are: words live in the same space."""
+        return self._vectors(X)
+
+    def word_vectors(self) -> Matrix:
+        """Give the words' vectors w_i, a row a word."""
+        self._check_fitted()
+        return self.W_
+
+    def scores(self, X: ArrayLike | sp.spmatrix) -> Matrix:
+        """Score every word for each picture; O(Y) for each number of a picture that is not 0."""
+        return scores_of(self._vectors(X), self.word_vectors())
+
+    def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
+        """Find the k best words of each picture; the lower number first among equals."""
+        return Annotator.rank(self, X, k)
+
+    def save(self, path: str | Path, *, fingerprint: str = "") -> None:
+        """Write the model to a safetensors file, with the fingerprint of its vectors."""
+        arrays: dict[str, NDArray[Any]] = {
+            "W": self.word_vectors().T,
+            "words": pack_words(self.words_),
+        }
+        learned = {
+            "epochs": self.epochs_,
+            "history": self.history_,
+            "mean_length": self.mean_length_,
+            "confidence": None if self.confidence_ is None else self.confidence_.written(),
+        }
+        manifest = {
+            "settings": settings_of(self),
+            "learned": learned,
+            "fingerprint": fingerprint,
+        }
+        save_arrays(Path(path), arrays, kind=self.file_kind, manifest=manifest)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
+        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
+        try:
+            model = cls(**manifest["settings"])
+            model._check_parameters()
+            learned = manifest["learned"]
+            W = arrays["W"].T
+            if W.ndim != 2 or W.dtype != np.float32 or not np.isfinite(W).all():
+                raise DamagedFile(f"{path}: W is {W.dtype} of shape {W.shape}, or not finite.")
+            words = unpack_words(arrays["words"], len(W))
+            history = [(int(epoch), float(figure)) for epoch, figure in learned["history"]]
+            mean_length = check_number(cls.__name__, "mean_length", learned["mean_length"])
+            model._publish(W, words, mean_length, int(learned["epochs"]), history)
+            model.confidence_ = Confidence.read(learned["confidence"])
+            model.fingerprint_ = str(manifest["fingerprint"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedFile(f"{path} is not a whole {cls.__name__}: {error}") from error
+        return model
+
+    def _pass(
+        self, W: Matrix, taught: Taught, left: float, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        """Visit every picture once, in random order, changing W; ``left`` falls from 1 to 0."""
+        raise NotImplementedError
+
+    def _passes(self, pictures: int) -> int:
+        """Say how many passes there are over so many pictures if ``epochs`` does not."""
+        return int(np.clip(600_000 // max(pictures, 1), 5, 30))
+
+    def _settles(self) -> bool:
+        """Say whether steps get shorter, so that all passes have to be taken."""
+        return False
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _train(
+        self,
+        W: Matrix,
+        taught: Taught,
+        judged: Lessons | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> tuple[Matrix, int, list[tuple[int, float]]]:
+        """Take passes until the held-out precision rises no more; give the best W."""
+        epochs = self.epochs or self._passes(len(taught))
+        best, most, kept = W, (-1.0, -1.0), epochs
+        history: list[tuple[int, float]] = []
+        total = epochs * len(taught)
+        for epoch in range(epochs):
+            left = 1 - (epoch + 0.5) / epochs
+            self._pass(W, taught, left, rng, _further(progress, epoch * len(taught), total))
+            self._check_finite(W)
+            if judged is None:
+                continue
+            figures = precision(lambda rows: scores_of(judged.vectors[rows], W), judged.has)
+            history.append((epoch + 1, figures[0]))
+            if figures > most:
+                best, most, kept = W.copy(order="K"), figures, epoch + 1
+            elif (epoch + 1 - kept) * PATIENCE >= epochs and not self._settles():
+                break
+        progress(total, total)
+        return best, kept, history
+
+    def _mean_length(self, vectors: Vectors) -> float:
+        lengths = squared_lengths(vectors)
+        mean = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0
+        if not _SMALLEST < mean < _LARGEST:
+            raise InvalidInput(
+                f"{type(self).__name__}: vectors must be of a size float32 can square; got a mean "
+                f"squared length of {mean:g}. Scale them to unit length."
+            )
+        return mean
+
+    def _check_finite(self, W: Matrix) -> None:
+        if not float(np.abs(W).max()) < _LARGEST:
+            raise InvalidInput(
+                f"{type(self).__name__}: the words' vectors would not stay finite. Scale pictures' "
+                f"vectors to unit length, or take shorter steps."
+            )
+
+    def _publish(
+        self,
+        W: Matrix,
+        words: tuple[str, ...],
+        mean_length: float,
+        epochs: int,
+        history: list[tuple[int, float]],
+    ) -> Self:
+        self.W_ = np.asfortranarray(W)
+        self.words_ = words
+        self.n_features_in_ = W.shape[1]
+        self.mean_length_ = mean_length
+        self.epochs_ = epochs
+        self.history_ = history
+        return self
+
+
+class LinearRanker(LinearAnnotator):
+    """Learn a vector for each word so that true words score above others by a margin of 1.
+
+    With the WARP loss, Algorithm 1 of Weston, Bengio and Usunier, *Large Scale Image Annotation*
+    (2010), section 3, on f_i(x) = w_iᵀx: for a picture x and one of its p true words y, other
+    words are drawn until one violates the margin, f_ȳ(x) > f_y(x) − 1. If the N-th did,
+
+        w_y ← w_y + γ·L(⌊(Y − p)/N⌋)·x,   w_ȳ ← w_ȳ − γ·L(⌊(Y − p)/N⌋)·x,   L(k) = Σ_{j≤k} 1/j
+
+    With the AUC loss it is PAMIR^IA of section 6.3: one other word is drawn, and
+
+        w_y ← w_y + τx,   w_ȳ ← w_ȳ − τx,   τ = min(C, |1 − f_y(x) + f_ȳ(x)|₊ / (2|x|²))
+
+    Both are the linear rows of Table 5. A true word is never drawn as another; of several true
+    words one is taken at random each time, which averages the loss over them (footnote 1).
+
+    Parameters
+    ----------
+    loss : {"warp", "auc"}
+        Which of the two.
+    learning_rate : float
+        γ of WARP, for pictures of length 1.
+    schedule : {"decay", "fixed"}
+        Whether γ falls to zero along a straight line over ``epochs``, or stays as in the paper.
+    max_norm : float or None
+        The bound |w_i| ≤ C of Eq. 3, for pictures of length 1, with WARP. None is none.
+    aggressiveness : float
+        C of the AUC loss, the longest step, for pictures of length 1.
+    epochs : int or None
+        Passes over the pictures, at most. None takes 30, fewer of more than 20,000 pictures, and
+        at least 5; ten times as many with the AUC loss, which tries one word a visit.
+    held_out : float
+        The share of the pictures, at most 2,000, that is not learned from: the passes are judged
+        by precision at 1 on them, the best is kept, and confidence is learned there. Unless γ
+        decays, training ends when a fifth of ``epochs`` in a row were no better. A word's only
+        picture is never held out. 0 holds out nothing and takes every pass.
+    random_state : int, Generator or None
+        Makes a run repeatable.
+
+    Attributes
+    ----------
+    W_ : ndarray of shape (Y, d)
+        The words' vectors w_i.
+    epochs_ : int
+        Passes that W has taken.
+    history_ : list of (int, float)
+        Passes and held-out precision at 1; empty where nothing was held out.
+    mean_length_ : float
+        The mean squared length of the pictures learned from.
+    confidence_ : Confidence or None
+        How sure a tag is; None where too little was held out.
+
+    Notes
+    -----
+    A model takes 4·Y·d bytes, and twice that while it learns: 4 GB for 100,000 words and 10,000
+    columns, where :class:`~lookalike.annotation.WSABIE` takes 44 MB. A WARP step costs O(nnz) for
+    each word tried, and on sparse pictures never more than about Y/20 of them cost.
+
+    *Departures.* ``learning_rate``, ``aggressiveness`` and ``max_norm`` are measured on pictures
+    of mean squared length 1, so that they mean the same whatever the vectors' unit. Weights
+    start at zero, since the model is convex. After Y/64 tries in vain on a sparse picture all
+    words are scored at once, and the step ends if none violates.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 0.1], [1, -0.1], [0.1, 1], [-0.1, 1]])
+    >>> model = LinearRanker(random_state=0).fit(X, ["cat", "cat", "dog", {"dog", "pet"}])
+    >>> [model.words_[i] for i in model.rank([[0.0, 1.0]], k=2).words[0]]
+    ['dog', 'pet']
+    """
+
+    file_kind = "linear_ranker/1"
+
+    def __init__(
+        self,
+        *,
+        loss: Literal["warp", "auc"] = "warp",
+        learning_rate: float = 0.1,
+        schedule: Literal["decay", "fixed"] = "decay",
+        max_norm: float | None = None,
+        aggressiveness: float = 1.0,
+        epochs: int | None = None,
+        held_out: float = 0.1,
+        random_state: RandomState = None,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.max_norm = max_norm
+        self.aggressiveness = aggressiveness
+        self.epochs = epochs
+        self.held_out = held_out
+        self.random_state = random_state
+
+    def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 5) -> Self:
+        """Go on with more pictures, and with new words, which start at zero.
+
+        Before ``fit`` it is ``fit``. Words seen before keep their numbers, and their vectors are
+        where the steps go on; but these steps lower words that the new pictures do not have, so
+        give some pictures of the known words along, or those words fade.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+        epochs : int
+            Passes over these pictures, at the full ``learning_rate``.
+        """
+        if not hasattr(self, "words_"):
+            return self.fit(X, y)
+        self._check_parameters()
+        check_whole("LinearRanker", "epochs", epochs, 1)
+        vectors = self._vectors(X)
+        has, words = read_words("LinearRanker", y, vectors.shape[0], self.words_)
+        W = _zeros(len(words), vectors)
+        W[: len(self.words_)] = self.W_
+        taught = Taught.of(Lessons(vectors, has, words), self.mean_length_)
+        rng = generator(self.random_state)
+        for _ in range(epochs):
+            self._pass(W, taught, 1.0, rng, silent)
+        self._check_finite(W)
+        return self._publish(W, words, self.mean_length_, self.epochs_ + epochs, self.history_)
+
+    def _passes(self, pictures: int) -> int:
+        # PAMIR tries one word a visit, so that its passes teach less and cost less.
+        return super()._passes(pictures) * (1 if self.loss == "warp" else 10)
+
+    def _settles(self) -> bool:
+        return self.loss == "warp" and self.schedule == "decay"
+
+    def _pass(
+        self, W: Matrix, taught: Taught, left: float, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        order = rng.permutation(len(taught)).astype(np.uint32)
+        state = loop_state(rng)
+        pictures, lengths, truth = taught.pictures, taught.lengths, taught.truth
+        if self.loss == "auc":
+            C = np.float32(self.aggressiveness / taught.mean_length)
+            for some in blocks(len(order), _STEPS):
+                pair_steps(W, pictures, lengths, truth, order[some], C, state)
+                progress(some.stop, len(order))
+            return
+        Y = len(W)
+        rate = self.learning_rate / taught.mean_length
+        if self.schedule == "decay":
+            rate *= left
+        limit = 0.0 if self.max_norm is None else self.max_norm / np.sqrt(taught.mean_length)
+        squares = np.zeros(Y) if limit == 0 else np.einsum("ij,ij->i", W, W, dtype=np.float64)
+        rows = Rows(W, np.ones(Y, np.float32), squares)
+        penalties = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, Y))]).astype(np.float32)
+        room = np.empty(0 if pictures.dense else Y, np.float32)
+        rates = np.float32(rate), np.float32(limit)
+        for some in blocks(len(order), _STEPS):
+            warp_steps(rows, pictures, lengths, truth, order[some], *rates, penalties, state, room)
+            progress(some.stop, len(order))
+        W *= rows.scales[:, None]
+
+    def _check_parameters(self) -> None:
+        who = "LinearRanker"
+        if self.loss not in ("warp", "auc"):
+            raise InvalidInput(f"{who}: loss must be 'warp' or 'auc'; got {self.loss!r}.")
+        if self.schedule not in ("decay", "fixed"):
+            raise InvalidInput(
+                f"{who}: schedule must be 'decay' or 'fixed'; got {self.schedule!r}."
+            )
+        check_number(who, "learning_rate", self.learning_rate)
+        check_number(who, "aggressiveness", self.aggressiveness)
+        if self.max_norm is not None:
+            check_number(who, "max_norm", self.max_norm)
+        if self.epochs is not None:
+            check_whole(who, "epochs", self.epochs, 1)
+        check_share(who, self.held_out)
+
+
+def lay_out(vectors: Vectors) -> Pictures:
+    """Give vectors as the loops take them."""
+    if sp.issparse(vectors):
+        return Pictures(
+            vectors.data, vectors.indices.astype(np.uint32), vectors.indptr.astype(np.uint64), False
+        )
+    rows, width = vectors.shape
+    indptr = np.arange(0, (rows + 1) * width, width, dtype=np.uint64)
+    return Pictures(vectors.reshape(-1), np.arange(width, dtype=np.uint32), indptr, True)
+
+
+def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
+    """Give |x|² of each row."""
+    if not sp.issparse(vectors):
+        sums: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+        return sums
+    rows = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+    squares = np.square(vectors.data, dtype=np.float64)
+    return np.bincount(rows, squares, vectors.shape[0]).astype(np.float64)
+
+
+def scores_of(vectors: Vectors, W: Matrix) -> Matrix:
+    """Give w_iᵀx for every row x and every word i."""
+    if not sp.issparse(vectors):
+        return np.ascontiguousarray(vectors @ W.T)
+    scores = np.empty((vectors.shape[0], len(W)), np.float32)
+    score_rows(W, lay_out(vectors), scores)
+    return scores
+
+
+def settings_of(model: Annotator) -> dict[str, Any]:
+    """Give what a model was made with, as JSON can hold it; a Generator becomes None."""
+    settings = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in model.get_params().items()
+    }
+    if not isinstance(settings["random_state"], int | None):
+        settings["random_state"] = None
+    return settings
+
+
+def _further(progress: Progress, before: int, total: int) -> Progress:
+    """Count a part of the work on from what was done before."""
+    return lambda done, _: progress(before + done, total)
+
+
+def _zeros(words: int, vectors: Vectors) -> Matrix:
+    """Make room for W: column-major for sparse pictures, row-major for dense ones."""
+    order: Literal["F", "C"] = "F" if sp.issparse(vectors) else "C"
+    return np.zeros((words, vectors.shape[1]), np.float32, order=order)

@@ -1,0 +1,286 @@
+"""Keep more pictures than memory holds: sparse vectors and words in parts on disk, mapped.
+
+A folder holds ``parts.json``, which names the parts that are whole, and a few plain arrays for
+each part. Learning reads runs of neighbouring rows from all over the folder into a block that
+fits into memory, shuffles the block and visits it, so that a pass needs one sequential look at
+each run, and what is visited together is mixed, in whichever order it was written.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.annotation.base import blocks
+from lookalike.annotation.words import read_words
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.similarity.base import check_vectors
+
+RUN = 256
+"""Rows that are read together."""
+
+BLOCK_BYTES = 1 << 28
+"""Memory for the rows that are visited together."""
+
+_KIND = "parts/1"
+_ARRAYS = {
+    "data": np.float32,
+    "columns": np.uint32,
+    "indptr": np.uint64,
+    "words": np.uint32,
+    "word_indptr": np.uint64,
+}
+_NOTHING = np.zeros(0, np.float32), np.zeros(0, np.uint32), np.zeros(1, np.uint64)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The mapped arrays of a part: CSR vectors, and CSR words without values."""
+
+    data: NDArray[np.float32]
+    columns: NDArray[np.uint32]
+    indptr: NDArray[np.uint64]
+    words: NDArray[np.uint32]
+    word_indptr: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+
+class Parts:
+    """Pictures' sparse vectors and words in a folder, to learn from without loading them.
+
+    Use :meth:`create` and :meth:`add`, or :meth:`open`; then give it to
+    :meth:`WSABIE.fit <lookalike.annotation.WSABIE.fit>` in place of X and y.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder of parts.
+
+    Attributes
+    ----------
+    words : tuple of str
+        All words so far, in the order of their numbers.
+    width : int
+        The width of the vectors; 0 before the first part.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> parts = Parts.create(Path(tempfile.mkdtemp()) / "parts")
+    >>> parts.add(sp.csr_matrix([[1.0, 0], [0, 1]]), ["cat", "dog"])
+    >>> parts.add(sp.csr_matrix([[1.0, 1]]), [{"cat", "pet"}])
+    >>> len(parts), parts.words
+    (3, ('cat', 'dog', 'pet'))
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._names: list[str] = []
+        self.words: tuple[str, ...] = ()
+        self.width = 0
+
+    @classmethod
+    def create(cls, folder: str | Path) -> Self:
+        """Make an empty folder of parts where there is nothing yet."""
+        parts = cls(Path(folder))
+        if parts._index.exists():
+            raise InvalidInput(f"Parts: {parts.folder} holds parts already. Open them, or remove.")
+        parts._write([], (), 0)
+        return parts
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Open a folder of parts."""
+        parts = cls(Path(folder))
+        try:
+            index = json.loads(parts._index.read_text("utf-8"))
+            if index["kind"] != _KIND:
+                raise ValueError(f"it holds {index['kind']!r:.80}, not {_KIND!r}")
+            parts._names = [str(name) for name in index["parts"]]
+            parts.words = tuple(str(word) for word in index["words"])
+            parts.width = int(index["width"])
+            if any(name != f"{number:06}" for number, name in enumerate(parts._names)):
+                raise ValueError("a part is named otherwise than by its number")
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            raise DamagedFile(f"{parts._index} does not name parts: {error}.") from error
+        return parts
+
+    def add(self, X: ArrayLike | sp.spmatrix, y: Any) -> None:
+        """Write one more part, all or nothing.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n, d)
+        y : sequence of words, or of sets of words
+            Pictures without a word are left out.
+        """
+        vectors = sp.csr_matrix(check_vectors("Parts", X, width=self.width or None))
+        has, words = read_words("Parts", y, vectors.shape[0], self.words)
+        taught = np.flatnonzero(np.diff(has.indptr))
+        vectors, has = vectors[taught], has[taught]
+        name = f"{len(self._names):06}"
+        arrays = (vectors.data, vectors.indices, vectors.indptr, has.indices, has.indptr)
+        for (what, kind), array in zip(_ARRAYS.items(), arrays, strict=True):
+            write_whole(self._file(name, what), array.astype(kind).tobytes())
+        self._write([*self._names, name], words, vectors.shape[1])
+
+    def __len__(self) -> int:
+        """Count the pictures."""
+        return int(self._starts[-1])
+
+    @property
+    def mean_length(self) -> float:
+        """The mean squared length of the pictures' vectors, by one look at all of them."""
+        total = sum(
+            float(np.square(part.data[rows], dtype=np.float64).sum())
+            for part in self.parts
+            for rows in blocks(len(part.data), 1 << 22)
+        )
+        return total / max(len(self), 1)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The parts, mapped."""
+        return [self._mapped(name) for name in self._names]
+
+    @cached_property
+    def uses(self) -> NDArray[np.int64]:
+        """How many pictures have each word."""
+        counts = [np.bincount(part.words, minlength=len(self.words)) for part in self.parts]
+        total: NDArray[np.int64] = np.sum(counts, axis=0, dtype=np.int64)
+        return total
+
+    def rows(self, chosen: NDArray[np.int64]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Read pictures by their numbers, which rise: vectors, and ones where they have a word."""
+        return _joined(
+            [self._read(chosen[a:b]) for a, b in self._within_parts(chosen)],
+            self.width,
+            len(self.words),
+        )
+
+    def blocks(
+        self, rng: np.random.Generator, skip: NDArray[np.int64]
+    ) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
+        """Give all pictures but those of ``skip`` once, in blocks of runs from all over."""
+        starts = np.concatenate(
+            [
+                np.arange(first, last, RUN)
+                for first, last in zip(self._starts[:-1], self._starts[1:], strict=True)
+            ]
+        )
+        entries = sum(len(part.data) + len(part.words) for part in self.parts)
+        row_bytes = 8 * entries / max(len(self), 1) + 16
+        together = max(1, int(BLOCK_BYTES / (row_bytes * RUN)))
+        order = rng.permutation(starts)
+        for some in blocks(len(order), together):
+            runs = [
+                np.arange(start, min(start + RUN, self._end_of_part(start)))
+                for start in np.sort(order[some])
+            ]
+            rows = np.setdiff1d(np.concatenate(runs), skip, assume_unique=True)
+            if len(rows):
+                yield self.rows(rows)
+
+    def _within_parts(self, chosen: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        cuts = np.unique(np.searchsorted(chosen, self._starts))
+        return zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+
+    def _end_of_part(self, row: int) -> int:
+        return int(self._starts[np.searchsorted(self._starts, row, side="right")])
+
+    def _read(self, chosen: NDArray[np.int64]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Copy rows of one part, run by run."""
+        number = int(np.searchsorted(self._starts, chosen[0], side="right")) - 1
+        part, local = self.parts[number], chosen - self._starts[number]
+        breaks = np.flatnonzero(np.diff(local) != 1) + 1
+        runs = [(int(run[0]), int(run[-1]) + 1) for run in np.split(local, breaks)]
+        vectors = _gather(part.data, part.columns, part.indptr, runs, self.width)
+        ones = np.ones(len(part.words), np.float32)
+        has = _gather(ones, part.words, part.word_indptr, runs, len(self.words))
+        return vectors, has
+
+    @property
+    def _index(self) -> Path:
+        return self.folder / "parts.json"
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.cumsum([0, *(len(part) for part in self.parts)]).astype(np.int64)
+
+    def _file(self, name: str, what: str) -> Path:
+        return self.folder / f"{name}.{what}"
+
+    def _mapped(self, name: str) -> Part:
+        arrays = {}
+        for what, kind in _ARRAYS.items():
+            path = self._file(name, what)
+            try:
+                empty = path.stat().st_size == 0
+                arrays[what] = np.zeros(0, kind) if empty else np.memmap(path, kind, "r")
+            except (OSError, ValueError) as error:
+                raise DamagedFile(f"{path} is missing or damaged: {error}.") from error
+        part = Part(**arrays)
+        _check(self.folder / name, part, self.width, len(self.words))
+        return part
+
+    def _write(self, names: list[str], words: tuple[str, ...], width: int) -> None:
+        index = {"kind": _KIND, "parts": names, "words": words, "width": width}
+        write_whole(self._index, json.dumps(index, ensure_ascii=False).encode())
+        self._names, self.words, self.width = names, words, width
+        for stale in ("parts", "uses", "_starts"):
+            self.__dict__.pop(stale, None)
+
+
+def _check(where: Path, part: Part, width: int, words: int) -> None:
+    """Refuse numbers that a compiled loop would follow out of bounds."""
+    lists = [
+        (part.indptr, part.columns, width, len(part.data)),
+        (part.word_indptr, part.words, words, len(part.words)),
+    ]
+    for indptr, indices, limit, length in lists:
+        whole = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(indices) == length
+        rising = whole and bool((indptr[1:] >= indptr[:-1]).all())
+        if not rising or (len(indices) and indices.max() >= limit):
+            raise DamagedFile(f"{where}.* do not fit together. Write this part again.")
+    if len(part.indptr) != len(part.word_indptr) or not np.isfinite(part.data).all():
+        raise DamagedFile(f"{where}.* do not fit together. Write this part again.")
+
+
+def _gather(
+    data: NDArray[np.float32],
+    indices: NDArray[np.uint32],
+    indptr: NDArray[np.uint64],
+    runs: list[tuple[int, int]],
+    width: int,
+) -> sp.csr_matrix:
+    spans = [slice(int(indptr[first]), int(indptr[last])) for first, last in runs]
+    lengths = [np.diff(indptr[first : last + 1].astype(np.int64)) for first, last in runs]
+    ends = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    return sp.csr_matrix(
+        (
+            np.concatenate([data[span] for span in spans]),
+            np.concatenate([indices[span] for span in spans]).astype(np.int32),
+            ends,
+        ),
+        shape=(len(ends) - 1, width),
+    )
+
+
+def _joined(
+    read: list[tuple[sp.csr_matrix, sp.csr_matrix]], width: int, words: int
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    if not read:
+        return _gather(*_NOTHING, [(0, 0)], width), _gather(*_NOTHING, [(0, 0)], words)
+    if len(read) == 1:
+        return read[0]
+    vectors, has = zip(*read, strict=True)
+    return sp.csr_matrix(sp.vstack(vectors)), sp.csr_matrix(sp.vstack(has))

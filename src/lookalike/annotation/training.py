@@ -1,0 +1,197 @@
+"""Let pictures, in memory or on disk, pull at a joint embedding."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.annotation._fast.wsabie import Model, Pace, Room, Truth, exact_steps, sampled_steps
+from lookalike.annotation.base import Lessons, blocks
+from lookalike.annotation.held_out import MOST_HELD_OUT, hold_out, precision
+from lookalike.annotation.linear import lay_out, squared_lengths
+from lookalike.annotation.parts import Parts
+from lookalike.core.errors import InvalidInput
+from lookalike.core.progress import Progress, silent
+from lookalike.core.seeds import loop_state
+
+_STEPS = 1 << 14
+
+Matrix = NDArray[np.float32]
+
+
+class Descent:
+    """V and W on their way, with what the compiled loops need beside them."""
+
+    def __init__(
+        self,
+        V: Matrix,
+        W: Matrix,
+        *,
+        loss: str,
+        max_norm: float,
+        max_trials: int | None,
+        threads: int,
+        scale: float,
+        rng: np.random.Generator,
+    ) -> None:
+        Y, D = W.shape
+        self.V, self.W = V, W
+        self._scale = scale
+        self._max_norm = max_norm
+        self._steps: Callable[..., Any] = sampled_steps
+        self._max_trials = np.uint64(max_trials or Y)
+        self._penalties = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, Y + 1))])
+        if loss == "auc":
+            self._max_trials = np.uint64(1)
+            self._penalties[:] = 1.0
+        elif loss == "owpc":
+            self._steps = exact_steps
+        self._rooms = [
+            Room(np.empty(D, np.float32), np.empty(D, np.float32), np.empty(Y, np.float32))
+            for _ in range(threads)
+        ]
+        self._states = [loop_state(rng) for _ in range(threads)]
+        self._rng = rng
+        self._model = Model(V, W, np.linalg.norm(V, axis=1))
+
+    def visit(
+        self, block: Lessons, rate: float, progress: Progress = silent, *, fixed: int = 0
+    ) -> None:
+        """Take a step for each picture of a block, in random order.
+
+        With ``fixed`` words, these and V stay where they are.
+        """
+        pictures = lay_out(block.vectors)
+        truth = Truth(block.has.indices.astype(np.uint32), block.has.indptr.astype(np.uint64))
+        pace = Pace(
+            np.float32(rate * self._scale**2),
+            np.float32(rate),
+            np.float32(self._max_norm * self._scale),
+            np.float32(self._max_norm),
+            np.uint64(fixed),
+        )
+        penalties = self._penalties.astype(np.float32)
+        order = self._rng.permutation(len(block)).astype(np.uint32)
+
+        def run(number: int, rows: NDArray[np.uint32]) -> None:
+            self._steps(
+                self._model,
+                pictures,
+                truth,
+                rows,
+                pace,
+                penalties,
+                self._max_trials,
+                self._states[number],
+                self._rooms[number],
+            )
+
+        threads = len(self._rooms)
+        for some in blocks(len(order), _STEPS * threads):
+            if threads == 1:
+                run(0, order[some])
+            else:
+                with ThreadPoolExecutor(threads) as pool:
+                    list(pool.map(run, range(threads), np.array_split(order[some], threads)))
+            progress(some.stop, len(order))
+
+    def settle(self) -> None:
+        """Mend what threads did to each other's bounds, and refuse what is not finite."""
+        bounded(self.V, self._max_norm * self._scale)
+        bounded(self.W, self._max_norm)
+        self._model.V_norms[:] = np.linalg.norm(self.V, axis=1)
+        if not (np.isfinite(self.V).all() and np.isfinite(self.W).all()):
+            raise InvalidInput(
+                "WSABIE: the vectors would not stay finite. Scale pictures' vectors to unit "
+                "length, or lower learning_rate."
+            )
+
+    def precision(self, judged: Lessons) -> tuple[float, float]:
+        """Give the precision at 1 and at 10 on pictures."""
+        places = np.asarray(judged.vectors @ self.V)
+        return precision(lambda rows: places[rows] @ self.W.T, judged.has)
+
+    def copies(self) -> tuple[Matrix, Matrix]:
+        """Give V and W as they are now."""
+        return self.V.copy(), self.W.copy()
+
+
+class InMemory:
+    """Pictures to learn from that are all at hand."""
+
+    def __init__(self, lessons: Lessons) -> None:
+        self._lessons = lessons
+        self.words = lessons.words
+        self.width = int(lessons.vectors.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._lessons)
+
+    @property
+    def mean_length(self) -> float:
+        """The mean squared length of the vectors."""
+        return float(squared_lengths(self._lessons.vectors).mean())
+
+    def some(self) -> Lessons:
+        """Give pictures that are as wide and have the same words as all."""
+        return self._lessons
+
+    def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
+        """Hold out random pictures, none of which is the last of a word."""
+        self._lessons, judged = hold_out(self._lessons, share, rng)
+        return judged
+
+    def blocks(self, rng: np.random.Generator) -> Iterator[Lessons]:
+        """Give all pictures that are not held out once, in blocks that memory holds."""
+        yield self._lessons
+
+
+class OnDisk:
+    """Pictures to learn from that lie in parts on disk."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._held = np.zeros(0, np.int64)
+        self.words = parts.words
+        self.width = parts.width
+
+    def __len__(self) -> int:
+        return len(self._parts) - len(self._held)
+
+    @property
+    def mean_length(self) -> float:
+        """The mean squared length of the vectors."""
+        return self._parts.mean_length
+
+    def some(self) -> Lessons:
+        """Give pictures that are as wide and have the same words as all."""
+        return Lessons(*self._parts.rows(self._held), self.words)
+
+    def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
+        """Hold out random pictures, none of which is the last of a word."""
+        wanted = min(round(share * len(self._parts)), MOST_HELD_OUT)
+        if wanted == 0:
+            return None
+        drawn = np.sort(rng.choice(len(self._parts), wanted, replace=False))
+        vectors, has = self._parts.rows(drawn)
+        left = self._parts.uses - np.bincount(has.indices, minlength=len(self.words))
+        spared = np.flatnonzero(has @ (left == 0).astype(np.float32) == 0)
+        if not len(spared):
+            return None
+        self._held = drawn[spared]
+        return Lessons(vectors[spared], has[spared], self.words)
+
+    def blocks(self, rng: np.random.Generator) -> Iterator[Lessons]:
+        """Give all pictures that are not held out once, in blocks that memory holds."""
+        for vectors, has in self._parts.blocks(rng, self._held):
+            yield Lessons(vectors, has, self.words)
+
+
+def bounded(matrix: Matrix, limit: float) -> Matrix:
+    """Shorten the rows that are longer than ``limit``, in place; rounding is no reason to."""
+    lengths = np.linalg.norm(matrix, axis=1)
+    long = np.flatnonzero(lengths > limit * (1 + 1e-5))
+    matrix[long] *= (limit / lengths[long])[:, None]
+    return matrix

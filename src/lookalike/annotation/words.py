@@ -1,0 +1,99 @@
+"""Make out the words of pictures: which word has which number, and which pictures have it."""
+
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.supervision import Relevance
+from lookalike.supervision.names import word_key
+
+MAX_WORD = 1000
+"""Characters of the longest word; a longer one is a mistake, as a quote never closed."""
+
+_MAX_PACKED = 2**30
+
+
+def read_words(
+    who: str, y: Any, n: int, known: Sequence[str] = ()
+) -> tuple[sp.csr_matrix, tuple[str, ...]]:
+    """Give numbers to the words of n pictures, the known words first and as they were.
+
+    Spellings that differ in case or Unicode form only are one word, written as most pictures
+    have it (the first in order among equals), or as it was known before.
+
+    Parameters
+    ----------
+    who : str
+        Whom a message is from.
+    y : sequence of labels, sequence of sets of labels, or Relevance with labels
+        What ``fit`` was given.
+    n : int
+        How many pictures there are.
+    known : sequence of str
+        Words that have a number already.
+
+    Returns
+    -------
+    has : csr_matrix of shape (n, words)
+        Ones where a picture has a word; rows sorted.
+    words : tuple of str
+    """
+    relevance = Relevance.of(y, n)
+    if relevance.labels_ is None:
+        raise InvalidInput(
+            f"{who}: y must say the words of each picture; got pairs of pictures. Give a list "
+            f"with a word, or a set of words, for each."
+        )
+    spellings = relevance.labels_
+    for word in spellings:
+        if len(word) > MAX_WORD:
+            raise InvalidInput(
+                f"{who}: a word of {len(word)} characters, {word[:40]!r}…; the limit is "
+                f"{MAX_WORD}. Check for a quote that is never closed."
+            )
+    uses = np.bincount(relevance.links.indices, minlength=len(spellings))
+    written = {word_key(word): word for word in known}
+    most: Counter[str] = Counter()
+    for word, count in zip(spellings, uses.tolist(), strict=True):
+        key = word_key(word)
+        if key not in written or (key in most and count > most[key]):
+            written[key] = word
+            most[key] = count
+    number = {key: place for place, key in enumerate(written)}
+    column = np.array([number[word_key(word)] for word in spellings], np.int64)
+    links = relevance.links
+    has = sp.csr_matrix(
+        (
+            np.ones(links.nnz, np.float32),
+            column[links.indices] if links.nnz else links.indices,
+            links.indptr.copy(),
+        ),
+        shape=(n, len(written)),
+    )
+    has.sum_duplicates()
+    has.data[:] = 1.0
+    return has, tuple(written.values())
+
+
+def pack_words(words: Sequence[str]) -> NDArray[np.uint8]:
+    """Give words as bytes for :func:`~lookalike.core.arrays.save_arrays`."""
+    return np.frombuffer(zlib.compress("\n".join(words).encode(), 9), np.uint8)
+
+
+def unpack_words(packed: NDArray[np.uint8], count: int) -> tuple[str, ...]:
+    """Read what :func:`pack_words` wrote."""
+    reader = zlib.decompressobj()
+    try:
+        text = reader.decompress(packed.tobytes(), _MAX_PACKED)
+        words = tuple(text.decode().split("\n")) if text else ("",) * min(count, 1)
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise DamagedFile(f"the words of a model cannot be made out: {error}.") from error
+    if len(words) != count or reader.unconsumed_tail or not reader.eof:
+        raise DamagedFile(f"the words of a model are damaged: {count} expected, {len(words)} read.")
+    return words

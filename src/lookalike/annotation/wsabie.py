@@ -1,0 +1,377 @@
+"""WSABIE: pictures and words in one space, learned by ranking words for pictures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.annotation.base import InnerProductAnnotator, Lessons, check_words
+from lookalike.annotation.confidence import Confidence
+from lookalike.annotation.held_out import check_share, judged_by
+from lookalike.annotation.linear import settings_of
+from lookalike.annotation.parts import Parts
+from lookalike.annotation.training import Descent, InMemory, Matrix, OnDisk, bounded
+from lookalike.annotation.words import pack_words, read_words, unpack_words
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.progress import Progress, silent
+from lookalike.core.seeds import RandomState, generator
+from lookalike.similarity.linear_map import check_number, check_whole
+
+PATIENCE = 5
+"""Passes at a fixed rate without a better held-out precision after which training ends."""
+
+
+class WSABIE(InnerProductAnnotator):
+    """Learn a place for each picture and each word in one space, by ranking.
+
+    f_i(x) = W_iᵀVx of Weston, Bengio and Usunier, *Large Scale Image Annotation: Learning to Rank
+    with Joint Word-Image Embeddings* (2010), Eq. 1, with |V_j| ≤ C and |W_i| ≤ C (Eq. 2-3), by
+    stochastic steps on
+
+    - ``"warp"``: L(⌊(Y − p)/N⌋)·|1 − f_y(x) + f_ȳ(x)|₊ with L(k) = Σ_{j≤k} 1/j, where N words
+      were drawn until ȳ violated the margin (section 3, Algorithm 1);
+    - ``"auc"``: |1 − f_y(x) + f_ȳ(x)|₊ for one ȳ drawn (section 6.4, Table 5);
+    - ``"owpc"``: Eq. 6 with the exact rank, all violators at once (OWPC-SGD of Figure 2).
+
+    A picture may have p > 1 true words: one is taken at random at each visit, which averages the
+    loss over them (footnote 1), and none of them is ever drawn as ȳ.
+
+    Parameters
+    ----------
+    dimension : int
+        D, of the space.
+    loss : {"warp", "auc", "owpc"}
+        Which of the three.
+    learning_rate : float
+        γ, for pictures of length 1.
+    schedule : {"decay", "fixed"}
+        Whether γ falls to zero along a straight line over ``epochs``, or stays as in the paper;
+        then training ends when five passes in a row were no better.
+    max_norm : float
+        C, for pictures of length 1.
+    epochs : int or None
+        Passes over the pictures, at most. None takes 30, fewer of more than 20,000 pictures, and
+        at least 5.
+    max_trials : int or None
+        Words drawn for a picture at most; None allows Y − p as the paper does.
+    held_out : float
+        The share of the pictures, at most 2,000, that is not learned from: the passes are judged
+        by precision at 1 on them and the best is kept, and confidence is learned there. A word's
+        only picture is never held out. 0 holds out nothing, takes all passes and leaves
+        confidence unknown.
+    threads : int
+        How many share the work. With more than one, runs differ in the last digits.
+    random_state : int, Generator or None
+        Makes a run with one thread repeatable.
+
+    Attributes
+    ----------
+    V_ : ndarray of shape (d, D)
+        A row a feature.
+    W_ : ndarray of shape (Y, D)
+        A row a word.
+    epochs_ : int
+        Passes that they have taken.
+    history_ : list of (int, float)
+        Passes and held-out precision at 1.
+    confidence_ : Confidence or None
+        How sure a tag is; None where too little was held out.
+
+    Notes
+    -----
+    A step costs O(D·(nnz + N)): no pass over all words. Ranking costs O(D·(nnz + Y)) a picture,
+    and a model takes 4·D·(Y + d) bytes.
+
+    *Departures.* ``learning_rate`` and ``max_norm`` are measured on pictures of mean squared
+    length 1, so that they mean the same whatever the vectors' unit. Pictures are visited in a
+    new random order each pass, not drawn with replacement.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 0.1], [1, -0.1], [0.1, 1], [-0.1, 1]])
+    >>> model = WSABIE(dimension=2, random_state=0).fit(X, ["cat", "cat", "dog", "dog"])
+    >>> [model.words_[i] for i in model.rank([[0.0, 1.0]], k=2).words[0]]
+    ['dog', 'cat']
+    """
+
+    file_kind = "wsabie/1"
+
+    V_: Matrix
+    W_: Matrix
+    epochs_: int
+    history_: list[tuple[int, float]]
+    mean_length_: float
+
+    def __init__(
+        self,
+        *,
+        dimension: int = 100,
+        loss: Literal["warp", "auc", "owpc"] = "warp",
+        learning_rate: float = 0.05,
+        schedule: Literal["decay", "fixed"] = "decay",
+        max_norm: float = 1.5,
+        epochs: int | None = None,
+        max_trials: int | None = None,
+        held_out: float = 0.1,
+        threads: int = 1,
+        random_state: RandomState = None,
+    ) -> None:
+        self.dimension = dimension
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.max_norm = max_norm
+        self.epochs = epochs
+        self.max_trials = max_trials
+        self.held_out = held_out
+        self.threads = threads
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike | sp.spmatrix | Parts,
+        y: Any = None,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Learn from vectors and words.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d), or Parts
+            A row a picture; or pictures on disk, which bring their words.
+        y : sequence of words, or of sets of words
+            What each picture shows; pictures without a word teach nothing.
+        validation : (X, y) or None
+            Pictures to judge by and to learn confidence from, in place of held-out ones.
+        progress : callable
+            Told the pictures visited and the most there can be.
+        """
+        self._check_parameters()
+        rng = generator(self.random_state)
+        source: InMemory | OnDisk
+        if isinstance(X, Parts):
+            source = OnDisk(X)
+            check_words("WSABIE", X.words)
+        else:
+            source = InMemory(self._lessons(X, y))
+        if validation is None:
+            judged = source.hold_out(self.held_out, rng)
+        else:
+            judged = judged_by("WSABIE", source.some(), *validation)
+        mean_length = source.mean_length
+        if mean_length == 0:
+            raise InvalidInput("WSABIE: all vectors are zero, so there is nothing to learn from.")
+        scale = 1 / np.sqrt(mean_length)
+        d, D = source.width, self.dimension
+        V = rng.standard_normal((d, D), np.float32) * np.float32(scale / np.sqrt(d))
+        W = rng.standard_normal((len(source.words), D), np.float32) * np.float32(1 / np.sqrt(d))
+        start = bounded(V, self.max_norm * scale), bounded(W, self.max_norm)
+        V, W, epochs, history = self._train(start, source, judged, scale, rng, progress)
+        self._publish(V, W, source.words, epochs, history)
+        self.mean_length_ = float(mean_length)
+        self.confidence_ = (
+            None if judged is None else Confidence.learned(self.scores(judged.vectors), judged.has)
+        )
+        return self
+
+    def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 10) -> Self:
+        """Go on with more pictures, and with new words; what was learned stays.
+
+        Before ``fit`` it starts from nothing. Pictures whose words are all known take ordinary
+        steps, at a tenth of ``learning_rate``. A new word starts at zero and learns by Algorithm
+        1 with V and all known words fixed: so the known words' scores do not change through it,
+        for any picture, and neither does their order.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+        epochs : int
+            Passes over these pictures, the rate falling along a straight line.
+        """
+        if not hasattr(self, "words_"):
+            return self.fit(X, y)
+        self._check_parameters()
+        check_whole("WSABIE", "epochs", epochs, 1)
+        vectors = self._vectors(X)
+        known = len(self.words_)
+        has, words = read_words("WSABIE", y, vectors.shape[0], self.words_)
+        grown = np.zeros((len(words) - known, self.W_.shape[1]), np.float32)
+        rng = generator(self.random_state)
+        scale = 1 / np.sqrt(self.mean_length_)
+        descent = self._descent(self.V_.copy(), np.concatenate([self.W_, grown]), scale, rng)
+        is_new = np.diff(has[:, known:].indptr) > 0
+        for new in (False, True):
+            rows = np.flatnonzero(is_new == new)
+            block = Lessons(vectors[rows], has[rows], words)
+            rate = self.learning_rate if new else self.learning_rate / 10
+            for epoch in range(epochs if len(rows) else 0):
+                descent.visit(block, rate * (1 - epoch / epochs), fixed=known if new else 0)
+        descent.settle()
+        self._publish(descent.V, descent.W, words, self.epochs_ + epochs, self.history_)
+        return self
+
+    def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Matrix:
+        """Give Vx for each picture: its place among the words."""
+        places: Matrix = np.asarray(self._vectors(X) @ self.V_, dtype=np.float32)
+        return places
+
+    def word_vectors(self) -> Matrix:
+        """Give the words' places W_i, a row a word."""
+        self._check_fitted()
+        return self.W_
+
+    def word_queries(self, words: Sequence[str]) -> Matrix:
+        """Give VᵀW_i for words: its inner product with a picture's own vector x is f_i(x).
+
+        So an index of pictures finds those of a word, and stores nothing new for it.
+        """
+        chosen = [self.word_number(word) for word in words]
+        queries: Matrix = self.word_vectors()[chosen] @ self.V_.T
+        return queries
+
+    def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
+        """Find the words nearest to a word, with the cosine of their places (Table 3)."""
+        number = self.word_number(word)
+        check_whole("WSABIE", "k", k, 1)
+        units = self.W_ / np.maximum(np.linalg.norm(self.W_, axis=1, keepdims=True), 1e-12)
+        cosines = units @ units[number]
+        cosines[number] = -np.inf
+        order = np.argsort(-cosines, kind="stable")[: min(k, len(self.words_) - 1)]
+        return [(self.words_[other], float(cosines[other])) for other in order]
+
+    def save(self, path: str | Path, *, fingerprint: str = "") -> None:
+        """Write the model to a safetensors file, with the fingerprint of its vectors."""
+        self._check_fitted()
+        manifest = {
+            "settings": settings_of(self),
+            "learned": {
+                "epochs": self.epochs_,
+                "history": self.history_,
+                "mean_length": self.mean_length_,
+                "confidence": None if self.confidence_ is None else self.confidence_.written(),
+            },
+            "fingerprint": fingerprint,
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            "V": self.V_,
+            "W": self.W_,
+            "words": pack_words(self.words_),
+        }
+        save_arrays(Path(path), arrays, kind=self.file_kind, manifest=manifest)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
+        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
+        try:
+            model = cls(**manifest["settings"])
+            model._check_parameters()
+            learned = manifest["learned"]
+            V, W = arrays["V"], arrays["W"]
+            for name, matrix in (("V", V), ("W", W)):
+                if matrix.dtype != np.float32 or matrix.ndim != 2 or not np.isfinite(matrix).all():
+                    raise DamagedFile(f"{path}: {name} is no matrix of finite float32 numbers.")
+            if V.shape[1] != W.shape[1]:
+                raise DamagedFile(f"{path}: V has {V.shape[1]} dimensions and W {W.shape[1]}.")
+            words = unpack_words(arrays["words"], len(W))
+            history = [(int(epoch), float(figure)) for epoch, figure in learned["history"]]
+            model._publish(V, W, words, int(learned["epochs"]), history)
+            model.mean_length_ = check_number("WSABIE", "mean_length", learned["mean_length"])
+            model.confidence_ = Confidence.read(learned["confidence"])
+            model.fingerprint_ = str(manifest["fingerprint"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedFile(f"{path} is not a whole WSABIE model: {error}") from error
+        return model
+
+    def _train(
+        self,
+        start: tuple[Matrix, Matrix],
+        source: InMemory | OnDisk,
+        judged: Lessons | None,
+        scale: float,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> tuple[Matrix, Matrix, int, list[tuple[int, float]]]:
+        """Take passes and keep the best; give V, W, the passes they took and the precisions."""
+        n = len(source)
+        epochs = self.epochs or int(np.clip(600_000 // max(n, 1), 5, 30))
+        total = epochs * n
+        descent = self._descent(*start, scale, rng)
+        best, most, kept = start, (-1.0, -1.0), epochs
+        history: list[tuple[int, float]] = []
+        done = 0
+        for epoch in range(epochs):
+            for block in source.blocks(rng):
+                rate = self.learning_rate
+                if self.schedule == "decay":
+                    rate *= 1 - (done + len(block) / 2) / total
+                descent.visit(block, rate, _after(progress, done, total))
+                done += len(block)
+            descent.settle()
+            if judged is None:
+                continue
+            figures = descent.precision(judged)
+            history.append((epoch + 1, figures[0]))
+            if figures > most:
+                best, most, kept = descent.copies(), figures, epoch + 1
+            elif self.schedule == "fixed" and epoch + 1 - kept >= PATIENCE:
+                break
+        progress(total, total)
+        if judged is None:
+            best = descent.V, descent.W
+        return *best, kept, history
+
+    def _descent(self, V: Matrix, W: Matrix, scale: float, rng: np.random.Generator) -> Descent:
+        return Descent(
+            V,
+            W,
+            loss=self.loss,
+            max_norm=self.max_norm,
+            max_trials=self.max_trials,
+            threads=self.threads,
+            scale=scale,
+            rng=rng,
+        )
+
+    def _publish(
+        self,
+        V: Matrix,
+        W: Matrix,
+        words: tuple[str, ...],
+        epochs: int,
+        history: list[tuple[int, float]],
+    ) -> None:
+        self.V_, self.W_ = V, W
+        self.words_ = words
+        self.n_features_in_ = len(V)
+        self.epochs_ = epochs
+        self.history_ = history
+
+    def _check_parameters(self) -> None:
+        who = "WSABIE"
+        if self.loss not in ("warp", "auc", "owpc"):
+            raise InvalidInput(f"{who}: loss must be 'warp', 'auc' or 'owpc'; got {self.loss!r}.")
+        if self.schedule not in ("decay", "fixed"):
+            raise InvalidInput(
+                f"{who}: schedule must be 'decay' or 'fixed'; got {self.schedule!r}."
+            )
+        check_number(who, "learning_rate", self.learning_rate)
+        check_number(who, "max_norm", self.max_norm)
+        check_whole(who, "dimension", self.dimension, 1)
+        check_whole(who, "threads", self.threads, 1)
+        for name in ("epochs", "max_trials"):
+            if getattr(self, name) is not None:
+                check_whole(who, name, getattr(self, name), 1)
+        check_share(who, self.held_out)
+
+
+def _after(progress: Progress, before: int, total: int) -> Progress:
+    """Count on from what was done before."""
+    return lambda done, _: progress(before + done, total)

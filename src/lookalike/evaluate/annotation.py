@@ -1,0 +1,197 @@
+"""The measures of paper 2, section 4: precision, average precision and sibling precision at k."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.annotation.words import read_words
+from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.progress import Progress, silent
+from lookalike.core.ranking import check_cutoffs, judge
+from lookalike.evaluate.metrics import as_rows
+from lookalike.supervision import TagTree
+
+CUTOFFS = (1, 10)
+"""The k of precision at top k in Table 2 of paper 2."""
+
+LEVELS = (1, 2)
+"""Siblings have a common parent, or a common grandparent."""
+
+_BLOCK_SCORES = 1 << 22
+
+
+class Annotating(Protocol):
+    """Anything that scores its words for pictures."""
+
+    words_: tuple[str, ...]
+
+    def scores(self, X: Any) -> NDArray[Any]:
+        """Score every word for each picture: an array of shape (pictures, words)."""
+        ...
+
+
+@dataclass(frozen=True)
+class AnnotationFigures:
+    """How well words were ranked for pictures, in means over the pictures (paper 2, section 4).
+
+    Attributes
+    ----------
+    precision : dict of int to float
+        p@k by k: true words among the k ranked highest, divided by k.
+    mean_average_precision : float
+        MAP: the mean of (1/R) Σⱼ j / rⱼ, with the R true words at the ranks r₁ < r₂ < …
+    sibling_precision : dict of int to dict of int to float
+        p_sib@k by level and k; empty without a tree.
+    pictures : int
+        How many pictures had a true word; only these were judged.
+    """
+
+    precision: dict[int, float]
+    mean_average_precision: float
+    sibling_precision: dict[int, dict[int, float]]
+    pictures: int
+
+
+def sibling_precision_at_k(
+    scores: ArrayLike, relevant: NDArray[np.bool_], groups: sp.csr_matrix, k: int
+) -> float:
+    """Average over pictures the share of siblings of a true word among the ``k`` ranked highest.
+
+    p_sib@k = (1/k) Σᵢ₌₁..k S(yᵢ, y), with yᵢ the word at rank i, y the true word, and S 1 for
+    siblings and 0 for others (paper 2, section 4). A picture with several true words counts a
+    word that is a sibling of any. Equal scores rank by column; the share is of ``k`` even where
+    there are fewer words. Pictures without a true word enter no mean. Where every word is alone
+    in its group, S is the identity and this is precision at k.
+
+    Parameters
+    ----------
+    scores : array of shape (q, Y)
+        A row a picture, a column a word; larger is better.
+    relevant : bool array of shape (q, Y)
+        Which words are true.
+    groups : csr_matrix of shape (Y, groups)
+        Words that share a group are siblings, as :meth:`lookalike.supervision.TagTree.groups`
+        gives them.
+    k : int
+        From 1.
+
+    Examples
+    --------
+    >>> tree = TagTree.from_paths(["fish/tuna", "fish/salmon", "motorcar"])
+    >>> groups = tree.groups(["fish/tuna", "fish/salmon", "motorcar"])
+    >>> sibling_precision_at_k([[0.7, 0.9, 0.1]], np.array([[True, False, False]]), groups, 1)
+    1.0
+    """
+    truth = np.asarray(relevant)
+    if truth.ndim != 2 or truth.dtype != np.bool_ or truth.shape[1] != groups.shape[0]:
+        raise InvalidInput(
+            f"sibling_precision_at_k: relevant must be a bool array with a column for each of the "
+            f"{groups.shape[0]} words of groups; got {truth.dtype} of {truth.shape}."
+        )
+    known = truth.any(axis=1)
+    if not known.any():
+        raise InvalidInput(
+            f"sibling_precision_at_k: none of the {len(truth)} pictures has a true word, so there "
+            f"is no mean to take."
+        )
+    members = groups.astype(np.bool_)
+    siblings = _siblings(sp.csr_matrix(truth), members, truth)
+    return float(judge(scores, siblings, cutoffs=(k,)).precision[known].mean())
+
+
+def evaluate_annotation(
+    annotator: Annotating,
+    X: ArrayLike | sp.spmatrix,
+    y: Any,
+    *,
+    cutoffs: Sequence[int] = CUTOFFS,
+    tree: TagTree | None = None,
+    levels: Sequence[int] = LEVELS,
+    progress: Progress = silent,
+) -> AnnotationFigures:
+    """Rank all words for each picture and judge the order by the words it truly has.
+
+    Pictures are scored and judged a block at a time, so that memory stays bounded. A true word
+    that was never learned counts as never found: it is one of the R true words and adds nothing
+    to average precision or precision; but its siblings count as siblings of a true word.
+    Pictures without a word are left out.
+
+    Parameters
+    ----------
+    annotator : object with ``words_`` and ``scores(X)``
+        A model that learned.
+    X : dense or CSR matrix
+        A row a picture.
+    y : sequence of labels, sequence of sets of labels, or Relevance with labels
+        The true word or words of each picture.
+    cutoffs : sequence of int
+        The k for precision at top k; ``range(1, 21)`` gives the curves of Figure 1.
+    tree : TagTree, optional
+        Which words are siblings; without it there is no sibling precision.
+    levels : sequence of int
+        How many steps up siblings may meet, as in
+        :meth:`lookalike.supervision.TagTree.groups`.
+    progress : callable
+        Told the pictures done and in all.
+
+    Raises
+    ------
+    InvalidInput
+        If no picture has a word.
+    """
+    limits = check_cutoffs(cutoffs)
+    if not hasattr(annotator, "words_"):
+        raise NotFitted(f"{type(annotator).__name__} has not learned yet; call fit first.")
+    vectors = as_rows(X)
+    has, words = read_words("evaluate_annotation", y, vectors.shape[0], annotator.words_)
+    true_words = np.diff(has.indptr)
+    taught = np.flatnonzero(true_words)
+    if not len(taught):
+        raise InvalidInput(
+            f"evaluate_annotation: none of the {vectors.shape[0]} pictures has a word, so there is "
+            f"no mean to take. Give pictures with words."
+        )
+    learned = len(annotator.words_)
+    groups = {} if tree is None else {level: tree.groups(words, level) for level in levels}
+    average = 0.0
+    precision = np.zeros(len(limits))
+    by_level = {level: np.zeros(len(limits)) for level in groups}
+    step = max(1, _BLOCK_SCORES // len(words))
+    for start in range(0, len(taught), step):
+        rows = taught[start : start + step]
+        scores = annotator.scores(vectors[rows])
+        truth = has[rows].astype(np.bool_)
+        relevant = truth[:, :learned].toarray()
+        judged = judge(scores, relevant, cutoffs=limits)
+        found = relevant.sum(axis=1) / true_words[rows]
+        average += float(np.nansum(judged.average_precision * found))
+        precision += np.nansum(judged.precision, axis=0)
+        for level, members in groups.items():
+            siblings = _siblings(truth, members, relevant)
+            by_level[level] += np.nansum(judge(scores, siblings, cutoffs=limits).precision, axis=0)
+        progress(start + len(rows), len(taught))
+    count = len(taught)
+    return AnnotationFigures(
+        _by_cutoff(limits, precision / count),
+        average / count,
+        {level: _by_cutoff(limits, total / count) for level, total in by_level.items()},
+        count,
+    )
+
+
+def _siblings(
+    truth: sp.csr_matrix, groups: sp.csr_matrix, relevant: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Tell for each picture which of the words it is ranked for are siblings of a true word."""
+    candidates = groups[: relevant.shape[1]]
+    found = np.asarray(((truth @ groups) @ candidates.T).toarray(), dtype=np.bool_)
+    siblings: NDArray[np.bool_] = found | relevant
+    return siblings
+
+
+def _by_cutoff(cutoffs: tuple[int, ...], values: NDArray[np.float64]) -> dict[int, float]:
+    return dict(zip(cutoffs, values.tolist(), strict=True))

@@ -1,0 +1,167 @@
+"""The command ``lookalike index``: put pictures into a collection."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookalike.service.learning import tell_learned
+from lookalike.service.options import HERE, REFUSED, AsJson, Where
+from lookalike.service.screen import Screen, kept
+
+
+class Kind(StrEnum):
+    """The features a collection can be made with."""
+
+    embedding = "embedding"
+    visterms = "visterms"
+
+
+class Layout(StrEnum):
+    """Where the colours stand in what a model takes."""
+
+    NCHW = "NCHW"
+    NHWC = "NHWC"
+
+
+def _three_numbers(text: str | None) -> str | None:
+    _numbers(text)
+    return text
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        numbers = tuple(map(float, text.split(",")))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 3:
+        raise typer.BadParameter(f"{text!r} is not three numbers such as 0.5,0.5,0.5.")
+    return numbers
+
+
+def index(
+    pictures: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PICTURES", help="Files, folders or quoted globs.", show_default=False
+        ),
+    ],
+    *,
+    collection: Where = HERE,
+    feature: Annotated[
+        Kind | None,
+        typer.Option(
+            help="How pictures are described; embedding, unless said otherwise. Only for a new "
+            "collection.",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.onnx", help="An image model of your own for the embedding."),
+    ] = None,
+    side: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Side of the model's input in pixels.", show_default="the model's, or 224"
+        ),
+    ] = None,
+    layout: Annotated[
+        Layout | None,
+        typer.Option(help="Where the colours stand in it.", show_default="the model's"),
+    ] = None,
+    mean: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R,G,B",
+            callback=_three_numbers,
+            help="Taken from the colours, which go from 0 to 1, before the model sees them.",
+            show_default="the metadata of the model; without them ImageNet's, 0.485,0.456,0.406",
+        ),
+    ] = None,
+    std: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R,G,B",
+            callback=_three_numbers,
+            help="What they are divided by then.",
+            show_default="the metadata of the model; without them ImageNet's, 0.229,0.224,0.225",
+        ),
+    ] = None,
+    dimension: Annotated[
+        int | None,
+        typer.Option(min=1, help="Words of the codebook of visterms.", show_default="1000"),
+    ] = None,
+    max_pixels: Annotated[
+        int | None, typer.Option(min=1, help="Refuse larger pictures.", show_default="128 million")
+    ] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option(min=1, help="Refuse larger files.", show_default="256 MiB")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads to use.", show_default="one a core")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put pictures into a collection, which is made if it is not there.
+
+    Pictures already in it are passed over, so running again goes on where the last run ended.
+    Files that cannot be used are listed with the reason, and the exit code is 3.
+    """
+    from lookalike.images import Limits
+    from lookalike.service.opening import Wanted, opened_or_made
+
+    screen = Screen(as_json)
+    wanted = Wanted(
+        kind=None if feature is None else feature.value,
+        model=model,
+        side=side,
+        layout=None if layout is None else layout.value,
+        mean=_numbers(mean),
+        std=_numbers(std),
+        dimension=dimension,
+    )
+    given = {"max_pixels": max_pixels, "max_bytes": max_bytes}
+    limits = Limits(**{name: value for name, value in given.items() if value is not None})
+    stop = "The pictures added so far are kept; run the same command again to go on."
+    with kept(stop), opened_or_made(collection, pictures, wanted) as store:
+        with screen.bar("Reading pictures") as progress:
+            added = store.add(pictures, limits=limits, threads=threads, progress=progress)
+        total = len(store)
+    screen.say(
+        f"{added.added:,} added; {total:,} pictures in {collection}.",
+        *_besides(
+            {
+                "already there": added.known,
+                "copies of another": added.copies,
+                "moved": added.moved,
+                "passed over, being hidden or no pictures": added.ignored,
+            }
+        ),
+    )
+    if added.learned_again is not None:
+        screen.say("The collection has grown, so that it learned again.")
+        tell_learned(screen, added.learned_again)
+    if added.unlearned:
+        screen.say(f"Searches do without what was learned before: {added.unlearned}")
+    if added.unlearned_words:
+        screen.say(f"Pictures are not tagged any more: {added.unlearned_words}")
+    if added.refused:
+        screen.table(
+            ["refused", "reason"],
+            [[refused.path, refused.reason] for refused in added.refused],
+            title=f"{len(added.refused):,} refused",
+        )
+    screen.result({"collection": collection, "pictures": total, **asdict(added)})
+    if added.refused:
+        raise typer.Exit(REFUSED)
+
+
+def _besides(counts: Mapping[str, int]) -> list[str]:
+    told = [f"{count:,} {what}" for what, count in counts.items() if count]
+    return [f"{'; '.join(told)}."] if told else []

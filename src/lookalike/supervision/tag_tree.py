@@ -1,0 +1,302 @@
+"""Know which word is a kind of which: parents, ways from the top, siblings."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from lookalike.core.errors import InvalidInput
+from lookalike.supervision.names import label_name, word_key
+from lookalike.supervision.tables import MAX_NAME, checked_name
+
+_BLOCK_SIBLINGS = 1 << 24
+_CYCLE_SHOWN = 8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TagTree:
+    """Relations isa(child, parent) among words (paper 2, section 4). It never changes.
+
+    The nodes are meanings. A word may have several and a meaning several words, as in WordNet,
+    and a meaning may have several parents. Words are found whatever their case and Unicode
+    form, with ``_``, ``-`` and white space taken for the same. Make one with
+    :func:`read_tag_tree` or :meth:`from_paths`.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What to call each node.
+    above : csr_matrix of bool, nodes × nodes
+        The parents of each node, in the order they were said.
+    meanings : dict of str to tuple of int
+        The nodes of each word, the likeliest first, by what its spellings share.
+
+    Examples
+    --------
+    >>> tree = TagTree.from_paths(["pet/dog", "pet/cat", "car"])
+    >>> tree.parents("Pet/Dog"), tree.path("pet/cat"), "boat" in tree
+    (('pet',), ('pet', 'pet/cat'), False)
+    """
+
+    names: tuple[str, ...]
+    above: sp.csr_matrix
+    meanings: dict[str, tuple[int, ...]]
+
+    @classmethod
+    def from_paths(cls, words: Iterable[str]) -> "TagTree":
+        """Take words that are paths for a tree: the parent of ``a/b/c`` is the word ``a/b``."""
+        relations = Relations("TagTree.from_paths")
+        for number, word in enumerate(words, start=1):
+            place = f"word {number}"
+            name = spelled(f"TagTree.from_paths, {place}", word)
+            node = relations.word(name) if name else -1
+            while "/" in name:
+                name = label_name(name.rpartition("/")[0])
+                if name:
+                    parent = relations.word(name)
+                    relations.link(node, parent, place)
+                    node = parent
+        return relations.tree()
+
+    def __contains__(self, word: str) -> bool:
+        return _key(word) in self.meanings
+
+    def __repr__(self) -> str:
+        return f"<TagTree of {len(self.meanings)} words, {len(self.names)} nodes>"
+
+    def parents(self, word: str) -> tuple[str, ...]:
+        """Name the parents of all meanings of a word; none if it is at the top or unknown."""
+        nodes = self._nodes(word)
+        return tuple(dict.fromkeys(self.names[up] for node in nodes for up in self._parents(node)))
+
+    def path(self, word: str) -> tuple[str, ...]:
+        """Name the way from the top down to the word, by its first meaning and first parents.
+
+        An unknown word is its own way. In WordNet the first meaning is the one whose list of
+        words has this word earliest.
+        """
+        steps = [word]
+        ahead = self._nodes(word)[:1]
+        while ahead:
+            ahead = self._parents(ahead[0])[:1]
+            steps += [self.names[node] for node in ahead]
+        return tuple(reversed(steps))
+
+    def groups(self, words: Sequence[str], level: int = 1) -> sp.csr_matrix:
+        """Put words into groups, so that two are siblings if they share one.
+
+        S_ij = 1 if i = j, or if there is a k with isa(i, k) and isa(j, k) (paper 2, section 4);
+        with A the groups, S = (A·Aᵀ > 0). A group is made of the words with a meaning below one
+        node, at most ``level`` steps, or of the words that share a meaning. So at level 1
+        siblings have a common parent or are synonyms, and a parent is no sibling of its child;
+        at level 2 uncles and parents count, if there is a node above them, and cousins. A word
+        that is not in the tree is alone in its group.
+
+        S itself may be dense, where many words have one parent; the groups never are.
+
+        Parameters
+        ----------
+        words : sequence of str
+            A row each.
+        level : int
+            From 1: how many steps up a common node may be.
+
+        Returns
+        -------
+        csr_matrix of bool, words × groups
+            Every row has at least one group.
+
+        Examples
+        --------
+        >>> A = TagTree.from_paths(["pet/dog", "pet/cat"]).groups(["pet/dog", "pet/cat", "pet"])
+        >>> (A @ A.T).toarray().astype(int)
+        array([[1, 1, 0],
+               [1, 1, 0],
+               [0, 0, 1]])
+        """
+        if isinstance(level, bool) or not isinstance(level, int | np.integer) or level < 1:
+            raise InvalidInput(f"TagTree: level must be a whole number from 1; got {level!r}.")
+        found = [self._nodes(word) for word in words]
+        nodes = list(chain.from_iterable(found))
+        own = _pattern(
+            np.repeat(np.arange(len(found)), [len(some) for some in found]),
+            nodes,
+            (len(found), len(self.names)),
+        )
+        alone = [row for row, some in enumerate(found) if not some]
+        reached = step = own @ self.above
+        for _ in range(1, level):
+            step = step @ self.above
+            if not step.nnz:
+                break
+            reached = reached + step
+        lonely = _pattern(alone, np.arange(len(alone)), (len(found), len(alone)))
+        joined = sp.csr_matrix(sp.hstack([own, reached, lonely], format="csr"))
+        return joined[:, np.unique(joined.indices)]
+
+    def median_siblings(self, words: Sequence[str], level: int = 1) -> float:
+        """Give the median number of other words that are a word's siblings (paper 2, Table 1)."""
+        groups = self.groups(words, level)
+        count = groups.shape[0]
+        if not count:
+            raise InvalidInput("TagTree: there must be at least one word to count siblings of.")
+        members = sp.csr_matrix(groups.T)
+        step = max(1, _BLOCK_SIBLINGS // count)
+        siblings = [
+            np.diff((groups[start : start + step] @ members).indptr) - 1
+            for start in range(0, count, step)
+        ]
+        return float(np.median(np.concatenate(siblings)))
+
+    def _nodes(self, word: str) -> tuple[int, ...]:
+        return self.meanings.get(_key(word), ())
+
+    def _parents(self, node: int) -> tuple[int, ...]:
+        start, end = self.above.indptr[node : node + 2]
+        return tuple(self.above.indices[start:end].tolist())
+
+
+class Relations:
+    """Nodes and relations as they are met, with the place where each was said."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._names: list[str] = []
+        self._number: dict[Hashable, int] = {}
+        self._said: dict[tuple[int, int], str] = {}
+        self._turns: dict[tuple[str, int], int] = {}
+        self._repeated: set[int] = set()
+
+    def where(self, place: str) -> str:
+        """Name the source and a place in it."""
+        return f"{self.source}, {place}"
+
+    def node(self, identity: Hashable, name: str = "") -> int:
+        """Give the number of a node; it keeps the first name it is given."""
+        number = self._number.setdefault(identity, len(self._names))
+        if number == len(self._names):
+            self._names.append(name)
+        elif name and not self._names[number]:
+            self._names[number] = name
+        return number
+
+    def means(self, word: str, node: int, turn: int = 0) -> None:
+        """Let a word mean a node; nodes of a lower turn come to mind first."""
+        self._turns.setdefault((_key(word), node), turn)
+
+    def word(self, name: str) -> int:
+        """Give the number of the one node a word has."""
+        node = self.node(_key(name), name)
+        self.means(name, node)
+        return node
+
+    def link(self, child: int, parent: int, place: str) -> None:
+        """Note isa(child, parent)."""
+        if child == parent:
+            raise InvalidInput(
+                f"{self.where(place)}: {self._names[child]!r:.80} is its own parent. Leave the "
+                f"parent out for a word at the top, or name another."
+            )
+        self._said.setdefault((child, parent), place)
+
+    def way(self, names: Sequence[str], place: str) -> None:
+        """Note a way from the top down, each step a node of its own below the one before."""
+        keys = [_key(name) for name in names]
+        above = -1
+        for depth, (key, name) in enumerate(zip(keys, names, strict=True)):
+            node = self.node((above, key), name)
+            if key in keys[depth + 1 :]:
+                self._repeated.add(node)
+            self.means(name, node)
+            if above >= 0:
+                self.link(node, above, place)
+            above = node
+
+    def tree(self) -> TagTree:
+        """Check that everything has a name and nothing is above itself."""
+        if not self._names:
+            raise InvalidInput(f"{self.source} names no words. Give at least one.")
+        self._check_names()
+        count = len(self._names)
+        edges = np.array(list(self._said), np.int64).reshape(-1, 2)
+        edges = edges[np.argsort(edges[:, 0], kind="stable")]
+        starts = np.searchsorted(edges[:, 0], np.arange(count + 1))
+        ones = np.ones(len(edges), np.bool_)
+        above = sp.csr_matrix((ones, edges[:, 1], starts), shape=(count, count))
+        self._check_cycles(above)
+        return TagTree(tuple(self._names), above, self._meanings())
+
+    def _meanings(self) -> dict[str, tuple[int, ...]]:
+        meanings: dict[str, tuple[int, ...]] = {}
+        several: dict[str, list[int]] = {}
+        for key, node in sorted(self._turns, key=self._turns.__getitem__):
+            if node in self._repeated:
+                continue
+            if key not in meanings:
+                meanings[key] = (node,)
+            else:
+                several.setdefault(key, [*meanings[key]]).append(node)
+        meanings.update((key, tuple(nodes)) for key, nodes in several.items())
+        return meanings
+
+    def _check_names(self) -> None:
+        if all(self._names):
+            return
+        for (_, parent), place in self._said.items():
+            if not self._names[parent]:
+                identity = next(key for key, node in self._number.items() if node == parent)
+                raise InvalidInput(
+                    f"{self.where(place)}: the hypernym {identity!r:.80} has no row of its own. "
+                    f"Add one, or take it out."
+                )
+
+    def _check_cycles(self, above: sp.csr_matrix) -> None:
+        parts, part = connected_components(above, connection="strong")
+        if parts == above.shape[0]:
+            return
+        tied = np.bincount(part)[part] > 1
+        walk: dict[int, int] = {}
+        node = int(np.argmax(tied))
+        while node not in walk:
+            parents = above.indices[above.indptr[node] : above.indptr[node + 1]]
+            walk[node] = int(parents[part[parents] == part[node]][0])
+            node = walk[node]
+        cycle = [node]
+        while walk[cycle[-1]] != node:
+            cycle.append(walk[cycle[-1]])
+        told = [
+            f"{self._names[child]!r:.80} is under {self._names[walk[child]]!r:.80} "
+            f"({self._said[child, walk[child]]})"
+            for child in cycle[:_CYCLE_SHOWN]
+        ]
+        if len(cycle) > _CYCLE_SHOWN:
+            told.append(f"and so on over {len(cycle)} words")
+        raise InvalidInput(
+            f"{self.source}: words go round in a circle: {', '.join(told)}. Remove one of these "
+            f"relations."
+        )
+
+
+def spelled(where: str, value: Any) -> str:
+    """Spell a word, refusing what is none; empty for none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InvalidInput(f"{where}: a word must be text or a whole number; got {value!r:.80}.")
+    name = label_name(value)
+    # What is printable holds no control character, and most of 150,000 lemmas are.
+    return name if name.isprintable() and len(name) <= MAX_NAME else checked_name(where, name)
+
+
+def _key(word: str) -> str:
+    """Give what the spellings of a word share: besides case and Unicode form, ``_ -`` and space."""
+    key = word_key(word)
+    return " ".join(key.replace("_", " ").replace("-", " ").split()) or key
+
+
+def _pattern(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_matrix:
+    return sp.csr_matrix((np.ones(len(columns), np.bool_), (rows, columns)), shape=shape)

@@ -1,0 +1,43 @@
+"""Words for the pictures of an album, and what a user sees of what was learned."""
+
+from lookalike.collection import InUse
+
+QUICK = {"steps": 50, "blend": 0.5}
+
+
+def words(collection):
+    """Labels of every picture: its colour, and its number's last digit but for some."""
+    return {
+        row.places[0]: [row.places[0].parent.name, f"Nr. {row.id % 4}"][: 1 + row.id % 3]
+        for row in collection.pictures()
+    }
+
+
+def learn(collection, labels=None, **options):
+    given = words(collection) if labels is None else labels
+    return collection.learn(given, settings=QUICK, **options)
+
+
+def clicks(collection):
+    chosen = {}
+    for row in collection.pictures():
+        chosen.setdefault(row.places[0].parent.name, {})[str(row.places[0])] = 1.0
+    return chosen
+
+
+def in_use(collection):
+    state = collection._database.state()
+    return InUse(state.get("model"), state.get("tagger"))
+
+
+def seen(collection):
+    """What a user sees of all that was learned."""
+    return (
+        collection.labels(),
+        collection.models(),
+        in_use(collection),
+        collection.search(1, 9),
+        collection.words(),
+        collection.search_word("rot", 9),
+        collection.tag([collection.picture(1).places[0]]).pictures[0].tags[0].word,
+    )

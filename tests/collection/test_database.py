@@ -1,0 +1,215 @@
+"""Databases of an older version load, and become ones of this version whole."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from lookalike.collection import Collection, InUse
+from lookalike.collection import database as databases
+from lookalike.collection.database import Database
+from lookalike.core.errors import CollectionError, DamagedFile
+from tests.collection.colours import Colours
+
+VERSION_1 = """
+PRAGMA page_size = 8192;
+PRAGMA journal_mode = WAL;
+BEGIN IMMEDIATE;
+PRAGMA application_id = 1819242347;
+PRAGMA user_version = 1;
+CREATE TABLE pictures (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    sha256 TEXT NOT NULL UNIQUE,
+    format TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    height INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    taken TEXT,
+    added TEXT NOT NULL
+);
+CREATE TABLE places (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL
+);
+CREATE INDEX places_of_picture ON places (picture);
+CREATE TABLE vectors (
+    picture INTEGER PRIMARY KEY REFERENCES pictures ON DELETE CASCADE,
+    raw BLOB NOT NULL
+);
+CREATE TABLE thumbnails (
+    picture INTEGER PRIMARY KEY REFERENCES pictures ON DELETE CASCADE,
+    jpeg BLOB NOT NULL
+);
+CREATE TABLE labels (
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    label TEXT NOT NULL,
+    PRIMARY KEY (picture, label)
+) WITHOUT ROWID;
+CREATE TABLE clicks (
+    query TEXT NOT NULL,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    weight REAL NOT NULL,
+    PRIMARY KEY (query, picture)
+) WITHOUT ROWID;
+CREATE INDEX clicks_of_picture ON clicks (picture);
+CREATE TABLE refused (path TEXT PRIMARY KEY, reason TEXT NOT NULL, noted TEXT NOT NULL);
+CREATE TABLE roots (path TEXT PRIMARY KEY);
+CREATE TABLE models (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    file TEXT,
+    previous INTEGER,
+    published INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    threshold REAL NOT NULL,
+    settings TEXT NOT NULL,
+    figures TEXT NOT NULL,
+    held_back BLOB NOT NULL,
+    learned_from BLOB NOT NULL,
+    made TEXT NOT NULL
+);
+CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+COMMIT;
+"""
+"""The tables as version 1 made them."""
+
+SETTINGS = {"steps": 300, "blend": 0.5}
+
+
+@pytest.fixture
+def old(collection):
+    """The folder of a collection of version 1 that learned twice, with what a search finds."""
+    names = {row.id: row.places[0].parent.name for row in collection.pictures()}
+    clicks = {}
+    for number, name in names.items():
+        clicks.setdefault(name, {})[str(collection.picture(number).places[0])] = 1.0
+    for _ in range(2):
+        assert collection.learn(clicks=clicks, settings=SETTINGS).similarity.published
+    found = collection.search(1, 9)
+    collection.close()
+    file = collection.path / "collection.sqlite"
+    now = file.with_name("now.sqlite")
+    file.rename(now)
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.executescript(VERSION_1)
+        connection.execute("ATTACH ? AS now", (str(now),))
+        tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        for (table,) in tables.fetchall():
+            if table != "sqlite_sequence":
+                columns = connection.execute(f"PRAGMA main.table_info({table})").fetchall()
+                names = ", ".join(column[1] for column in columns)
+                connection.execute(f"INSERT INTO {table} SELECT {names} FROM now.{table}")
+    now.unlink()
+    return collection.path, found
+
+
+def version(folder):
+    with closing(sqlite3.connect(folder / "collection.sqlite")) as connection:
+        return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def test_a_database_of_version_1_loads(old):
+    folder, found = old
+    assert version(folder) == 1
+    with Collection.open(folder, feature=Colours()) as collection:
+        assert collection.search(1, 9) == found
+        kinds = [(model.number, model.kind, model.current) for model in collection.models()]
+        assert kinds == [(1, "similarity", False), (2, "similarity", True)]
+        runs = collection._database.rows("SELECT number, run FROM models")
+        assert runs == [(1, 1), (2, 2)]
+        assert collection.evaluate()[1].queries
+        assert collection.rollback() == InUse(1, None)
+        with pytest.raises(CollectionError, match="lookalike learn --tags"):
+            collection.tag([])
+        learned = collection.learn(folders=True, settings=SETTINGS)
+        assert learned.words.model == 4
+    assert version(folder) == 2
+    with Collection.open(folder, feature=Colours()) as again:
+        assert again.rollback() == InUse(1, None)
+
+
+def test_its_tables_become_those_of_a_new_one(old, tmp_path):
+    folder, _ = old
+    Database(folder / "collection.sqlite").close()
+    Database.create(tmp_path / "new.sqlite")
+    told = []
+    for file in (folder / "collection.sqlite", tmp_path / "new.sqlite"):
+        with closing(sqlite3.connect(file)) as connection:
+            tables = connection.execute(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+            ).fetchall()
+            columns = "SELECT * FROM pragma_table_info(?)"
+            told.append({name: connection.execute(columns, name).fetchall() for name in tables})
+    assert told[0] == told[1]
+    assert ("models",) in told[0]
+
+
+KILLED = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+from lookalike.collection.database import Database
+
+connect, after = sqlite3.connect, sys.argv[2] == "after"
+
+class Dying(sqlite3.Connection):
+    def execute(self, sql, *values):
+        if sql == "COMMIT":
+            if after:
+                super().execute(sql, *values)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().execute(sql, *values)
+
+sqlite3.connect = lambda *given, **named: connect(*given, factory=Dying, **named)
+Database(Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", 2)])
+def test_killed_while_it_is_brought_up(old, moment, left):
+    folder, found = old
+    arguments = [sys.executable, "-c", KILLED, str(folder / "collection.sqlite"), moment]
+    assert subprocess.run(arguments, check=False).returncode == -signal.SIGKILL
+    assert version(folder) == left
+    with Collection.open(folder, feature=Colours()) as collection:
+        assert collection.search(1, 9) == found
+    assert version(folder) == 2
+
+
+def test_a_step_that_fails_leaves_the_version_before(old, monkeypatch):
+    folder, found = old
+    broken = (*databases._UPDATES[1][:2], "UPDATE nowhere SET x = 1")
+    with monkeypatch.context() as patch:
+        patch.setattr(databases, "_UPDATES", {1: broken})
+        with pytest.raises(CollectionError, match="no such table"):
+            Collection.open(folder, feature=Colours())
+    assert version(folder) == 1
+    with Collection.open(folder, feature=Colours()) as collection:
+        assert collection.search(1, 9) == found
+
+
+def test_another_process_may_have_brought_it_up(old, monkeypatch):
+    folder, found = old
+    update = Database._update
+
+    def late(self):
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "_update", update)
+            Database(folder / "collection.sqlite").close()
+        update(self)
+
+    monkeypatch.setattr(Database, "_update", late)
+    with Collection.open(folder, feature=Colours()) as collection:
+        assert collection.search(1, 9) == found
+
+
+def test_a_database_without_a_version_is_foreign(old):
+    folder, _ = old
+    with closing(sqlite3.connect(folder / "collection.sqlite")) as connection:
+        connection.execute("PRAGMA user_version = 0")
+    with pytest.raises(DamagedFile, match="not the database of a collection"):
+        Collection.open(folder, feature=Colours())

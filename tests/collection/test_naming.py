@@ -1,0 +1,280 @@
+"""What pictures are called: learned, judged, published and undone."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.annotation import WSABIE
+from lookalike.collection import Collection, InUse, naming, rows
+from lookalike.collection.naming import Vocabulary
+from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.supervision import read_labels
+from tests.collection.colours import Colours
+from tests.collection.teaching import QUICK, clicks, in_use, learn, seen, words
+
+
+def test_words_are_learned_beside_the_similarity(collection):
+    learned = learn(collection)
+    assert learned.words.published
+    assert (learned.similarity.model, learned.words.model) == (1, 2)
+    assert (learned.words.pictures, learned.words.labels, learned.words.held_back) == (24, 7, 5)
+    assert learned.words.after.queries == 5
+    assert learned.words.after.precision_at_1 > learned.words.before.precision_at_1
+    assert "tags come from them from now on" in learned.words.reason
+    assert collection.evaluate_words() == (learned.words.before, learned.words.after)
+    kinds = [(model.kind, model.published, model.current) for model in collection.models()]
+    assert kinds == [("similarity", True, True), ("tags", True, True)]
+    assert collection.models()[1].after == learned.words.after
+
+
+def test_without_words_in_use_the_commonest_are_what_to_beat(collection):
+    learned = learn(collection)
+    held, trained = rows.sides(collection._database, 2)
+    labels = collection.labels()
+    uses = [name for number in trained.tolist() for name in labels[number]]
+    ranked = sorted(set(uses), key=lambda word: (-uses.count(word), word))
+    right = [ranked[0] in labels[number] for number in held.tolist()]
+    assert learned.words.before.precision_at_1 == pytest.approx(np.mean(right))
+
+
+def test_the_commonest_words_are_counted_where_one_learns():
+    known = Vocabulary.of_labels({1: ["b"], 2: ["a"], 3: ["B", "c"], 4: ["a", "b"]})
+    counted = known.commonest(np.array([0, 2, 3])).scores(np.zeros((2, 9), np.float32))
+    assert dict(zip(known.words, counted[0], strict=True)) == {"a": 1, "b": 3, "c": 1}
+    assert (counted[0] == counted[1]).all()
+
+
+def test_clicks_teach_no_words_and_forget_none(collection):
+    learn(collection)
+    before = collection.search_word("rot", 9)
+    told = collection.learn(clicks=clicks(collection), settings=QUICK)
+    assert told.words is None
+    assert in_use(collection).tagger == 2
+    assert collection.search_word("rot", 9) == before
+    # Learning again takes what each was learned from.
+    again = collection.learn(settings=QUICK)
+    assert (again.similarity.labels, again.words.labels) == (3, 7)
+
+
+def test_words_alone_can_be_learned(collection):
+    everyone = {path: ["Bild", *names] for path, names in words(collection).items()}
+    learned = learn(collection, everyone)
+    assert learned.similarity.before is None
+    assert learned.similarity.after is None
+    assert not learned.similarity.published
+    assert "nothing is known to be unlike" in learned.similarity.reason
+    assert (learned.similarity.pictures, learned.similarity.labels) == (24, 8)
+    assert learned.words.published
+    assert in_use(collection) == InUse(None, 1)
+    assert "Bild" in collection.words()
+    assert [model.kind for model in collection.models()] == ["tags"]
+    assert collection.rollback() == InUse(None, None)
+
+
+def test_each_is_judged_by_what_it_was_last_judged_by(collection):
+    by_clicks = collection.learn(clicks=clicks(collection), settings=QUICK).similarity
+    everyone = {path: ["Bild", *names] for path, names in words(collection).items()}
+    by_words = learn(collection, everyone).words
+    assert collection.evaluate() == (by_clicks.before, by_clicks.after)
+    assert collection.evaluate_words() == (by_words.before, by_words.after)
+    collection.learn(clicks=clicks(collection), settings=QUICK)
+    assert collection.evaluate_words() == (by_words.before, by_words.after)
+
+
+def test_the_similarity_alone_can_be_learned(collection):
+    spelled = {"rot": "Bild", "grün": "BILD", "blau": "bild"}
+    learned = learn(collection, {path: [spelled[path.parent.name]] for path in words(collection)})
+    assert learned.similarity.published
+    assert learned.words.before is None
+    assert not learned.words.published
+    assert "only the word 'BILD'" in learned.words.reason
+    assert (learned.words.pictures, learned.words.labels) == (24, 1)
+    assert in_use(collection) == InUse(1, None)
+
+
+def test_words_that_differ_in_case_or_unicode_form_are_one(collection):
+    forms = ["Grün", "grün", unicodedata.normalize("NFD", "GRÜN")]
+    given = words(collection)
+    for number, path in enumerate(path for path in given if path.parent.name == "grün"):
+        given[path][0] = forms[number % 3]
+    assert learn(collection, given).words.labels == 7
+    known = {word.casefold(): count for word, count in collection.words().items()}
+    assert known["grün"] == 8
+    assert len(known) == 7
+    kept = {name for names in collection.labels().values() for name in names}
+    assert {"Grün", "grün", "GRÜN"} <= kept
+    assert collection.search_word("gRÜN", 3)
+
+
+def test_every_word_is_learned_and_pictures_stay_on_their_side(collection):
+    learn(collection, hold_back=0.4)
+    held, trained = (set(side.tolist()) for side in rows.sides(collection._database, 2))
+    assert len(held) == 10
+    # A new word of one held-back picture alone brings it to the side that is learned from.
+    moved = min(held)
+    new = {collection.picture(moved).places[0]: ["rot", "Einhorn"]}
+    learned = learn(collection, new, random_state=9)
+    assert learned.words.published
+    assert "Einhorn" in collection.words()
+    held_again, trained_again = (set(side.tolist()) for side in rows.sides(collection._database, 4))
+    assert held_again == held - {moved}
+    assert trained_again == trained | {moved}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=3), min_size=1, max_size=25),
+    st.floats(0.05, 0.95),
+    st.data(),
+)
+def test_a_split_leaves_every_word_to_learn_from(sets, share, data):
+    labels = {3 * place + 1: [f"w{n}" for n in some] for place, some in enumerate(sets)}
+    known = Vocabulary.of_labels(labels)
+    sides = data.draw(st.lists(st.sampled_from("ht?"), min_size=len(sets), max_size=len(sets)))
+    before = [known.ids[[side == kind for side in sides]] for kind in "ht"]
+    split = known.split(share, np.random.default_rng(0), tuple(before))
+    assert sorted([*split.train, *split.held]) == list(range(len(sets)))
+    assert set(known.relevance.subset(split.train).labels_) == set(known.words)
+    assert not set(known.ids[split.held]) & set(before[1].tolist())
+    fresh = sides.count("?")
+    most = max(len(before[0]) + round(share * fresh), naming.LEAST_HELD)
+    assert len(split.held) <= most
+    assert bool(split.why) == (len(known.words) < 2 or not len(split.held))
+
+
+def test_worse_words_are_not_published(collection, monkeypatch):
+    first = learn(collection)
+    before = seen(collection)
+
+    class Worse(WSABIE):
+        def scores(self, X):
+            return -super().scores(X)
+
+    monkeypatch.setattr(naming, "WSABIE", Worse)
+    learned = learn(collection)
+    assert learned.similarity.published
+    assert (learned.words.published, learned.words.model) == (False, None)
+    assert learned.words.before == first.words.after
+    assert (
+        learned.words.reason
+        == "The words learned are ranked worse than before, so they are not used."
+    )
+    assert in_use(collection) == InUse(3, 2)
+    assert collection.search_word("rot", 9) == before[5]
+    assert not (collection.path / "models" / "4.safetensors").exists()
+    assert collection.models()[-1].kind == "tags"
+
+
+def test_rollback_undoes_what_was_learned_together(collection):
+    everyone = {path: ["Bild", *names] for path, names in words(collection).items()}
+    states = [InUse(None, None)]
+
+    def then(labels=None, **options):
+        learn(collection, labels, **options)
+        states.append(in_use(collection))
+
+    then()
+    collection.learn(clicks=clicks(collection), settings=QUICK)
+    states.append(in_use(collection))
+    then(everyone)
+    assert states[1:] == [InUse(1, 2), InUse(3, 2), InUse(3, 4)]
+    assert collection.rollback() == states[2]
+    assert collection.rollback() == states[1]
+    assert collection.words().keys() == {"rot", "grün", "blau", *(f"Nr. {n}" for n in range(4))}
+    with Collection.open(collection.path, feature=Colours()) as again:
+        assert in_use(again) == states[1]
+        assert again.rollback() == states[0]
+        with pytest.raises(CollectionError, match="uses no model"):
+            again.rollback()
+
+
+def test_rollback_goes_back_once_for_each_kind(collection):
+    for _ in range(3):
+        learn(collection)
+    assert in_use(collection) == InUse(5, 6)
+    assert collection.rollback() == InUse(3, 4)
+    before = seen(collection)
+    with pytest.raises(CollectionError, match=r"keeps the model in use and the one before"):
+        collection.rollback()
+    assert seen(collection) == before
+
+
+LONG = "w" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"rot-0.png": [LONG, "rot"]}, "a word of 10000 characters"),
+        ({"gibt es nicht.png": ["Einhorn"]}, "none of the 1 files named"),
+        ({}, "none of the 0 files"),
+        ({path: [] for path in ("rot-0.png", "rot-1.png")}, None),
+        ("file,colour\nrot-0.png,rot\n", r"tags\.csv: the header needs a column"),
+        (b"file,tags\nrot-0.png,gr\xfcn\n", r"tags\.csv, line 2: not UTF-8.*Save the file"),
+        ("file,tags\nrot-0.png," + LONG + "\n", r"tags\.csv, line 2: a name of 10000"),
+        ('file,tags\n"rot-0.png,rot\n', r"tags\.csv, line \d: not a table.*Check the quotes"),
+    ],
+)
+def test_bad_input_loses_nothing(collection, tmp_path, given, why):
+    learn(collection)
+    before = seen(collection)
+    if why is None:
+        # Pictures whose words are taken away teach none, and the others go on.
+        assert learn(collection, given).words.pictures == 22
+        return
+    table = tmp_path / "tags.csv"
+    if not isinstance(given, dict):
+        table.write_bytes(given.encode() if isinstance(given, str) else given)
+    with pytest.raises(InvalidInput, match=why):
+        learn(collection, given if isinstance(given, dict) else read_labels(table))
+    assert seen(collection) == before
+
+
+def test_words_that_cannot_be_learned_lose_nothing(collection):
+    learn(collection)
+    before = seen(collection)
+    one = {path: ["Bild"] for path in words(collection)}
+    with pytest.raises(InvalidInput, match="nothing can be"):
+        learn(collection, one)
+    each = {path: [path.name] for path in words(collection)}
+    with pytest.raises(InvalidInput, match="held back"):
+        learn(collection, each)
+    assert seen(collection) == before
+
+
+def test_a_full_disk_leaves_both_as_they_were(collection, monkeypatch):
+    learn(collection)
+    before = seen(collection)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(WSABIE, "save", full)
+    with pytest.raises(CollectionError, match="No space left"):
+        learn(collection, {"rot-0.png": ["rot", "blau"]})
+    assert seen(collection) == before
+    collection.remove([])
+    assert {file.name for file in (collection.path / "models").iterdir()} == {
+        "1.safetensors",
+        "2.safetensors",
+    }
+
+
+def test_evaluate_words_after_the_held_back_went(collection):
+    learn(collection)
+    held, _ = rows.sides(collection._database, 2)
+    collection.remove(held[1:].tolist())
+    assert collection.evaluate_words()[1].queries == 1
+    collection.remove(held[:1].tolist())
+    with pytest.raises(InvalidInput, match="too few"):
+        collection.evaluate_words()
+
+
+def test_evaluate_words_without_any_in_use(collection):
+    learned = learn(collection)
+    collection.rollback()
+    before, after = collection.evaluate_words()
+    assert before == after == learned.words.before
