@@ -212,6 +212,14 @@ def test_a_seed_repeats_a_run(make, few):
     np.testing.assert_array_equal(make().fit(X, y).scores(X), make().fit(X, y).scores(X))
 
 
+def test_the_lower_number_comes_first_among_equals(make, few):
+    """A picture of zeros says nothing, so that many words score alike."""
+    model = make().fit(*few)
+    nothing = np.zeros((1, 6), np.float32)
+    order = np.argsort(-model.scores(nothing), axis=1, kind="stable")[:, :2]
+    np.testing.assert_array_equal(model.rank(nothing, 2).words, order)
+
+
 def test_zero_rows_and_columns_do_no_harm(make, few):
     X, y = few
     holed = X.copy()
@@ -289,4 +297,5 @@ def test_progress_goes_forward_to_its_end(make, few):
     seen = []
     make().fit(*few, progress=lambda done, total: seen.append((done, total)))
     assert seen == sorted(seen)
+    assert all(done <= total for done, total in seen)
     assert seen[-1][0] == seen[-1][1]

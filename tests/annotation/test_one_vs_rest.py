@@ -100,15 +100,26 @@ def test_the_unit_of_the_vectors_does_not_matter(digits):
 
 
 def test_more_words_than_one_block(digits):
-    X, y = digits
-    words = [{str(number), f"word {row % (2 * WIDE)}"} for row, number in enumerate(y)]
-    model = OneVsRest(held_out=0, epochs=3, random_state=0).fit(X, words)
-    digit = OneVsRest(held_out=0, epochs=3, random_state=0).fit(X, [str(number) for number in y])
-    assert model.W_.shape == (10 + 2 * WIDE, 64)
-    for name in ("0", "9"):
+    """The words of every block learn what they would learn alone."""
+    X, _ = digits
+    plan = {"held_out": 0, "epochs": 2, "random_state": 0}
+    words = [f"word {row % (2 * WIDE + 5):03}" for row in range(len(X))]
+    model = OneVsRest(**plan).fit(X, words)
+    assert model.W_.shape == (2 * WIDE + 5, 64)
+    for name in ("word 000", f"word {WIDE:03}", f"word {2 * WIDE + 4:03}"):
+        alone = OneVsRest(**plan).fit(X, [name if word == name else "other" for word in words])
         np.testing.assert_array_equal(
-            model.W_[model.word_number(name)], digit.W_[digit.word_number(name)]
+            model.W_[model.word_number(name)], alone.W_[alone.word_number(name)]
         )
+
+
+def test_progress_counts_the_share_of_words_done(digits):
+    X, _ = digits
+    seen = []
+    words = [f"word {row % (2 * WIDE)}" for row in range(len(X))]
+    model = OneVsRest(held_out=0, epochs=2)
+    model.fit(X, words, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 1200) for done in (300, 600, 900, 1200, 1200)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ def penalty(rank):
     return sum(1 / j for j in range(1, rank + 1))
 
 
-def warp_step(W, x, true, draw, *, rate, limit=None, patience=None):
+def warp_step(W, x, true, draw, *, rate, limit, patience):
     """One round of Algorithm 1; ``draw(n)`` gives a number below n.
 
     After ``patience`` trials in vain it ends if no word violates the margin.

@@ -18,13 +18,7 @@ from lookalike.annotation.base import (
     blocks,
 )
 from lookalike.annotation.confidence import Confidence
-from lookalike.annotation.held_out import (
-    MOST_HELD_OUT,
-    check_share,
-    hold_out,
-    judged_by,
-    precision,
-)
+from lookalike.annotation.held_out import check_share, hold_out, judged_by, precision
 from lookalike.annotation.words import pack_words, read_words, unpack_words
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
@@ -32,19 +26,6 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.similarity.base import Vectors
 from lookalike.similarity.linear_map import check_number, check_whole
-
-__all__ = [
-    "MOST_HELD_OUT",
-    "LinearAnnotator",
-    "LinearRanker",
-    "check_share",
-    "hold_out",
-    "judged_by",
-    "lay_out",
-    "precision",
-    "settings_of",
-    "squared_lengths",
-]
 
 PATIENCE = 5
 """Training ends when this share of its passes, one in five, brought no better precision."""
@@ -173,7 +154,7 @@ class LinearAnnotator(InnerProductAnnotator):
             model._check_parameters()
             learned = manifest["learned"]
             W = arrays["W"].T
-            if W.ndim != 2 or W.dtype != np.float32 or not np.isfinite(W).all():
+            if W.ndim != 2 or not W.size or W.dtype != np.float32 or not np.isfinite(W).all():
                 raise DamagedFile(f"{path}: W is {W.dtype} of shape {W.shape}, or not finite.")
             words = unpack_words(arrays["words"], len(W))
             history = [(int(epoch), float(figure)) for epoch, figure in learned["history"]]
@@ -324,7 +305,7 @@ class LinearRanker(LinearAnnotator):
 
     *Departures.* ``learning_rate``, ``aggressiveness`` and ``max_norm`` are measured on pictures
     of mean squared length 1, so that they mean the same whatever the vectors' unit. Weights
-    start at zero, since the model is convex. After Y/64 tries in vain on a sparse picture all
+    start at zero, since the model is convex. After Y/64 tries in vain, or Y/8 on dense vectors, all
     words are scored at once, and the step ends if none violates.
 
     Examples
@@ -414,7 +395,7 @@ class LinearRanker(LinearAnnotator):
         squares = np.zeros(Y) if limit == 0 else np.einsum("ij,ij->i", W, W, dtype=np.float64)
         rows = Rows(W, np.ones(Y, np.float32), squares)
         penalties = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, Y))]).astype(np.float32)
-        room = np.empty(0 if pictures.dense else Y, np.float32)
+        room = np.empty(Y, np.float32)
         rates = np.float32(rate), np.float32(limit)
         for some in blocks(len(order), _STEPS):
             warp_steps(rows, pictures, lengths, truth, order[some], *rates, penalties, state, room)

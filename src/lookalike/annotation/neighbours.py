@@ -12,15 +12,8 @@ from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation._fast.trees import Forest, Room, grow, list_products, search_trees
 from lookalike.annotation.base import Annotator, Lessons, blocks
 from lookalike.annotation.confidence import Confidence
-from lookalike.annotation.linear import (
-    check_share,
-    hold_out,
-    judged_by,
-    lay_out,
-    precision,
-    settings_of,
-    squared_lengths,
-)
+from lookalike.annotation.held_out import check_share, hold_out, judged_by, precision
+from lookalike.annotation.linear import lay_out, settings_of, squared_lengths
 from lookalike.annotation.words import pack_words, unpack_words
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile

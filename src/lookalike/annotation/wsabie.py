@@ -186,7 +186,9 @@ class WSABIE(InnerProductAnnotator):
         Before ``fit`` it starts from nothing. Pictures whose words are all known take ordinary
         steps, at a tenth of ``learning_rate``. A new word starts at zero and learns by Algorithm
         1 with V and all known words fixed: so the known words' scores do not change through it,
-        for any picture, and neither does their order.
+        for any picture, and neither does their order. It may still come out above a known word
+        on a picture of the known one, of which it saw none here; pictures of known words given
+        along keep it in its place.
 
         Parameters
         ----------

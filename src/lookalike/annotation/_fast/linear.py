@@ -152,11 +152,11 @@ def warp_steps(
     """Take Algorithm 1 for each picture of ``order``; return the steps taken and words tried.
 
     ``penalties`` is L(k) for k = 0 .. Y-1, ``lengths`` each picture's |x|², and a ``max_norm`` of
-    0 no bound. ``scores`` is room for Y numbers, or for none: with room, after Y/64 trials in vain
-    all scores are computed at once, and drawing goes on among them if there is a violator.
+    0 no bound. After Y/64 trials in vain, or Y/8 of a dense picture, when one by one costs what
+    all at once do, all scores are put into ``scores``; if there is a violator, drawing goes on.
     """
     Y = uint64(rows.W.shape[0])
-    patience = Y if scores.shape[0] == 0 else Y >> uint64(6)
+    patience = Y >> uint64(3 if pictures.dense else 6)
     taken = 0
     tried = 0
     for t in range(uint64(order.shape[0])):
@@ -173,7 +173,11 @@ def warp_steps(
         known = False
         while trials < others:
             if trials == patience:
-                products(rows.W, pictures, row, scores)
+                if pictures.dense:
+                    for word in range(Y):
+                        scores[word] = product(rows.W, word, pictures, row)
+                else:
+                    products(rows.W, pictures, row, scores)
                 violators = 0
                 for word in range(Y):
                     scores[word] *= rows.scales[word]
