@@ -26,8 +26,8 @@ rcParams["svg.hashsalt"] = "lookalike"  # the same plot is the same file
 
 
 def scripts() -> list[Path]:
-    drawers = ("papers", "peers", "speed")
-    return [path for drawer in drawers for path in sorted((HERE / drawer).glob("**/*.py"))]
+    patterns = ("papers/*.py", "peers/*/run.py", "speed/*.py")
+    return [path for pattern in patterns for path in sorted(HERE.glob(pattern))]
 
 
 def run(script: Path, options: list[str]) -> dict[str, Any] | None:

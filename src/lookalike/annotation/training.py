@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.annotation._fast.wsabie import Model, Pace, Room, Truth, exact_steps, sampled_steps
+from lookalike.annotation._fast.wsabie import (
+    Model,
+    Pace,
+    Room,
+    Truth,
+    exact_steps,
+    merge_copies,
+    sampled_steps,
+)
 from lookalike.annotation.base import Lessons, blocks
 from lookalike.annotation.held_out import MOST_HELD_OUT, hold_out, precision
 from lookalike.annotation.linear import lay_out, squared_lengths
@@ -17,6 +25,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import loop_state
 
 _STEPS = 1 << 14
+_STEPS_ALONE = 1 << 12
 
 Matrix = NDArray[np.float32]
 
@@ -54,7 +63,13 @@ class Descent:
         ]
         self._states = [loop_state(rng) for _ in range(threads)]
         self._rng = rng
-        self._model = Model(V, W, np.linalg.norm(V, axis=1))
+        # Threads that wrote into the same rows of V, those of frequent features, would wait for
+        # each other's caches; each has a copy, and what they did is added up now and then.
+        self._copies = V[None] if threads == 1 else np.repeat(V[None], threads, axis=0)
+        self._norms = np.repeat(np.linalg.norm(V, axis=1)[None], threads, axis=0)
+        self._models = [
+            Model(copy, W, norms) for copy, norms in zip(self._copies, self._norms, strict=True)
+        ]
 
     def visit(
         self, block: Lessons, rate: float, progress: Progress = silent, *, fixed: int = 0
@@ -77,7 +92,7 @@ class Descent:
 
         def run(number: int, rows: NDArray[np.uint32]) -> None:
             self._steps(
-                self._model,
+                self._models[number],
                 pictures,
                 truth,
                 rows,
@@ -88,20 +103,31 @@ class Descent:
                 self._rooms[number],
             )
 
-        threads = len(self._rooms)
-        for some in blocks(len(order), _STEPS * threads):
-            if threads == 1:
+        threads = len(self._models)
+        if threads == 1:
+            for some in blocks(len(order), _STEPS):
                 run(0, order[some])
-            else:
-                with ThreadPoolExecutor(threads) as pool:
-                    list(pool.map(run, range(threads), np.array_split(order[some], threads)))
-            progress(some.stop, len(order))
+                progress(some.stop, len(order))
+            return
+        together = threads * min(_STEPS_ALONE, -(-len(order) // (8 * threads)))
+        with ThreadPoolExecutor(threads) as pool:
+            for some in blocks(len(order), together):
+                list(pool.map(run, range(threads), np.array_split(order[some], threads)))
+                self._merge(pool)
+                progress(some.stop, len(order))
+
+    def _merge(self, pool: ThreadPoolExecutor) -> None:
+        limit = np.float32(self._max_norm * self._scale)
+        cuts = np.linspace(0, len(self.V), len(self._models) + 1).astype(int).tolist()
+
+        def merge(begin: int, end: int) -> None:
+            merge_copies(self.V, self._copies, self._norms, limit, begin, end)
+
+        list(pool.map(merge, cuts[:-1], cuts[1:]))
 
     def settle(self) -> None:
-        """Mend what threads did to each other's bounds, and refuse what is not finite."""
-        bounded(self.V, self._max_norm * self._scale)
+        """Mend what threads did to each other's words, and refuse what is not finite."""
         bounded(self.W, self._max_norm)
-        self._model.V_norms[:] = np.linalg.norm(self.V, axis=1)
         if not (np.isfinite(self.V).all() and np.isfinite(self.W).all()):
             raise InvalidInput(
                 "WSABIE: the vectors would not stay finite. Scale pictures' vectors to unit "

@@ -316,3 +316,34 @@ def exact_steps(
         taken += 1
         losses += share * margins
     return taken, tried, losses
+
+
+@njit(**LOOP, fastmath=True)
+def merge_copies(
+    V: Floats, copies: Floats, norms: Floats, limit: np.float32, begin: int, end: int
+) -> None:
+    """Add up what threads did to their copies of V since they were equal, in rows begin .. end-1.
+
+    ``copies`` is threads × d × D and ``norms`` threads × d. V and all copies become V + Σ(copy −
+    V), within the bound of Eq. 2.
+    """
+    threads, D = uint64(copies.shape[0]), uint64(V.shape[1])
+    for row in range(uint64(begin), uint64(end)):
+        squares = np.float32(0.0)
+        for k in range(D):
+            value = V[row, k]
+            total = value
+            for t in range(threads):
+                total += copies[t, row, k] - value
+            V[row, k] = total
+            squares += total * total
+        length = np.sqrt(squares)
+        if length > limit:
+            shrink = limit / length
+            for k in range(D):
+                V[row, k] *= shrink
+            length = limit
+        for t in range(threads):
+            norms[t, row] = length
+            for k in range(D):
+                copies[t, row, k] = V[row, k]
