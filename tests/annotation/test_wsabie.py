@@ -17,7 +17,7 @@ from lookalike.annotation._fast.wsabie import (
     merge_copies,
     sampled_steps,
 )
-from lookalike.annotation.linear import lay_out
+from lookalike.annotation.layout import lay_out
 from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import loop_state
 from tests.reference import wsabie as reference

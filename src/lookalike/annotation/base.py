@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 
 from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation.confidence import Confidence
-from lookalike.annotation.words import read_words
-from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.annotation.words import pack_words, read_words, unpack_words
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 from lookalike.core.progress import Progress, silent
 from lookalike.similarity.base import Vectors, check_vectors
 from lookalike.supervision.names import word_key
@@ -59,6 +60,7 @@ class Annotator(BaseEstimator):
     words_: tuple[str, ...]
     n_features_in_: int
     fingerprint_: str
+    history_: list[tuple[int, float]]
     confidence_: Confidence | None = None
 
     def fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, progress: Progress = silent) -> Self:
@@ -123,13 +125,57 @@ class Annotator(BaseEstimator):
         return tags
 
     def save(self, path: str | Path, *, fingerprint: str = "") -> None:
-        """Write the model to one file; ``fingerprint`` says what the vectors were."""
-        raise NotImplementedError
+        """Write the model to a safetensors file, with the fingerprint of its vectors."""
+        self._check_fitted()
+        arrays, learned = self._state()
+        sure = None if self.confidence_ is None else self.confidence_.written()
+        common = {"words": len(self.words_), "history": self.history_, "confidence": sure}
+        manifest = {
+            "settings": self._settings(),
+            "learned": {**learned, **common},
+            "fingerprint": fingerprint,
+        }
+        whole = {**arrays, "words": pack_words(self.words_)}
+        save_arrays(Path(path), whole, kind=self.file_kind, manifest=manifest)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a model that :meth:`save` wrote."""
+        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
+        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
+        try:
+            model = cls(**manifest["settings"])
+            model._check_parameters()
+            learned = manifest["learned"]
+            model.words_ = unpack_words(arrays["words"], int(learned["words"]))
+            model.history_ = [(int(at), float(figure)) for at, figure in learned["history"]]
+            model.confidence_ = Confidence.read(learned["confidence"])
+            model.fingerprint_ = str(manifest["fingerprint"])
+            model._restore(arrays, learned)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedFile(f"{path} is not a whole {cls.__name__}: {error}") from error
+        return model
+
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Give what was learned besides the words: arrays, and what JSON can hold."""
         raise NotImplementedError
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
+        """Take what :meth:`_state` gave, or say by a ValueError what is wrong with it."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        """Say what is wrong with the settings."""
+        raise NotImplementedError
+
+    def _settings(self) -> dict[str, Any]:
+        """Give what the model was made with, as JSON can hold it; a Generator becomes None."""
+        settings = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in self.get_params().items()
+        }
+        if not isinstance(settings["random_state"], int | None):
+            settings["random_state"] = None
+        return settings
 
     def word_number(self, word: str) -> int:
         """Find a word's number, in any case or Unicode form."""
@@ -241,3 +287,13 @@ def blocks(count: int, step: int) -> Iterator[slice]:
 def _products(pictures: Vectors, words: NDArray[np.float32]) -> NDArray[np.float32]:
     products: NDArray[np.float32] = np.asarray(pictures @ words.T, dtype=np.float32)
     return products
+
+
+def check_matrix(name: str, matrix: NDArray[Any], *, rows: int | None = None) -> None:
+    """Refuse what a file holds in place of a matrix of finite float32 numbers."""
+    if matrix.dtype != np.float32 or matrix.ndim != 2 or not matrix.size:
+        raise ValueError(f"{name} is {matrix.dtype} of shape {matrix.shape}, no float32 matrix")
+    if rows is not None and len(matrix) != rows:
+        raise ValueError(f"{name} has {len(matrix)} rows where there are {rows} words")
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} is not finite")

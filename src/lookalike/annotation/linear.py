@@ -1,7 +1,6 @@
 """Rank words by f_i(x) = w_iᵀx: a vector a word, in the space of the pictures themselves."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,13 +15,14 @@ from lookalike.annotation.base import (
     Lessons,
     Ranking,
     blocks,
+    check_matrix,
 )
 from lookalike.annotation.confidence import Confidence
 from lookalike.annotation.held_out import check_share, hold_out, judged_by, precision
-from lookalike.annotation.words import pack_words, read_words, unpack_words
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput
-from lookalike.core.progress import Progress, silent
+from lookalike.annotation.layout import lay_out, squared_lengths
+from lookalike.annotation.words import read_words
+from lookalike.core.errors import InvalidInput
+from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.similarity.base import Vectors
 from lookalike.similarity.linear_map import check_number, check_whole
@@ -126,45 +126,18 @@ class LinearAnnotator(InnerProductAnnotator):
         """Find the k best words of each picture; the lower number first among equals."""
         return Annotator.rank(self, X, k)
 
-    def save(self, path: str | Path, *, fingerprint: str = "") -> None:
-        """Write the model to a safetensors file, with the fingerprint of its vectors."""
-        arrays: dict[str, NDArray[Any]] = {
-            "W": self.word_vectors().T,
-            "words": pack_words(self.words_),
-        }
-        learned = {
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        return {"W": self.word_vectors().T}, {
             "epochs": self.epochs_,
-            "history": self.history_,
             "mean_length": self.mean_length_,
-            "confidence": None if self.confidence_ is None else self.confidence_.written(),
         }
-        manifest = {
-            "settings": settings_of(self),
-            "learned": learned,
-            "fingerprint": fingerprint,
-        }
-        save_arrays(Path(path), arrays, kind=self.file_kind, manifest=manifest)
 
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
-        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
-        try:
-            model = cls(**manifest["settings"])
-            model._check_parameters()
-            learned = manifest["learned"]
-            W = arrays["W"].T
-            if W.ndim != 2 or not W.size or W.dtype != np.float32 or not np.isfinite(W).all():
-                raise DamagedFile(f"{path}: W is {W.dtype} of shape {W.shape}, or not finite.")
-            words = unpack_words(arrays["words"], len(W))
-            history = [(int(epoch), float(figure)) for epoch, figure in learned["history"]]
-            mean_length = check_number(cls.__name__, "mean_length", learned["mean_length"])
-            model._publish(W, words, mean_length, int(learned["epochs"]), history)
-            model.confidence_ = Confidence.read(learned["confidence"])
-            model.fingerprint_ = str(manifest["fingerprint"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(f"{path} is not a whole {cls.__name__}: {error}") from error
-        return model
+    def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
+        W = arrays["W"].T
+        check_matrix("W", W, rows=len(self.words_))
+        who = type(self).__name__
+        mean_length = check_number(who, "mean_length", learned["mean_length"])
+        self._publish(W, self.words_, mean_length, int(learned["epochs"]), self.history_)
 
     def _pass(
         self, W: Matrix, taught: Taught, left: float, rng: np.random.Generator, progress: Progress
@@ -179,9 +152,6 @@ class LinearAnnotator(InnerProductAnnotator):
     def _settles(self) -> bool:
         """Say whether steps get shorter, so that all passes have to be taken."""
         return False
-
-    def _check_parameters(self) -> None:
-        raise NotImplementedError
 
     def _train(
         self,
@@ -198,7 +168,7 @@ class LinearAnnotator(InnerProductAnnotator):
         total = epochs * len(taught)
         for epoch in range(epochs):
             left = 1 - (epoch + 0.5) / epochs
-            self._pass(W, taught, left, rng, _further(progress, epoch * len(taught), total))
+            self._pass(W, taught, left, rng, further(progress, epoch * len(taught), total))
             self._check_finite(W)
             if judged is None:
                 continue
@@ -419,27 +389,6 @@ class LinearRanker(LinearAnnotator):
         check_share(who, self.held_out)
 
 
-def lay_out(vectors: Vectors) -> Pictures:
-    """Give vectors as the loops take them."""
-    if sp.issparse(vectors):
-        return Pictures(
-            vectors.data, vectors.indices.astype(np.uint32), vectors.indptr.astype(np.uint64), False
-        )
-    rows, width = vectors.shape
-    indptr = np.arange(0, (rows + 1) * width, width, dtype=np.uint64)
-    return Pictures(vectors.reshape(-1), np.arange(width, dtype=np.uint32), indptr, True)
-
-
-def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
-    """Give |x|² of each row."""
-    if not sp.issparse(vectors):
-        sums: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-        return sums
-    rows = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
-    squares = np.square(vectors.data, dtype=np.float64)
-    return np.bincount(rows, squares, vectors.shape[0]).astype(np.float64)
-
-
 def scores_of(vectors: Vectors, W: Matrix) -> Matrix:
     """Give w_iᵀx for every row x and every word i."""
     if not sp.issparse(vectors):
@@ -447,22 +396,6 @@ def scores_of(vectors: Vectors, W: Matrix) -> Matrix:
     scores = np.empty((vectors.shape[0], len(W)), np.float32)
     score_rows(W, lay_out(vectors), scores)
     return scores
-
-
-def settings_of(model: Annotator) -> dict[str, Any]:
-    """Give what a model was made with, as JSON can hold it; a Generator becomes None."""
-    settings = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in model.get_params().items()
-    }
-    if not isinstance(settings["random_state"], int | None):
-        settings["random_state"] = None
-    return settings
-
-
-def _further(progress: Progress, before: int, total: int) -> Progress:
-    """Count a part of the work on from what was done before."""
-    return lambda done, _: progress(before + done, total)
 
 
 def _zeros(words: int, vectors: Vectors) -> Matrix:

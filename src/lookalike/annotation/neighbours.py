@@ -1,7 +1,6 @@
 """Give a picture the words of those it is most like, found exactly or by random trees."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +12,7 @@ from lookalike.annotation._fast.trees import Forest, Room, grow, list_products, 
 from lookalike.annotation.base import Annotator, Lessons, blocks
 from lookalike.annotation.confidence import Confidence
 from lookalike.annotation.held_out import check_share, hold_out, judged_by, precision
-from lookalike.annotation.linear import lay_out, settings_of, squared_lengths
-from lookalike.annotation.words import pack_words, unpack_words
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile
+from lookalike.annotation.layout import lay_out, squared_lengths
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.features.base import unit_rows
@@ -227,12 +223,9 @@ class NearestNeighbours(Annotator):
         found = self.pictures_.nearest(vectors, self.neighbours_)
         return votes(found, self.has_, self._prior)
 
-    def save(self, path: str | Path, *, fingerprint: str = "") -> None:
-        """Write the model to a safetensors file, with the fingerprint of its vectors."""
-        self._check_fitted()
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         units, forest = self.pictures_.units, self.pictures_.forest
         arrays: dict[str, NDArray[Any]] = {
-            "words": pack_words(self.words_),
             "has": self.has_.indices.astype(np.uint32),
             "has_indptr": self.has_.indptr.astype(np.uint64),
         }
@@ -245,43 +238,18 @@ class NearestNeighbours(Annotator):
         if forest is not None:
             arrays |= {name: np.asarray(array) for name, array in forest._asdict().items()}
             arrays["key"] = np.array([forest.key])
-        learned = {
-            "neighbours": self.neighbours_,
-            "history": self.history_,
-            "words": len(self.words_),
-            "width": self.n_features_in_,
-            "confidence": None if self.confidence_ is None else self.confidence_.written(),
-        }
-        manifest = {
-            "settings": settings_of(self),
-            "learned": learned,
-            "fingerprint": fingerprint,
-        }
-        save_arrays(Path(path), arrays, kind=self.file_kind, manifest=manifest)
+        return arrays, {"neighbours": self.neighbours_, "width": self.n_features_in_}
 
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
-        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
-        try:
-            model = cls(**manifest["settings"])
-            model._check_parameters()
-            learned = manifest["learned"]
-            words = unpack_words(arrays["words"], int(learned["words"]))
-            ones = np.ones(arrays["has"].size, np.float32)
-            has = _read_rows(ones, arrays["has"], arrays["has_indptr"], len(words))
-            units = _read_vectors(arrays, int(learned["width"]))
-            if not 0 < units.shape[0] == has.shape[0]:
-                raise ValueError(f"{units.shape[0]} vectors, but words of {has.shape[0]} pictures")
-            forest = _read_forest(arrays, units.shape[0], model.trees) if model.trees else None
-            most = check_whole(cls.__name__, "neighbours", learned["neighbours"], 1)
-            history = [(int(k), float(figure)) for k, figure in learned["history"]]
-            model._publish(StoredPictures(units, forest), has, words, most, history)
-            model.confidence_ = Confidence.read(learned["confidence"])
-            model.fingerprint_ = str(manifest["fingerprint"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(f"{path} is not a whole {cls.__name__}: {error}") from error
-        return model
+    def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
+        ones = np.ones(arrays["has"].size, np.float32)
+        has = _read_rows(ones, arrays["has"], arrays["has_indptr"], len(self.words_))
+        units = _read_vectors(arrays, int(learned["width"]))
+        if not 0 < units.shape[0] == has.shape[0]:
+            raise ValueError(f"{units.shape[0]} vectors, but words of {has.shape[0]} pictures")
+        forest = _read_forest(arrays, units.shape[0], self.trees) if self.trees else None
+        most = check_whole(type(self).__name__, "neighbours", learned["neighbours"], 1)
+        pictures = StoredPictures(units, forest)
+        self._publish(pictures, has, self.words_, most, self.history_)
 
     def _choose(
         self, pictures: StoredPictures, has: sp.csr_matrix, judged: Lessons, progress: Progress

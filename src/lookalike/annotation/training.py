@@ -18,7 +18,7 @@ from lookalike.annotation._fast.wsabie import (
 )
 from lookalike.annotation.base import Lessons, blocks
 from lookalike.annotation.held_out import MOST_HELD_OUT, hold_out, precision
-from lookalike.annotation.linear import lay_out, squared_lengths
+from lookalike.annotation.layout import lay_out, squared_lengths
 from lookalike.annotation.parts import Parts
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent

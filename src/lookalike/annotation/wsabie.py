@@ -1,23 +1,20 @@
 """WSABIE: pictures and words in one space, learned by ranking words for pictures."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.annotation.base import InnerProductAnnotator, Lessons, check_words
+from lookalike.annotation.base import InnerProductAnnotator, Lessons, check_matrix, check_words
 from lookalike.annotation.confidence import Confidence
 from lookalike.annotation.held_out import check_share, judged_by
-from lookalike.annotation.linear import settings_of
 from lookalike.annotation.parts import Parts
 from lookalike.annotation.training import Descent, InMemory, Matrix, OnDisk, bounded
-from lookalike.annotation.words import pack_words, read_words, unpack_words
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput
-from lookalike.core.progress import Progress, silent
+from lookalike.annotation.words import read_words
+from lookalike.core.errors import InvalidInput
+from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.similarity.linear_map import check_number, check_whole
 
@@ -248,49 +245,20 @@ class WSABIE(InnerProductAnnotator):
         order = np.argsort(-cosines, kind="stable")[: min(k, len(self.words_) - 1)]
         return [(self.words_[other], float(cosines[other])) for other in order]
 
-    def save(self, path: str | Path, *, fingerprint: str = "") -> None:
-        """Write the model to a safetensors file, with the fingerprint of its vectors."""
-        self._check_fitted()
-        manifest = {
-            "settings": settings_of(self),
-            "learned": {
-                "epochs": self.epochs_,
-                "history": self.history_,
-                "mean_length": self.mean_length_,
-                "confidence": None if self.confidence_ is None else self.confidence_.written(),
-            },
-            "fingerprint": fingerprint,
+    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        return {"V": self.V_, "W": self.W_}, {
+            "epochs": self.epochs_,
+            "mean_length": self.mean_length_,
         }
-        arrays: dict[str, NDArray[Any]] = {
-            "V": self.V_,
-            "W": self.W_,
-            "words": pack_words(self.words_),
-        }
-        save_arrays(Path(path), arrays, kind=self.file_kind, manifest=manifest)
 
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
-        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
-        try:
-            model = cls(**manifest["settings"])
-            model._check_parameters()
-            learned = manifest["learned"]
-            V, W = arrays["V"], arrays["W"]
-            for name, matrix in (("V", V), ("W", W)):
-                if matrix.dtype != np.float32 or matrix.ndim != 2 or not np.isfinite(matrix).all():
-                    raise DamagedFile(f"{path}: {name} is no matrix of finite float32 numbers.")
-            if V.shape[1] != W.shape[1]:
-                raise DamagedFile(f"{path}: V has {V.shape[1]} dimensions and W {W.shape[1]}.")
-            words = unpack_words(arrays["words"], len(W))
-            history = [(int(epoch), float(figure)) for epoch, figure in learned["history"]]
-            model._publish(V, W, words, int(learned["epochs"]), history)
-            model.mean_length_ = check_number("WSABIE", "mean_length", learned["mean_length"])
-            model.confidence_ = Confidence.read(learned["confidence"])
-            model.fingerprint_ = str(manifest["fingerprint"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(f"{path} is not a whole WSABIE model: {error}") from error
-        return model
+    def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
+        V, W = arrays["V"], arrays["W"]
+        check_matrix("V", V)
+        check_matrix("W", W, rows=len(self.words_))
+        if V.shape[1] != W.shape[1]:
+            raise ValueError(f"V has {V.shape[1]} dimensions and W {W.shape[1]}")
+        self.mean_length_ = check_number("WSABIE", "mean_length", learned["mean_length"])
+        self._publish(V, W, self.words_, int(learned["epochs"]), self.history_)
 
     def _train(
         self,
@@ -314,7 +282,7 @@ class WSABIE(InnerProductAnnotator):
                 rate = self.learning_rate
                 if self.schedule == "decay":
                     rate *= 1 - (done + len(block) / 2) / total
-                descent.visit(block, rate, _after(progress, done, total))
+                descent.visit(block, rate, further(progress, done, total))
                 done += len(block)
             descent.settle()
             if judged is None:
@@ -372,8 +340,3 @@ class WSABIE(InnerProductAnnotator):
             if getattr(self, name) is not None:
                 check_whole(who, name, getattr(self, name), 1)
         check_share(who, self.held_out)
-
-
-def _after(progress: Progress, before: int, total: int) -> Progress:
-    """Count on from what was done before."""
-    return lambda done, _: progress(before + done, total)

@@ -1,0 +1,29 @@
+"""Lay pictures' vectors out as the compiled loops take them."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.annotation._fast.wsabie import Pictures
+from lookalike.similarity.base import Vectors
+
+
+def lay_out(vectors: Vectors) -> Pictures:
+    """Give vectors as the loops take them."""
+    if sp.issparse(vectors):
+        return Pictures(
+            vectors.data, vectors.indices.astype(np.uint32), vectors.indptr.astype(np.uint64), False
+        )
+    rows, width = vectors.shape
+    indptr = np.arange(0, (rows + 1) * width, width, dtype=np.uint64)
+    return Pictures(vectors.reshape(-1), np.arange(width, dtype=np.uint32), indptr, True)
+
+
+def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
+    """Give |x|² of each row."""
+    if not sp.issparse(vectors):
+        sums: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+        return sums
+    rows = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+    squares = np.square(vectors.data, dtype=np.float64)
+    return np.bincount(rows, squares, vectors.shape[0]).astype(np.float64)
