@@ -152,6 +152,16 @@ def _name(where: str, value: Any) -> str:
     return checked_name(where, value)
 
 
+def _key(where: str, entry: dict[str, Any], names: tuple[str, ...]) -> str:
+    found = next((name for name in names if name in entry), None)
+    if found is None:
+        raise InvalidInput(
+            f"{where}: must have {' or '.join(map(repr, names))}; "
+            f"it has {', '.join(map(repr, entry)) or 'nothing'}."
+        )
+    return found
+
+
 def _read_json(path: Path) -> dict[str, list[str]]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         entries: dict[str, Any] = {}
@@ -182,8 +192,8 @@ def _read_json(path: Path) -> dict[str, list[str]]:
                     f"{where}: must be an object with a file and labels; got {entry!r:.80}."
                 )
             row = {name.strip().lower(): value for name, value in entry.items()}
-            file = row[column(path, row, FILE_COLUMNS)]
-            column(path, row, ONE_LABEL_COLUMNS + MANY_LABEL_COLUMNS)
+            file = row[_key(where, row, FILE_COLUMNS)]
+            _key(where, row, ONE_LABEL_COLUMNS + MANY_LABEL_COLUMNS)
             if not isinstance(file, str):
                 raise InvalidInput(f"{where}: the file must be text; got {file!r:.80}.")
             _add_row(found, where, file, row)

@@ -90,8 +90,8 @@ def column(path: Path, row: dict[str, str], names: tuple[str, ...]) -> str:
     found = next((name for name in names if name in row), None)
     if found is None:
         raise InvalidInput(
-            f"{path}: the header needs a column named {' or '.join(map(repr, names))}; "
-            f"it has {', '.join(map(repr, row))}."
+            f"{path}, line 1: the header needs a column named {' or '.join(map(repr, names))}; "
+            f"it has {', '.join(map(repr, row))}. Rename one, or add it."
         )
     return found
 
