@@ -114,8 +114,8 @@ def _form(source: Path, columns: Row, levels: Sequence[str]) -> Adder:
             return partial(add, *found)
     raise InvalidInput(
         f"{source}, line 1: the header needs the columns 'word' and 'parent', or 'path', or "
-        f"'wnid', 'lemmas' and 'hypernyms'; it has {', '.join(map(repr, columns))}. If these are the "
-        f"levels of a tree, name them with levels, the finest first."
+        f"'wnid', 'lemmas' and 'hypernyms'; it has {', '.join(map(repr, columns))}. If these are "
+        f"the levels of a tree, name them with levels, the finest first."
     )
 
 
