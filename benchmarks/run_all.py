@@ -105,6 +105,8 @@ def write_page() -> None:
         picture = kept.with_suffix(".svg")
         if plot(result, picture):
             pieces += ["", f"![{result['name']}](benchmarks/{picture.name})"]
+        for drawn in sorted(RESULTS.glob(f"{kept.stem}-*.svg")):
+            pieces += ["", f"![{drawn.stem}](benchmarks/{drawn.name})"]
     (DOCS / "benchmarks.md").write_text("\n".join(pieces) + "\n", encoding="utf-8")
 
 

@@ -61,7 +61,10 @@ class Descent:
             Room(np.empty(D, np.float32), np.empty(D, np.float32), np.empty(Y, np.float32))
             for _ in range(threads)
         ]
-        self._states = [loop_state(rng) for _ in range(threads)]
+        # Apart by more than a cache line, since each thread writes its own at every draw.
+        self._states = np.zeros((threads, 64), np.uint64)[:, :4]
+        for state in self._states:
+            state[:] = loop_state(rng)
         self._rng = rng
         # Threads that wrote into the same rows of V, those of frequent features, would wait for
         # each other's caches; each has a copy, and what they did is added up now and then.
