@@ -11,9 +11,10 @@ from lookalike.similarity.base import Vectors
 def lay_out(vectors: Vectors) -> Pictures:
     """Give vectors as the loops take them."""
     if sp.issparse(vectors):
-        return Pictures(
-            vectors.data, vectors.indices.astype(np.uint32), vectors.indptr.astype(np.uint64), False
-        )
+        columns = vectors.indices
+        # The same bytes: a copy of millions of them for each pass would be felt.
+        unsigned = columns.view(np.uint32) if columns.dtype == np.int32 else columns.astype("u4")
+        return Pictures(vectors.data, unsigned, vectors.indptr.astype(np.uint64), False)
     rows, width = vectors.shape
     indptr = np.arange(0, (rows + 1) * width, width, dtype=np.uint64)
     return Pictures(vectors.reshape(-1), np.arange(width, dtype=np.uint32), indptr, True)

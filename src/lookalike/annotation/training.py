@@ -25,7 +25,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import loop_state
 
 _STEPS = 1 << 14
-_STEPS_ALONE = 1 << 12
+_STEPS_ALONE = 1 << 13
 
 Matrix = NDArray[np.float32]
 
@@ -112,7 +112,7 @@ class Descent:
                 run(0, order[some])
                 progress(some.stop, len(order))
             return
-        together = threads * min(_STEPS_ALONE, -(-len(order) // (8 * threads)))
+        together = threads * min(_STEPS_ALONE, -(-len(order) // (4 * threads)))
         with ThreadPoolExecutor(threads) as pool:
             for some in blocks(len(order), together):
                 list(pool.map(run, range(threads), np.array_split(order[some], threads)))
