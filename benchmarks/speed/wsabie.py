@@ -123,12 +123,12 @@ def growth(options: Options, rng: np.random.Generator) -> list[Figure]:
     if not options.quick:
         curve_plot(
             [
-                Series("against words Y (n = 100,000)", np.array(words), np.array(by_words)),
-                Series("against pictures n (Y = 5,000)", np.array(sizes), np.array(by_n)),
+                Series("words Y", np.array(words), np.array(by_words)),
+                Series("pictures n", np.array(sizes), np.array(by_n)),
             ],
             path=PLOT,
-            title="WSABIE, first pass: CPU seconds for a million examples",
-            x_label="words, or pictures",
+            title="CPU seconds for a million examples",
+            x_label="words (of 100,000 pictures), or pictures (of 5,000 words)",
             y_label="seconds",
             logarithmic=True,
         )
