@@ -92,6 +92,8 @@ def forms(task: Task, features: str) -> dict[str, tuple[Vectors, Vectors, Vector
 def grids(quick: bool, features: str) -> dict[str, list[tuple[str, Callable[..., Any]]]]:
     """Name every method's settings, each with what makes a model of a seed."""
     rates, norms, sizes = (0.03, 0.1), (0.6, 0.7, 1.0, 1.4), (50, 100)
+    if features == "embedding":
+        sizes = (50, 100, 300)
     if quick:
         rates, norms, sizes = (0.05,), (0.7, 1.4), (50,)
 

@@ -18,6 +18,7 @@ from lookalike.annotation._fast.wsabie import (
     sampled_steps,
 )
 from lookalike.annotation.layout import lay_out
+from lookalike.annotation.training import Descent, clearly_worse
 from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import loop_state
 from tests.reference import wsabie as reference
@@ -145,9 +146,12 @@ def test_copies_are_added_up() -> None:
     assert 0 < long[2:8].sum() < 6
 
 
-def test_norms_stay_within_the_bound(digits) -> None:
+@pytest.mark.parametrize("epochs", [2, 13])
+def test_norms_stay_within_the_bound(digits, epochs: int) -> None:
     X, y, *_ = digits
-    model = WSABIE(max_norm=0.7, learning_rate=1.0, epochs=2, random_state=0).fit(X * 3, y)
+    model = WSABIE(max_norm=0.7, learning_rate=1.0, epochs=epochs, held_out=0, random_state=0).fit(
+        X * 3, y
+    )
     scale = 1 / np.sqrt(model.mean_length_)
     assert np.linalg.norm(model.W_, axis=1).max() <= 0.7 * (1 + 1e-5)
     assert np.linalg.norm(model.V_, axis=1).max() <= 0.7 * scale * (1 + 1e-5)
@@ -189,19 +193,80 @@ def test_a_picture_of_several_words_gets_them_all() -> None:
     assert {model.words_[i] for i in best[3]} == {"cat", "sofa"}
 
 
-def test_held_out_precision_picks_the_pass(digits) -> None:
+@pytest.mark.parametrize(
+    ("settings", "kept"),
+    [
+        ({"epochs": 8}, "the last"),
+        ({"epochs": 14, "learning_rate": 0.5}, "the last"),
+        ({"epochs": 25, "schedule": "fixed", "learning_rate": 0.2}, "an earlier"),
+    ],
+)
+def test_held_out_precision_picks_the_pass(digits, settings: dict, kept: str) -> None:
+    X, y, X_test, y_test = digits
+    model = WSABIE(random_state=0, **settings).fit(X, y, validation=(X_test, y_test))
+    passes, figures = zip(*model.history_, strict=True)
+    assert passes == tuple(range(1, len(passes) + 1))
+    assert model.epochs_ == reference.pass_kept(figures, len(y_test))
+    assert figures[model.epochs_ - 1] == pytest.approx(precision_at_1(model, X_test, y_test))
+    where = {
+        "the last": model.epochs_ == len(passes),
+        "an earlier": max(figures) in figures[: model.epochs_ - 1] and model.epochs_ < len(passes),
+    }
+    assert where[kept]
+
+
+def test_a_precision_within_its_error_is_not_clearly_worse() -> None:
+    assert not clearly_worse(0.45, 0.5, 100)
+    assert clearly_worse(0.44, 0.5, 100)
+    assert clearly_worse(0.45, 0.5, 101)
+    assert not clearly_worse(1.0, 1.0, 10)
+    assert clearly_worse(0.99, 1.0, 10)
+    assert not clearly_worse(0.0, 0.0, 10)
+
+
+@pytest.mark.parametrize("kind", ["one thread", "two threads", "on disk"])
+@pytest.mark.parametrize("epochs", [1, 10, 11, 14])
+def test_late_passes_are_averaged(
+    digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, epochs: int
+) -> None:
     X, y, *_ = digits
-    model = WSABIE(random_state=0, epochs=8).fit(X, y)
-    epochs, figures = zip(*model.history_, strict=True)
-    assert epochs == tuple(range(1, 9))
-    assert figures[model.epochs_ - 1] == max(figures)
+    ends: list[tuple[np.ndarray, np.ndarray]] = []
+    settle = Descent.settle
+
+    def settle_and_tell(descent: Descent) -> None:
+        settle(descent)
+        ends.append((descent.V.astype(float), descent.W.astype(float)))
+
+    monkeypatch.setattr(Descent, "settle", settle_and_tell)
+    model = WSABIE(
+        epochs=epochs, held_out=0, threads=2 if kind == "two threads" else 1, random_state=0
+    )
+    if kind == "on disk":
+        parts = Parts.create(tmp_path / "parts")
+        for rows in np.array_split(np.arange(len(y)), 3):
+            parts.add(sp.csr_matrix(X[rows]), y[rows])
+        model.fit(Parts.open(tmp_path / "parts"))
+    else:
+        model.fit(X, y)
+    assert len(ends) == epochs == model.epochs_
+    for matrix, passes in zip((model.V_, model.W_), zip(*ends, strict=True), strict=True):
+        np.testing.assert_allclose(matrix, reference.mean_of_passes(passes, 10), atol=1e-6)
+
+
+def test_averaged_runs_repeat(digits) -> None:
+    X, y, *_ = digits
+    one, other = (WSABIE(random_state=3, epochs=14).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(one.V_, other.V_)
+    np.testing.assert_array_equal(one.W_, other.W_)
 
 
 def test_fixed_schedule_stops_early(digits) -> None:
     X, y, *_ = digits
     model = WSABIE(random_state=0, schedule="fixed", epochs=300).fit(X, y)
-    assert len(model.history_) < 300
-    assert len(model.history_) - model.epochs_ == 5
+    figures = [figure for _, figure in model.history_]
+    peak = figures.index(max(figures)) + 1
+    assert peak >= 10  # else the next line says nothing of patience
+    assert len(figures) == peak + 5 < 300
 
 
 def test_validation_pictures_are_not_learned_from(digits) -> None:
@@ -232,7 +297,9 @@ def test_new_words_leave_known_ones_as_they_were(digits) -> None:
     assert model.words_[:8] == tuple(f"digit {number}" for number in range(8))
     np.testing.assert_array_equal(model.V_, V)
     np.testing.assert_array_equal(model.W_[:8], W)
-    assert precision_at_1(model, X_test[~known], y_test[~known]) >= 0.6  # 0.640
+    assert (
+        precision_at_1(model, X_test[~known], y_test[~known]) >= 0.53
+    )  # 0.570; 0.606 over 12 seeds
     assert precision_at_1(model, X_test[known], y_test[known]) >= was - 0.06  # 0.977 to 0.934
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lookalike.annotation import WSABIE
 from lookalike.collection import Collection, InUse, naming, rows
+from lookalike.collection.lessons import Lesson
 from lookalike.collection.naming import Vocabulary
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.supervision import read_labels
@@ -109,7 +110,9 @@ def test_words_that_differ_in_case_or_unicode_form_are_one(collection):
     assert collection.search_word("gRÜN", 3)
 
 
-def test_every_word_is_learned_and_pictures_stay_on_their_side(collection):
+def test_every_word_is_learned_and_pictures_stay_on_their_side(collection, monkeypatch):
+    # Whether nine pictures rank no worse is not the matter here.
+    monkeypatch.setattr(Lesson, "published", True)
     learn(collection, hold_back=0.4)
     held, trained = (set(side.tolist()) for side in rows.sides(collection._database, 2))
     assert len(held) == 10

@@ -77,3 +77,19 @@ def descend(
     for word, weight in moves.items():
         W[word] += rate * weight * place
         project(W, word, limit)
+
+
+def mean_of_passes(ends: Sequence[Matrix], unaveraged: int) -> Matrix:
+    """Give the mean of a matrix over the ends of passes; the t-th that counts t(t + 1)(t + 2)."""
+    counted = ends[unaveraged:]
+    if not counted:
+        return ends[-1]
+    weights = [t * (t + 1) * (t + 2) for t in range(1, len(counted) + 1)]
+    return sum(w * end for w, end in zip(weights, counted, strict=True)) / sum(weights)
+
+
+def pass_kept(figures: Sequence[float], judged: int) -> int:
+    """Give the last pass, from 1, whose precision is within a standard error of the highest."""
+    most = max(figures)
+    error = (most * (1 - most) / judged) ** 0.5
+    return max(at for at, figure in enumerate(figures, 1) if figure >= most - error)

@@ -11,7 +11,15 @@ from lookalike.annotation.base import InnerProductAnnotator, Lessons, check_matr
 from lookalike.annotation.confidence import Confidence
 from lookalike.annotation.held_out import check_share, judged_by
 from lookalike.annotation.parts import Parts
-from lookalike.annotation.training import Descent, InMemory, Matrix, OnDisk, bounded
+from lookalike.annotation.training import (
+    UNAVERAGED,
+    Descent,
+    InMemory,
+    Matrix,
+    OnDisk,
+    bounded,
+    clearly_worse,
+)
 from lookalike.annotation.words import read_words
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
@@ -19,7 +27,7 @@ from lookalike.core.seeds import RandomState, generator
 from lookalike.similarity.linear_map import check_number, check_whole
 
 PATIENCE = 5
-"""Passes at a fixed rate without a better held-out precision after which training ends."""
+"""Averaged passes at a fixed rate without a better held-out precision that end training."""
 
 
 class WSABIE(InnerProductAnnotator):
@@ -47,7 +55,7 @@ class WSABIE(InnerProductAnnotator):
         γ, for pictures of length 1.
     schedule : {"decay", "fixed"}
         Whether γ falls to zero along a straight line over ``epochs``, or stays as in the paper;
-        then training ends when five passes in a row were no better.
+        then training ends when five passes in a row, after the first ten, were no better.
     max_norm : float
         C, for pictures of length 1.
     epochs : int or None
@@ -57,9 +65,9 @@ class WSABIE(InnerProductAnnotator):
         Words drawn for a picture at most; None allows Y − p as the paper does.
     held_out : float
         The share of the pictures, at most 2,000, that is not learned from: the passes are judged
-        by precision at 1 on them and the best is kept, and confidence is learned there. A word's
-        only picture is never held out. 0 holds out nothing, takes all passes and leaves
-        confidence unknown.
+        by precision at 1 on them, the last that is within a standard error of the best is kept,
+        and confidence is learned there. A word's only picture is never held out. 0 holds out
+        nothing, takes all passes and leaves confidence unknown.
     threads : int
         How many share the work. With more than one, runs differ in the last digits.
     random_state : int, Generator or None
@@ -74,7 +82,7 @@ class WSABIE(InnerProductAnnotator):
     epochs_ : int
         Passes that they have taken.
     history_ : list of (int, float)
-        Passes and held-out precision at 1.
+        Passes and held-out precision at 1 after them.
     confidence_ : Confidence or None
         How sure a tag is; None where too little was held out.
 
@@ -85,7 +93,9 @@ class WSABIE(InnerProductAnnotator):
 
     *Departures.* ``learning_rate`` and ``max_norm`` are measured on pictures of mean squared
     length 1, so that they mean the same whatever the vectors' unit. Pictures are visited in a
-    new random order each pass, not drawn with replacement.
+    new random order each pass, not drawn with replacement. After ten passes V and W are means
+    over the ends of the passes since, later ones weighing more, where the paper takes the last
+    step's; the means are judged and kept (``docs/decisions/0006``).
 
     Examples
     --------
@@ -269,15 +279,15 @@ class WSABIE(InnerProductAnnotator):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Matrix, Matrix, int, list[tuple[int, float]]]:
-        """Take passes and keep the best; give V, W, the passes they took and the precisions."""
+        """Take passes and keep a good one; give V, W, the passes they took and the precisions."""
         n = len(source)
         epochs = self.epochs or int(np.clip(600_000 // max(n, 1), 5, 30))
         total = epochs * n
         descent = self._descent(*start, scale, rng)
-        best, most, kept = start, (-1.0, -1.0), epochs
+        best, most, peak, kept = start, (-1.0, -1.0), 0, epochs
         history: list[tuple[int, float]] = []
         done = 0
-        for epoch in range(epochs):
+        for epoch in range(1, epochs + 1):
             for block in source.blocks(rng):
                 rate = self.learning_rate
                 if self.schedule == "decay":
@@ -285,17 +295,20 @@ class WSABIE(InnerProductAnnotator):
                 descent.visit(block, rate, further(progress, done, total))
                 done += len(block)
             descent.settle()
+            descent.average()
             if judged is None:
                 continue
             figures = descent.precision(judged)
-            history.append((epoch + 1, figures[0]))
+            history.append((epoch, figures[0]))
             if figures > most:
-                best, most, kept = descent.copies(), figures, epoch + 1
-            elif self.schedule == "fixed" and epoch + 1 - kept >= PATIENCE:
+                most, peak = figures, epoch
+            if not clearly_worse(figures[0], most[0], len(judged)):
+                best, kept = descent.learned(), epoch
+            if self.schedule == "fixed" and epoch - max(peak, UNAVERAGED) >= PATIENCE:
                 break
         progress(total, total)
         if judged is None:
-            best = descent.V, descent.W
+            best = descent.learned()
         return *best, kept, history
 
     def _descent(self, V: Matrix, W: Matrix, scale: float, rng: np.random.Generator) -> Descent:
