@@ -13,8 +13,13 @@ $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
+# SERVE=0 leaves out the last step, the page over the sample pictures.
+SERVE ?= 1
 demo: $(VENV)/.installed-demo
 	$(BIN)/lookalike demo demo
+ifneq ($(SERVE),0)
+	$(BIN)/lookalike serve demo/collection
+endif
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest

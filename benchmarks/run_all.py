@@ -26,7 +26,7 @@ rcParams["svg.hashsalt"] = "lookalike"  # the same plot is the same file
 
 
 def scripts() -> list[Path]:
-    patterns = ("papers/*.py", "peers/*/run.py", "speed/*.py")
+    patterns = ("papers/*.py", "peers/*/run.py", "speed/*.py", "trust/*.py")
     return [path for pattern in patterns for path in sorted(HERE.glob(pattern))]
 
 

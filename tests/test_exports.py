@@ -9,7 +9,7 @@ import pytest
 import lookalike
 
 EXPORTS = {
-    "lookalike": ["Collection", "__version__"],
+    "lookalike": ["Client", "Collection", "__version__"],
     "lookalike.annotation": [
         "WSABIE",
         "Ensemble",
@@ -22,16 +22,21 @@ EXPORTS = {
     ],
     "lookalike.collection": [
         "Added",
+        "Ask",
         "Collection",
+        "Event",
         "Figures",
         "InUse",
         "Learned",
         "Match",
         "ModelRow",
         "PictureRow",
+        "Standing",
+        "Suggestion",
         "TaggedPicture",
         "Tagging",
         "Trial",
+        "Where",
     ],
     "lookalike.core": [],
     "lookalike.evaluate": [
@@ -144,6 +149,7 @@ def test_what_can_be_imported_is_exported_and_the_other_way_round(name):
 
 def test_the_names_of_the_package_are_there_though_lazy():
     assert lookalike.Collection is importlib.import_module("lookalike.collection").Collection
+    assert lookalike.Client is importlib.import_module("lookalike.service.client").Client
     for name in EXPORTS.keys() - {"lookalike", "lookalike.service"}:
         stage = name.removeprefix("lookalike.")
         assert stage in dir(lookalike)

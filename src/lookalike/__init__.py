@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection as Collection
+    from lookalike.service.client import Client as Client
 
 __version__ = "0.1.0"
-__all__ = ["Collection", "__version__"]
+__all__ = ["Client", "Collection", "__version__"]
 
+_HOMES = {"Client": "lookalike.service.client", "Collection": "lookalike.collection"}
 _STAGES = (
     "annotation",
     "collection",
@@ -26,8 +28,8 @@ _STAGES = (
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Collection":
-        return importlib.import_module("lookalike.collection").Collection
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
     if name in _STAGES:
         return importlib.import_module(f"lookalike.{name}")
     raise AttributeError(f"module 'lookalike' has no attribute {name!r}")

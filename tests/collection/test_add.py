@@ -211,3 +211,16 @@ def test_visterms_are_fitted_on_the_first_pictures(tmp_path):
         again.remove([1])
         assert [row.id for row in again.pictures()] == before[1:]
         assert len(again.search(2, 10)) == 4
+
+
+def test_what_was_removed_stays_out_while_its_file_is_as_it_was(collection, pictures):
+    row = collection.picture(5)
+    collection.remove([5])
+    assert collection.add([pictures], removed=False).added == 0
+    assert len(collection) == 23
+    picture(row.places[0], (1, 2, 3), 77)
+    assert collection.add([pictures], removed=False).added == 1
+    collection.remove([row.places[0]])
+    assert collection.add([pictures]).added == 1
+    kept = collection._database.rows("SELECT * FROM left_out")
+    assert len(kept) == 1, "only of the file that is no more"

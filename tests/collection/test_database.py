@@ -10,7 +10,7 @@ import pytest
 
 from lookalike.collection import Collection, InUse
 from lookalike.collection import database as databases
-from lookalike.collection.database import Database
+from lookalike.collection.database import VERSION, Database
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.colours import Colours
 
@@ -128,7 +128,7 @@ def test_a_database_of_version_1_loads(old):
             collection.tag([])
         learned = collection.learn(folders=True, settings=SETTINGS)
         assert learned.words.model == 4
-    assert version(folder) == 2
+    assert version(folder) == VERSION
     with Collection.open(folder, feature=Colours()) as again:
         assert again.rollback() == InUse(1, None)
 
@@ -169,7 +169,7 @@ Database(Path(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", 2)])
+@pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", VERSION)])
 def test_killed_while_it_is_brought_up(old, moment, left):
     folder, found = old
     arguments = [sys.executable, "-c", KILLED, str(folder / "collection.sqlite"), moment]
@@ -177,7 +177,7 @@ def test_killed_while_it_is_brought_up(old, moment, left):
     assert version(folder) == left
     with Collection.open(folder, feature=Colours()) as collection:
         assert collection.search(1, 9) == found
-    assert version(folder) == 2
+    assert version(folder) == VERSION
 
 
 def test_a_step_that_fails_leaves_the_version_before(old, monkeypatch):

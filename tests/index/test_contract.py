@@ -34,13 +34,15 @@ def some(rng, n, d=5):
     return (rng.integers(-2, 3, (n, d)) * (rng.random((n, d)) < 0.6)).astype(np.float32)
 
 
-def agree(index, slow, queries, asked, k, exclude=None):
-    hits = index.search(asked(queries), k, exclude=exclude)
+def agree(index, slow, queries, asked, k, exclude=None, among=None):
+    hits = index.search(asked(queries), k, exclude=exclude, among=among)
     assert hits.ids.dtype == np.int64
     assert hits.scores.dtype == np.float32
     assert hits.ids.shape == hits.scores.shape == (len(queries), k)
     for row, query in enumerate(queries):
         left_out = [] if exclude is None else np.atleast_1d(exclude[row]).tolist()
+        if among is not None:
+            left_out += set(slow.vectors).difference(np.asarray(among).tolist())
         expected = slow.search(query, k, left_out)
         assert list(zip(hits.ids[row].tolist(), hits.scores[row].tolist(), strict=True)) == expected
 
@@ -76,6 +78,9 @@ def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
             index.save(path)
             index = make.open(path)
         agree(index, slow, some(rng, 2), asked, int(rng.integers(1, 9)))
+        among = rng.integers(-2, 45, rng.integers(0, 60))
+        exclude = rng.integers(-1, 40, (2, 3))
+        agree(index, slow, some(rng, 2), asked, int(rng.integers(1, 9)), exclude, among)
         assert len(index) == len(slow.vectors)
         assert index.ids.tolist() == list(slow.vectors)
         assert dense(index.vectors).tolist() == [v.tolist() for v in slow.vectors.values()]
@@ -217,6 +222,66 @@ def test_exclude(kind):
     for bad in ([1, 2], [[1], [2]], [0.5] * 4, np.zeros((4, 1, 1), int)):
         with pytest.raises(InvalidInput, match="exclude"):
             index.search(asked(queries), exclude=bad)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.7, 1.0])
+def test_among_is_a_filter_of_the_whole_ranking(name, share, monkeypatch):
+    make, stored, asked = KINDS[name]
+    monkeypatch.setattr("lookalike.index.dense._GATHERED", 100)
+    monkeypatch.setattr("lookalike.index.dense._PRODUCTS", 700)
+    monkeypatch.setattr("lookalike.index.dense._QUERIES", 16)
+    monkeypatch.setattr("lookalike.index.sparse._TAIL", 30)
+    rng = np.random.default_rng(2)
+    names = rng.permutation(1000)[:300]
+    index = make(9)
+    for place in range(0, 300, 60):
+        index.add(stored(rng.standard_normal((60, 9))), names[place : place + 60])
+    index.set_scales(rng.uniform(-1, 2, 300))
+    queries = rng.standard_normal((20, 9)).astype(np.float32)
+    exclude = rng.permutation(names)[:40].reshape(20, 2)
+    among = rng.permutation(names)[: int(300 * share)]
+    whole = index.search(asked(queries), 300, exclude=exclude)
+    hits = index.search(asked(queries), 25, exclude=exclude, among=among)
+    for row in range(20):
+        kept = np.isin(whole.ids[row], among)
+        count = min(25, int(kept.sum()))
+        np.testing.assert_array_equal(hits.ids[row, :count], whole.ids[row, kept][:25])
+        np.testing.assert_array_equal(hits.scores[row, :count], whole.scores[row, kept][:25])
+        assert (hits.ids[row, count:] == -1).all()
+        assert np.isneginf(hits.scores[row, count:]).all()
+
+
+def test_among_whatever_is_named(kind):
+    make, stored, asked = kind
+    rng = np.random.default_rng(3)
+    vectors, query = some(rng, 30), some(rng, 1)
+    index, slow = make(5), SlowIndex()
+    hits = index.search(asked(query), 3, among=[1, 2])
+    assert hits.ids.tolist() == [[-1, -1, -1]]
+    index.add(stored(vectors))
+    slow.add(vectors)
+    scales = rng.integers(-1, 3, 30).astype(np.float32)
+    index.set_scales(scales)
+    slow.scales = dict(enumerate(scales))
+    for among in (
+        [],
+        np.zeros(0, np.int64),
+        [7],
+        [7, 7, 3, 3, 7],
+        [-1, 99, 2**62],
+        [-1, 4, 99, 29, 0],
+        list(range(5, 30)),
+        np.array([2**64 - 1, 5], np.uint64),
+        np.array([6, 2], np.int8),
+        range(30),
+    ):
+        for k in (1, 4, 40):
+            agree(index, slow, query, asked, k, among=among)
+            agree(index, slow, query, asked, k, exclude=[[7, 4, -1]], among=among)
+    for bad in ([0.5], [[1, 2]], 3, ["a"], [True, False], [None]):
+        with pytest.raises(InvalidInput, match=f"{make.__name__}: among must be"):
+            index.search(asked(query), among=bad)
 
 
 def test_scales_multiply_scores(kind):

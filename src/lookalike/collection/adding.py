@@ -1,9 +1,10 @@
 """Bring files into the database, a batch of whole pictures at a time."""
 
+import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -31,12 +32,14 @@ class Adder:
         database: Database,
         feature: Feature,
         *,
+        removed: bool,
         limits: Limits | None,
         threads: int | None,
         progress: Progress,
     ) -> None:
         self._database = database
         self._feature = feature
+        self._removed = removed
         self._limits = limits
         self._threads = threads
         self._progress = progress
@@ -72,7 +75,8 @@ class Adder:
         self._progress(total, total)
 
     def _changed(self, paths: Sequence[Path]) -> Iterator[Path]:
-        """Leave out files that are in the collection with the size and time they have now."""
+        """Leave out files that are in the collection, or were removed, as they are now."""
+        left_out = set() if self._removed else self._left_out()
         for path in paths:
             try:
                 facts = path.stat()
@@ -82,8 +86,14 @@ class Adder:
             known = self._database.row(
                 "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
             )
-            if known != self._sizes[path]:
+            if (
+                known != self._sizes[path]
+                and digest(stored(path), *self._sizes[path]) not in left_out
+            ):
                 yield path
+
+    def _left_out(self) -> set[bytes]:
+        return {found for (found,) in self._database.rows("SELECT digest FROM left_out")}
 
     def _outcomes(self, paths: list[Path]) -> Generator[Described | Known | Refused]:
         yield from describe_files(
@@ -149,6 +159,9 @@ class Adder:
             (name, picture, *self._sizes[path]),
         )
         connection.execute("DELETE FROM refused WHERE path = CAST(? AS TEXT)", (name,))
+        connection.execute(
+            "DELETE FROM left_out WHERE digest = ?", (digest(name, *self._sizes[path]),)
+        )
         return [number for (number,) in before]
 
     def _count_known(
@@ -166,6 +179,23 @@ class Adder:
             added.moved += 1
         else:
             added.copies += 1
+
+
+def digest(path: bytes, size: int, mtime_ns: int) -> bytes:
+    """Give what tells a file as it is now from all others, and says nothing of it."""
+    return hashlib.blake2b(b"%b\0%d %d" % (path, size, mtime_ns), digest_size=16).digest()
+
+
+def leave_out(connection: sqlite3.Connection, pictures: Iterable[int]) -> None:
+    """Note the files of pictures that are about to be removed."""
+    rows = connection.execute(
+        "SELECT CAST(path AS BLOB), size, mtime_ns FROM places "
+        "WHERE picture IN (SELECT value FROM json_each(?))",
+        (numbers(pictures),),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO left_out VALUES (?)", [(digest(*row),) for row in rows.fetchall()]
+    )
 
 
 def _insert(connection: sqlite3.Connection, described: Described) -> int:

@@ -10,10 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from lookalike.annotation import WSABIE
-from lookalike.collection import learning, naming, rows
-from lookalike.collection.adding import Adder
+from lookalike.collection import events, learning, naming, rows
+from lookalike.collection.adding import Adder, leave_out
+from lookalike.collection.asking import Vault, check_ask, verdicts
 from lookalike.collection.database import Database, numbers, stored
 from lookalike.collection.describing import fit_feature, is_fitted, open_feature, save_feature
+from lookalike.collection.filtering import matching
 from lookalike.collection.folder import Folder
 from lookalike.collection.growing import grow
 from lookalike.collection.hearing import (
@@ -25,10 +27,10 @@ from lookalike.collection.hearing import (
 )
 from lookalike.collection.judging import LEARN, judge_similarity, judge_words
 from lookalike.collection.lessons import Kind, Lesson, Run
-from lookalike.collection.opened import Opened
 from lookalike.collection.querying import Query, query_vector
 from lookalike.collection.records import (
     Added,
+    Ask,
     Figures,
     InUse,
     Learned,
@@ -37,8 +39,10 @@ from lookalike.collection.records import (
     Trial,
 )
 from lookalike.collection.serving import load_model, load_tagger, save_models
+from lookalike.collection.showing import Showing
 from lookalike.collection.tagging import Tagger, unknown_word
 from lookalike.collection.vectors import AnyIndex
+from lookalike.collection.where import Where
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.features import Embedding, Feature, Vectors
@@ -46,7 +50,7 @@ from lookalike.images import Limits, find_pictures
 from lookalike.supervision.names import word_key
 
 
-class Collection(Opened):
+class Collection(Showing):
     """Pictures in a folder of their own: searched by likeness and tagged, which is learned.
 
     What is committed to the folder's database is what every reader sees, whole: a killed or
@@ -124,6 +128,7 @@ class Collection(Opened):
         self,
         sources: Iterable[str | Path],
         *,
+        removed: bool = True,
         limits: Limits | None = None,
         threads: int | None = None,
         progress: Progress = silent,
@@ -139,6 +144,9 @@ class Collection(Opened):
         Parameters
         ----------
         sources : iterable of str or Path
+        removed : bool
+            Whether files whose pictures were removed come in again; else they stay out while
+            they are as they were then.
         limits : Limits, optional
             What a picture may cost before it is refused.
         threads : int, optional
@@ -159,7 +167,12 @@ class Collection(Opened):
                     "INSERT OR IGNORE INTO roots VALUES (CAST(? AS TEXT))", roots
                 )
             adder = Adder(
-                self._database, self._feature, limits=limits, threads=threads, progress=progress
+                self._database,
+                self._feature,
+                removed=removed,
+                limits=limits,
+                threads=threads,
+                progress=progress,
             )
             adder.run(found.paths)
             if is_fitted(self._feature):
@@ -169,13 +182,21 @@ class Collection(Opened):
         adder.added.refused[:0] = found.problems
         return adder.added
 
-    def remove(self, pictures: Iterable[int | str | Path]) -> int:
+    def remove(
+        self, pictures: Iterable[int | str | Path], *, who: str = "", key: str | None = None
+    ) -> int:
         """Remove pictures, all or none, with all that is kept of them.
+
+        What was learned from votes on them goes, too. The log keeps their numbers.
 
         Parameters
         ----------
         pictures : iterable of int, str or Path
             Ids, or paths of the files; a picture goes with all its places. The files stay.
+        who : str
+            Who removes them, where there are several.
+        key : str, optional
+            A name for this removal: sent twice, the second time removes nothing.
 
         Returns
         -------
@@ -186,7 +207,10 @@ class Collection(Opened):
             raise InvalidInput(
                 f"Collection.remove: pictures must be a list; got {pictures!r}. Put it into one."
             )
+        events.check_names(who, key)
         with self._writing():
+            if self._database.row("SELECT 1 FROM events WHERE key = ?", key) is not None:
+                return 0
             named = {picture: rows.find_id(self._database, picture) for picture in pictures}
             for picture, number in named.items():
                 if number is None:
@@ -199,10 +223,13 @@ class Collection(Opened):
             # It holds their vectors, and must not outlive them if we are stopped half way.
             cache.unlink(missing_ok=True)
             with self._database.transaction() as connection:
+                leave_out(connection, ids)
                 connection.execute(
                     "DELETE FROM pictures WHERE id IN (SELECT value FROM json_each(?))",
                     (numbers(ids),),
                 )
+                body = {"pictures": sorted(ids)}
+                events.append(connection, "deletion", body, who=who, key=key)
             self._database.forget()
             if cached:
                 self._save_cache()
@@ -296,44 +323,73 @@ class Collection(Opened):
                 rows.keep_labels(connection, heard.labels)
                 rows.keep_clicks(connection, heard.clicks)
                 rows.keep_run(connection, run, rows.in_use(self._database))
-        return run.told(heard.unmatched)
+                told = run.told(heard.unmatched)
+                events.append(connection, "learn", told.summary())
+        return told
 
     def search(
         self,
-        query: Query,
+        query: Query | Ask,
         k: int = 10,
         *,
         learned: bool = True,
+        offset: int = 0,
+        where: Where | None = None,
+        min_score: float | None = None,
         limits: Limits | None = None,
     ) -> list[Match]:
         """Find the pictures most like a query, best first.
 
         Parameters
         ----------
-        query : int, str, Path, bytes or Image
+        query : int, str, Path, bytes, Image or Ask
             A picture of the collection by its id or path; or any picture, as a file, its content
             or a Pillow image. A picture that is in the collection, however it is named, is not
             among its own matches. A file that has changed since it was added counts as it is
-            now; one that is gone, as it was.
+            now; one that is gone, as it was. An :class:`~lookalike.collection.Ask` names several
+            pictures to be like and unlike; what people voted on it before counts with it.
         k : int
             How many to find at most, from 1.
         learned : bool
             Whether to use what was learned; else the cosine of the vectors.
+        offset : int
+            How many of the best to leave out, for a second page.
+        where : Where, optional
+            Which pictures to search among.
+        min_score : float, optional
+            Leave out pictures that score less.
         limits : Limits, optional
             What the query may cost to decode before it is refused.
         """
         _check_k("search", k)
         serving = self._serve()
-        found = query_vector(query, serving, self._database, limits)
-        if found is None:
-            raise self._unknown(query)
-        vector, own = found
-        index = serving.plain
-        if learned and serving.model is not None:
-            index, vector = serving.learned, serving.model.query_vectors(vector)
-        return self._matches(index, vector, k, own)
+        if isinstance(query, Ask):
+            check_ask(query)
+            ask: Ask | None = query
+        else:
+            found = query_vector(query, serving, self._database, limits)
+            if found is None:
+                raise self._unknown(query)
+            vector, own = found
+            ask = Ask((own,)) if own >= 0 else None
+        if ask is not None:
+            said = verdicts(self._database, str(ask)) if learned else {}
+            vault = Vault(serving.space, serving.plain, self._database)
+            vector = vault.ask(ask, said)
+        index = serving.learned if learned else serving.plain
+        asked = serving.query(vector) if learned else vector
+        own_ids = [] if ask is None else [r for r in (*ask.like, *ask.unlike) if isinstance(r, int)]
+        return self._matches(index, asked, k, own_ids, offset, where, min_score)
 
-    def search_word(self, word: str, k: int = 10) -> list[Match]:
+    def search_word(
+        self,
+        word: str,
+        k: int = 10,
+        *,
+        offset: int = 0,
+        where: Where | None = None,
+        min_score: float | None = None,
+    ) -> list[Match]:
         """Find the pictures that a word suits most, best first.
 
         The score is f_w(x) = W_wᵀVx (paper 2, Eq. 1), an inner product of the stored vector x
@@ -345,11 +401,18 @@ class Collection(Opened):
             A word that was learned, in any case and Unicode form.
         k : int
             How many to find at most, from 1.
+        offset : int
+            How many of the best to leave out, for a second page.
+        where : Where, optional
+            Which pictures to search among.
+        min_score : float, optional
+            Leave out pictures that score less.
         """
         _check_k("search_word", k)
         serving, tagger = self._naming()
         known = self._known_word(word, tagger)
-        return self._matches(serving.plain, tagger.word_queries([known]), k)
+        query = tagger.word_queries([known])
+        return self._matches(serving.plain, query, k, [], offset, where, min_score)
 
     def tag(
         self,
@@ -439,17 +502,36 @@ class Collection(Opened):
             with self._database.transaction() as connection:
                 for kind, (previous, _) in back.items():
                     rows.use_model(connection, kind, previous)
+                events.append(connection, "rollback", {k: back[k][0] for k in back})
             current = rows.in_use(self._database)
         return InUse(current.get("similarity"), current.get("tags"))
 
-    def _matches(self, index: AnyIndex, vector: Vectors, k: int, own: int = -1) -> list[Match]:
-        most = min(int(k), max(len(index), 1))
-        hits = index.search(vector, most, exclude=np.array([[own]]))
+    def _matches(
+        self,
+        index: AnyIndex,
+        vector: Vectors,
+        k: int,
+        own: list[int],
+        offset: int,
+        where: Where | None,
+        min_score: float | None,
+    ) -> list[Match]:
+        if not isinstance(offset, int | np.integer) or isinstance(offset, bool) or offset < 0:
+            raise InvalidInput(f"search: offset must be a whole number from 0; got {offset!r}.")
+        most = min(int(k) + int(offset), max(len(index), 1))
+        among = None if where is None else matching(self._database, where)
+        exclude = np.array([own], np.int64) if own else None
+        hits = index.search(vector, most, exclude=exclude, among=among)
         scores = dict(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
-        places = rows.places_of(self._database, scores)
+        page = [
+            (number, score)
+            for number, score in list(scores.items())[int(offset) :]
+            if min_score is None or score >= min_score
+        ]
+        places = rows.places_of(self._database, [number for number, _ in page])
         return [
             Match(number, places[number][0], score, places[number])
-            for number, score in scores.items()
+            for number, score in page
             if number in places
         ]
 

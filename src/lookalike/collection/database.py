@@ -12,10 +12,65 @@ from typing import Any
 
 from lookalike.core.errors import CollectionError, DamagedFile
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x6C6F6F6B
 
 _FINGERPRINT = re.compile("[0-9a-f]{32}")
+
+_EVENTS = (
+    # What people said, in order; rows are only ever added. "about" is what to find them by: the
+    # query voted on, the picture and word named, the event undone.
+    """
+    CREATE TABLE events (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        who TEXT NOT NULL,
+        key TEXT UNIQUE,
+        about TEXT,
+        body TEXT NOT NULL,
+        digest BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX events_about ON events (about, number) WHERE about IS NOT NULL",
+    # What was learned from the votes up to an event, so that not all have to be read again.
+    "CREATE TABLE snapshots (event INTEGER PRIMARY KEY, state BLOB NOT NULL)",
+    # Words that a picture was said not to show.
+    """
+    CREATE TABLE refusals (
+        picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+        word TEXT NOT NULL,
+        PRIMARY KEY (picture, word)
+    ) WITHOUT ROWID
+    """,
+    # Files whose pictures were removed, by a digest of path, size and time: a rescan leaves them
+    # out while they are as they were, and nothing of them can be read here.
+    "CREATE TABLE left_out (digest BLOB PRIMARY KEY) WITHOUT ROWID",
+    # Pictures and regions that are searched with; a region goes with its picture.
+    """
+    CREATE TABLE queries (
+        token TEXT PRIMARY KEY,
+        raw BLOB NOT NULL,
+        jpeg BLOB NOT NULL,
+        asked INTEGER NOT NULL,
+        picture INTEGER REFERENCES pictures ON DELETE CASCADE
+    )
+    """,
+    "CREATE INDEX queries_of_picture ON queries (picture) WHERE picture IS NOT NULL",
+    # With all that pictures are filtered by, so that a page far down is found in it alone.
+    "CREATE INDEX pictures_by_date ON pictures (taken, id, format, width, height, bytes)",
+    "CREATE INDEX labels_by_name ON labels (label)",
+    # A number that changes whenever pictures come or go, so that a vote is told from an import.
+    "INSERT OR IGNORE INTO state VALUES ('changes', 0)",
+    """
+    CREATE TRIGGER picture_came AFTER INSERT ON pictures
+    BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END
+    """,
+    """
+    CREATE TRIGGER picture_went AFTER DELETE ON pictures
+    BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END
+    """,
+)
 
 # Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
 _SCHEMA = f"""
@@ -80,6 +135,7 @@ CREATE TABLE models (
     run INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+{";".join(_EVENTS)};
 COMMIT;
 """
 
@@ -90,6 +146,7 @@ _UPDATES = {
         "ALTER TABLE models ADD COLUMN run INTEGER NOT NULL DEFAULT 0",
         "UPDATE models SET run = number",
     ),
+    2: _EVENTS,
 }
 """What makes the tables of a version those of the next."""
 

@@ -15,7 +15,7 @@ from lookalike.collection.folder import Folder
 from lookalike.collection.records import ModelRow, PictureRow
 from lookalike.collection.serving import Serving, load_tagger, serve
 from lookalike.collection.vectors import save_index
-from lookalike.core.errors import CollectionError, DamagedFile
+from lookalike.core.errors import CollectionError, DamagedFile, NotFound
 from lookalike.features import Feature
 from lookalike.images import Refused
 
@@ -156,8 +156,8 @@ class Opened:
         serving = self._serve()
         save_index(serving.plain, serving.space, self._folder.cache(serving.space.fingerprint))
 
-    def _unknown(self, picture: object) -> CollectionError:
-        return CollectionError(
+    def _unknown(self, picture: object) -> NotFound:
+        return NotFound(
             f"{self.path} has no picture {picture!s:.300}. Name one by the path it was added from, "
             f"or by its id, as Collection.pictures lists them."
         )

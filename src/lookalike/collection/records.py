@@ -2,10 +2,99 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from lookalike.annotation import Tag
 from lookalike.images import Refused
+
+Ref: TypeAlias = int | str
+"""A picture of the collection by its id, or a kept query by its token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is searched for: to be like some pictures, and unlike others.
+
+    Pictures are named by their ids, kept queries by their tokens
+    (:meth:`~lookalike.Collection.keep_query`).
+    """
+
+    like: tuple[Ref, ...]
+    unlike: tuple[Ref, ...] = ()
+
+    def __str__(self) -> str:
+        sides = (",".join(map(str, side)) for side in (self.like, self.unlike))
+        return " not ".join(side for side in sides if side)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row of the log.
+
+    Attributes
+    ----------
+    number : int
+        Rising, never used again.
+    at : str
+        When, in UTC.
+    kind : str
+        ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``deletion``, ``undo``,
+        ``reset`` (votes before it count no more), ``learn`` or ``rollback``.
+    who : str
+        Who said it, where there are several; else empty.
+    body : dict
+        What was said.
+    undone : bool
+        Whether it counts no more.
+    """
+
+    number: int
+    at: str
+    kind: str
+    who: str
+    body: dict[str, Any]
+    undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What votes have taught, and whether searches use it.
+
+    Attributes
+    ----------
+    votes : int
+        Votes that count.
+    judged : int
+        Those of them that something was to be compared in.
+    before, after : float or None
+        The share of their comparisons that searches had in the right order without votes, and
+        with what was learned from votes on *other* queries; None without any.
+    labels_before, labels_after : float or None
+        Mean average precision on labelled pictures held back, without votes and with them; None
+        where no labels were learned from.
+    strength : float
+        How far searches go with what votes taught: 1, or 0 while that ranks worse.
+    reason : str
+        Why, in a sentence.
+    """
+
+    votes: int
+    judged: int
+    before: float | None
+    after: float | None
+    labels_before: float | None
+    labels_after: float | None
+    strength: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A word that may suit a picture; ``why`` says what speaks for it, in a few words."""
+
+    word: str
+    confidence: float | None
+    why: str
 
 
 @dataclass(slots=True)
@@ -111,6 +200,14 @@ class Learned:
     similarity: Trial | None = None
     words: Trial | None = None
     unmatched: list[str] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        """Give in short what the log keeps of it."""
+        return {
+            name: {"published": trial.published, "model": trial.model, "pictures": trial.pictures}
+            for name, trial in (("similarity", self.similarity), ("words", self.words))
+            if trial is not None
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.annotation import WSABIE
+from lookalike.collection.asking import Vault
 from lookalike.collection.database import Database
 from lookalike.collection.folder import Folder
+from lookalike.collection.held_labels import HeldLabels, dense
+from lookalike.collection.ledger import Ledger
 from lookalike.collection.lessons import Run
+from lookalike.collection.preferences import Preferences
 from lookalike.collection.vectors import AnyIndex, Space, load_index, update
 from lookalike.core.errors import DamagedFile
 from lookalike.core.fingerprint import check_fingerprint
@@ -23,6 +27,8 @@ class Serving:
 
     ``plain`` ranks by cosine; ``learned`` shares its vectors and has the model's scales.
     ``tagger`` is the number of the model that names pictures; it is read when it is needed.
+    ``preferences`` are what votes add to the model; ``changes`` counts the comings and goings of
+    pictures, so that nothing is looked up that has not changed.
     """
 
     space: Space
@@ -31,6 +37,8 @@ class Serving:
     model: OASIS | None
     number: int | None
     tagger: int | None = None
+    preferences: Preferences | None = None
+    changes: int = -1
 
     @classmethod
     def of(
@@ -48,15 +56,39 @@ class Serving:
         plain = copy(self.plain)
         if not update(plain, self.space, database):
             return self
+        # What votes say is put anew on the vectors that are there.
         if self.model is None:
-            return replace(self, plain=plain, learned=plain)
+            return replace(self, plain=plain, learned=plain, preferences=None)
         # What stays keeps its order and what is new comes last.
         stays = np.isin(self.learned.ids, plain.ids)
         new = np.flatnonzero(~np.isin(plain.ids, self.learned.ids))
         scales = [self.learned.scales[stays], self.model.item_scales(plain.vectors[new])]
         learned = copy(plain)
         learned.set_scales(np.concatenate(scales))
-        return replace(self, plain=plain, learned=learned)
+        return replace(self, plain=plain, learned=learned, preferences=None)
+
+    def heard(self, database: Database) -> "Serving":
+        """Give the state with what was voted since."""
+        before = self.preferences
+        if before is None:
+            vault = Vault(self.space, self.plain, database)
+            held = HeldLabels.of(database, self.plain, self.model, self.number)
+            before = Preferences(vault, self.model, self.space.dimension, held)
+            ledger = Ledger.read(database)
+        else:
+            ledger = Ledger.read(database, before.ledger)
+        if ledger is before.ledger:
+            return replace(self, preferences=before)
+        return replace(self, preferences=before.following(ledger))
+
+    def query(self, vector: Vectors) -> Vectors:
+        """Give what the index is asked with, by all that was learned."""
+        query: Vectors = vector if self.model is None else self.model.query_vectors(vector)
+        if self.preferences is None or not self.preferences.standing.strength:
+            return query
+        added = self.preferences.turned(self.preferences.item(vector))
+        strength = self.preferences.standing.strength
+        return np.asarray(dense(query) + strength * added, np.float32)
 
     def vector(self, number: int) -> Vectors:
         """Give the vector of a picture as a matrix of one row."""
@@ -82,7 +114,10 @@ def serve(before: Serving | None, folder: Folder, database: Database, feature: F
             named = database.state()
             try:
                 serving = _serve(before, named, folder, database, feature)
-                return replace(serving, tagger=named.get("tagger"))
+                current = replace(
+                    serving, tagger=named.get("tagger"), changes=named.get("changes", -1)
+                )
+                return current.heard(database)
             except DamagedFile as error:
                 problem = error
         # A writer may have put something newer in place while we read, and cleaned up.
@@ -101,7 +136,8 @@ def _serve(
     number = named.get("model")
     if before is not None and before.space.fingerprint == fingerprint:
         if before.number == number:
-            return before.updated(database)
+            known = before.changes == named.get("changes")
+            return before if known else before.updated(database)
         space, plain = before.space, copy(before.plain)
         update(plain, space, database)
     else:

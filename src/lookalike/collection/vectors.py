@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.collection.database import Database, numbers
+from lookalike.core.arrays import load_arrays
 from lookalike.core.errors import DamagedFile
 from lookalike.features import Feature, Reduction, Vectors
 from lookalike.index import DenseIndex, SparseIndex
@@ -151,8 +152,7 @@ def load_index(space: Space, database: Database, cache: Path) -> AnyIndex:
 
 def save_index(index: AnyIndex, space: Space, cache: Path) -> None:
     """Write the cache anew if it holds what is gone or lacks too much."""
-    cached = _cached(space, cache)
-    held = np.zeros(0, np.int64) if cached is None else cached.ids
+    held = _cached_ids(space, cache)
     lacking = np.setdiff1d(index.ids, held).size
     gone = np.setdiff1d(held, index.ids).size
     if gone or lacking > LEAST_DRIFT + len(held) // 20:
@@ -177,6 +177,19 @@ def fit_reduction(feature: Feature, database: Database) -> Reduction:
         ids = np.sort(np.random.default_rng(0).choice(ids, MOST_TO_FIT, replace=False))
     parts: list[Any] = [raw_vectors(database, feature, some.tolist()) for some in _blocks(ids)]
     return Reduction(dimension=REDUCED).fit(np.concatenate(parts), parent=feature.fingerprint)
+
+
+def _cached_ids(space: Space, cache: Path) -> NDArray[np.int64]:
+    """Give the ids in the cache, without reading its vectors."""
+    kind = SparseIndex if space.feature.sparse else DenseIndex
+    try:
+        arrays, manifest = load_arrays(cache, kind=kind.kind, names=["ids"])
+    except DamagedFile:
+        return np.zeros(0, np.int64)
+    fits = (manifest.get("fingerprint"), manifest.get("dimension"))
+    if fits != (space.fingerprint, space.dimension) or arrays["ids"].dtype != np.int64:
+        return np.zeros(0, np.int64)
+    return arrays["ids"]
 
 
 def _cached(space: Space, cache: Path) -> AnyIndex | None:

@@ -8,7 +8,7 @@ before anything large is allocated.
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,10 @@ def save_arrays(
     write_whole(path, content)
 
 
-def load_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read what :func:`save_arrays` wrote; refuse anything else.
+def load_arrays(
+    path: Path, *, kind: str, names: Collection[str] | None = None
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read what :func:`save_arrays` wrote, all arrays or those of some names; refuse anything else.
 
     Returns
     -------
@@ -70,7 +72,8 @@ def load_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict
     manifest = _manifest(path)
     try:
         with safe_open(path, framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            wanted = file.keys() if names is None else names
+            arrays = {name: file.get_tensor(name) for name in wanted}
     except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
         raise DamagedFile(f"{path} is damaged or not a file of ours: {error}") from error
     found = manifest.pop("kind")

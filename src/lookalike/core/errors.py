@@ -9,7 +9,8 @@
     ├── UnreadablePicture     a picture file is broken, hostile or of a refused format
     ├── DamagedFile           a file of ours is foreign, damaged or of a newer version
     ├── CollectionError       a collection is missing, exists already, or is not one
-    │   └── CollectionBusy    another process is writing to the collection
+    │   ├── CollectionBusy    another process is writing to the collection
+    │   └── NotFound          a picture, query, event or job that was named is not there
     └── MissingExtra          an optional dependency is not installed
 
 A message names who, which parameter, the limit, what came, and the remedy.
@@ -46,6 +47,10 @@ class CollectionError(LookalikeError):
 
 class CollectionBusy(CollectionError):
     """Another process is writing to the collection."""
+
+
+class NotFound(CollectionError):
+    """A picture, query, event or job that was named is not there."""
 
 
 class MissingExtra(LookalikeError, ImportError):

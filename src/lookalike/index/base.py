@@ -199,22 +199,27 @@ class Index(Generic[RowsT]):
         k: int = 10,
         *,
         exclude: ArrayLike | None = None,
+        among: ArrayLike | None = None,
         fingerprint: str | None = None,
     ) -> Hits:
         """Find the ``k`` pictures of the highest score for each query.
 
         The score is the inner product, summed in float64, times the picture's scale, rounded to
-        float32; it does not depend on what else is in the batch or the index.
+        float32; it does not depend on what else is in the batch, the index or ``among``.
 
         Parameters
         ----------
         queries : matrix of shape (q, dimension)
             A row a query; one vector alone is a batch of one.
         k : int
-            How many to find, from 1. Rows are filled up with id -1 and score -inf where the
-            index holds fewer.
+            How many to find, from 1. Rows are filled up with id -1 and score -inf where there
+            are fewer.
         exclude : int array of shape (q,) or (q, m), optional
             Ids to leave out of each query's hits, as the query's own; -1 leaves out nothing.
+        among : int array of shape (m,), optional
+            The ids to search among, in any order; those the index does not hold are ignored. By
+            default all. The work is in proportion to how many they are, besides one pass over
+            the ids of the index to find them.
         fingerprint : str, optional
             Where given, it must be the index's own.
         """
@@ -224,12 +229,15 @@ class Index(Generic[RowsT]):
             raise InvalidInput(f"{self._who}: k must be a whole number from 1; got {k!r}.")
         q = int(asked.shape[0])
         excluded = self._checked_exclude(exclude, q)
+        named = None if among is None else self._checked_among(among)
         state = self._state
-        columns = min(int(k), len(state.ids))
+        # The index may have changed since the caller chose, so the ids of this moment decide.
+        chosen = None if named is None else np.flatnonzero(np.isin(state.ids.rows, named))
+        columns = min(int(k), len(state.ids) if chosen is None else len(chosen))
         scores = np.full((q, columns), -np.inf, np.float32)
         ids = np.full((q, columns), FREE, np.int64)
         if columns:
-            self._offer(state, asked, excluded, scores, ids)
+            self._offer(state, chosen, asked, excluded, scores, ids)
         order = np.lexsort((ids, -scores), axis=-1)
         hits = Hits(np.full((q, k), -1, np.int64), np.full((q, k), -np.inf, np.float32))
         hits.scores[:, :columns] = np.take_along_axis(scores, order, axis=-1)
@@ -285,12 +293,13 @@ class Index(Generic[RowsT]):
     def _offer(
         self,
         state: State[RowsT],
+        chosen: NDArray[np.intp] | None,
         queries: Any,
         excluded: NDArray[np.int64],
         scores: NDArray[np.float32],
         ids: NDArray[np.int64],
     ) -> None:
-        """Offer every picture to each query's heap of the best."""
+        """Offer the pictures in the rows ``chosen``, or every one, to each query's best."""
 
     @abstractmethod
     def _arrays(self, rows: RowsT) -> dict[str, NDArray[Any]]:
@@ -375,6 +384,15 @@ class Index(Generic[RowsT]):
                 f"got {given.dtype} of shape {np.shape(exclude)}."
             )
         return np.ascontiguousarray(given, dtype=np.int64)
+
+    def _checked_among(self, among: ArrayLike) -> NDArray[np.int64]:
+        given = np.asarray(among)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise InvalidInput(
+                f"{self._who}: among must be a list of ids, whole numbers; "
+                f"got {given.dtype} of shape {given.shape}."
+            )
+        return given.astype(np.int64)
 
 
 def checked_dense(who: str, vectors: ArrayLike, dimension: int) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.errors import InvalidInput
-from lookalike.index._fast.sparse import add_lists, add_rows, offer_all
+from lookalike.index._fast.sparse import add_lists, offer_rows, set_rows
 from lookalike.index.base import Index, Matrix, State, check_finite, check_width, checked_dense
 from lookalike.index.growing import GrowingArray
 
@@ -90,7 +90,8 @@ class SparseIndex(Index[SparseRows]):
     """Exact top-k by inner product over sparse vectors.
 
     A sparse query walks the inverted lists of its own columns; a dense one (a learned Wᵀq) is
-    multiplied with every row. Both sum in float64 in the same order and agree to the last bit.
+    multiplied with every row. Both sum in float64 in the same order and agree to the last bit,
+    so a sparse query among few pictures goes by their rows where those are shorter than the lists.
 
     Parameters
     ----------
@@ -145,6 +146,7 @@ class SparseIndex(Index[SparseRows]):
     def _offer(
         self,
         state: State[SparseRows],
+        chosen: NDArray[np.intp] | None,
         queries: sp.csr_matrix | NDArray[np.float32],
         excluded: NDArray[np.int64],
         scores: NDArray[np.float32],
@@ -154,27 +156,27 @@ class SparseIndex(Index[SparseRows]):
         ends = state.rows.ends.rows
         columns = state.rows.columns.rows.view(np.uint32)
         values = state.rows.values.rows
+        if chosen is None:
+            rows, entries = np.arange(len(state.ids), dtype=np.uint64), int(ends[-1])
+        else:
+            rows, entries = chosen.astype(np.uint64), int(np.diff(ends)[chosen].sum())
+        unlisted = rows[np.searchsorted(rows, np.uint64(lists.covered)) :]
         totals = np.empty(len(state.ids))
         for row in range(int(queries.shape[0])):
-            totals[:] = 0.0
-            if isinstance(queries, np.ndarray):
-                add_rows(totals, queries[row], ends, columns, values)
-            else:
-                query = queries[row]
-                add_lists(
-                    totals,
-                    query.indices.astype(np.uint32),
-                    query.data,
-                    lists.starts,
-                    lists.rows,
-                    lists.values,
-                )
-                tail = totals[lists.covered :]
-                if tail.size:
-                    dense = query.toarray()[0]
-                    add_rows(tail, dense, ends[lists.covered :], columns, values)
-            offer_all(
+            query = queries[row]
+            left = rows
+            if not isinstance(query, np.ndarray):
+                own = query.indices.astype(np.uint32)
+                if int((lists.starts[1:][own] - lists.starts[:-1][own]).sum()) <= entries:
+                    totals[:] = 0.0
+                    add_lists(totals, own, query.data, lists.starts, lists.rows, lists.values)
+                    left = unlisted
+            if left.size:
+                dense = query if isinstance(query, np.ndarray) else query.toarray()[0]
+                set_rows(totals, left, dense, ends, columns, values)
+            offer_rows(
                 totals,
+                rows,
                 state.ids.rows,
                 state.scales.rows,
                 excluded[row],

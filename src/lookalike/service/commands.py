@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from lookalike.service.exporting import export
 from lookalike.service.figures import figures_table
 from lookalike.service.indexing import Kind, index
 from lookalike.service.learning import learn
 from lookalike.service.options import HERE, AsJson, Seed, Where
 from lookalike.service.screen import Screen
 from lookalike.service.searching import search
+from lookalike.service.serving import serve
 from lookalike.service.tagging import tag
 
 
@@ -64,12 +66,27 @@ def remove(pictures: Pictures, collection: Where = HERE, as_json: AsJson = False
     screen.result({"collection": collection, "removed": removed, "pictures": total})
 
 
-def rollback(collection: Where = HERE, as_json: AsJson = False) -> None:
+def rollback(
+    *,
+    votes: Annotated[
+        bool, typer.Option("--votes", help="Let no vote given so far count any more, instead.")
+    ] = False,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
     """Undo the last learning: searches and tags are as they were before it."""
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
     with Collection.open(collection) as store:
+        if votes:
+            counted, event = store.standing().votes, store.reset_votes()
+            screen.say(
+                f"{counted:,} votes count no more. The page's history can undo event "
+                f"{event.number}, and then they count again."
+            )
+            screen.result({"collection": collection, "event": event.number, "votes": counted})
+            return
         left = store.rollback()
     screen.say(
         "Searches use nothing learned."
@@ -183,7 +200,13 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
     ),
     evaluate: ("lookalike evaluate", "lookalike evaluate -c family --json"),
     remove: ("lookalike remove old.jpg scans/blank.tif",),
-    rollback: ("lookalike rollback", "lookalike rollback -c family"),
+    rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
+    export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
+    serve: (
+        "lookalike serve",
+        "lookalike serve family --port 8080 --watch",
+        "lookalike serve --host 0.0.0.0 --key-file key.txt --name photos.example",
+    ),
     demo: ("lookalike demo", "lookalike demo /tmp/emoji --json"),
     reproduce: (
         "lookalike reproduce oasis --data 256_ObjectCategories",

@@ -53,6 +53,7 @@ def run_demo(folder: Path, screen: Screen) -> None:
         f"Look at {sheet}: queries before and after learning.",
         "",
         "Try next:",
+        f"  lookalike serve {quote(str(place))}",
         f"  lookalike search {quote(str(unseen[0].path))} -c {quote(str(place))}",
         f"  lookalike search --word {quote(unseen[-1].category)} -c {quote(str(place))}",
         "  lookalike index ~/Pictures",

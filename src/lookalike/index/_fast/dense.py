@@ -34,7 +34,7 @@ def offer_block(
     best_scores: NDArray[np.float32],
     best_ids: NDArray[np.int64],
 ) -> None:
-    """Offer a block of items to each query's best.
+    """Offer a block of items to each query's best, but for those whose id is negative.
 
     ``products`` are float32 sums in whatever order the matrix product chose: off by at most
     d·2⁻²⁴·|q|·|v|, and where products underflow by d·10⁻³⁸, which TINY covers. Items that even
@@ -59,9 +59,9 @@ def offer_block(
             if promising == 0:
                 continue
             for i in range(rough.size):
-                if np.float64(rough[i]) * scale[i] + error * margin[i] < scores[0]:
-                    continue
                 item = start + i
+                if np.float64(rough[i]) * scale[i] + error * margin[i] < scores[0] or ids[item] < 0:
+                    continue
                 score = np.float32(exact_product(query, vectors[item]) * np.float64(scale[i]))
                 if score >= scores[0] and not is_among(ids[item], excluded[row]):
                     offer(scores, best_ids[row], score, ids[item])

@@ -28,32 +28,34 @@ def add_lists(
 
 
 @njit(**LOOP)
-def add_rows(
+def set_rows(
     totals: NDArray[np.float64],
+    rows: NDArray[np.uint64],
     query: NDArray[np.float32],
-    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
     columns: NDArray[np.uint32],
     values: NDArray[np.float32],
 ) -> None:
-    """Add to each row's total its product with a dense query."""
-    for row in range(totals.size):
+    """Set the totals of some rows to their products with a dense query."""
+    for row in rows:
         total = 0.0
-        for place in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):
+        for place in range(np.uint64(ends[row]), np.uint64(ends[row + np.uint64(1)])):
             total += np.float64(query[columns[place]]) * np.float64(values[place])
-        totals[row] += total
+        totals[row] = total
 
 
 @njit(**LOOP)
-def offer_all(
+def offer_rows(
     totals: NDArray[np.float64],
+    rows: NDArray[np.uint64],
     ids: NDArray[np.int64],
     scales: NDArray[np.float32],
     excluded: NDArray[np.int64],
     best_scores: NDArray[np.float32],
     best_ids: NDArray[np.int64],
 ) -> None:
-    """Offer every row to the best of one query."""
-    for row in range(totals.size):
+    """Offer some rows to the best of one query."""
+    for row in rows:
         score = np.float32(totals[row] * np.float64(scales[row]))
         if score >= best_scores[0] and not is_among(ids[row], excluded):
             offer(best_scores, best_ids, score, ids[row])

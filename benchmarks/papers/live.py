@@ -1,0 +1,269 @@
+"""Simulated people vote on what they are shown; searches for other pictures must get no worse.
+
+A person asks with a picture, looks at the first ten and votes by class: what is of the picture's
+class is right. After 0, 5, 10, 20, 50 and 200 votes, each on another picture, precision at 10 is
+measured over pictures that nobody has asked with. Votes go through a real collection, one row of
+its log each. Two people: one who judges all ten shown, and one who picks one right and rejects one
+wrong; each without mistakes and with one verdict in ten turned round.
+
+Compared with no learning, with Rocchio's formula and with a linear SVM per session, whose session
+is all that was voted so far: both forget the query a vote was about, so for others they can only
+add the direction of all that was picked to the query. What they are made for, the query that was
+voted on, is measured too: precision at 10 among what was not shown yet.
+
+Half of each set was used to choose how votes are learned from; here is the other half.
+"""
+
+import csv
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.svm import LinearSVC
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench import Figure, Options, main
+from lookalike import Collection
+from lookalike.collection import Ask
+from lookalike.core.settings import cache_folder
+
+MARKS = (0, 5, 10, 20, 50, 200)
+SHOWN = 10
+WRONG = 0.1
+
+Vectors = NDArray[np.float32]
+
+
+def picture_sets(data: Path) -> Iterator[tuple[str, list[tuple[Path, str]]]]:
+    """Give the sets, each picture with its class."""
+    objects = sorted((data / "objects" / "images").glob("*/*.jpg"))
+    yield "objects", [(path, path.parent.name) for path in objects]
+    for name, column in (("groceries", "fine"), ("clipart", "category")):
+        folder = data / name
+        with (folder / "labels.csv").open(encoding="utf-8", newline="") as file:
+            yield name, [(folder / row["file"], row[column]) for row in csv.DictReader(file)]
+
+
+def second_half(pictures: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    order = np.random.default_rng(5).permutation(len(pictures))
+    return [pictures[place] for place in sorted(order[len(pictures) // 2 :].tolist())]
+
+
+def indexed(name: str, pictures: list[tuple[Path, str]]) -> Path:
+    """Index a set once and keep the collection for later runs."""
+    place = cache_folder() / "benchmarks" / f"live-{name}-{len(pictures)}"
+    if not place.exists():
+        made = place.with_name(f"{place.name}.making")
+        shutil.rmtree(made, ignore_errors=True)
+        with Collection.create(made) as collection:
+            collection.add([path for path, _ in pictures])
+        made.rename(place)
+    return place
+
+
+@dataclass
+class World:
+    """A collection with the true class of every picture, and its vectors."""
+
+    collection: Collection
+    classes: dict[int, str]
+    ids: NDArray[np.int64] = field(init=False)
+    vectors: Vectors = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ids = np.array(sorted(self.classes), np.int64)
+        self.vectors = self.collection._serve().vectors(self.ids)
+        self.names = np.array([self.classes[number] for number in self.ids.tolist()])
+
+    def row(self, number: int) -> int:
+        """Give the place of a picture."""
+        return int(np.searchsorted(self.ids, number))
+
+    def right(self, query: int, found: list[int]) -> list[bool]:
+        """Say which of the pictures found are of the query's class."""
+        return [self.classes[number] == self.classes[query] for number in found]
+
+    def precision(self, queries: list[int], added: Vectors | None = None) -> float:
+        """Precision at 10 by cosine, where something may be added to every query."""
+        asked = self.vectors[[self.row(number) for number in queries]]
+        return self._precision(queries, asked if added is None else asked + added)
+
+    def learned_precision(self, queries: list[int]) -> float:
+        """Precision at 10 by what the collection has learned: as its searches rank, all at once."""
+        serving = self.collection._serve()
+        rows = [self.row(number) for number in queries]
+        asked = np.vstack([serving.query(self.vectors[[row]]) for row in rows])
+        return self._precision(queries, asked)
+
+    def _precision(self, queries: list[int], asked: Vectors) -> float:
+        rows = [self.row(number) for number in queries]
+        scores = asked @ self.vectors.T
+        scores[np.arange(len(rows)), rows] = -np.inf
+        best = np.argpartition(-scores, SHOWN, axis=1)[:, :SHOWN]
+        return float((self.names[best] == self.names[rows][:, None]).mean())
+
+
+def session(world: World, seed: int, *, wrong: float, thorough: bool) -> dict[str, list[float]]:
+    """Let one person vote; give precision over other queries at the marks, for each method."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(world.ids).tolist()
+    asked, others = order[: MARKS[-1]], order[MARKS[-1] :]
+    curves: dict[str, list[float]] = {"ours": [], "none": [], "Rocchio": [], "SVM": []}
+    own: dict[str, list[float]] = {"ours": [], "none": [], "Rocchio": [], "SVM": []}
+    picked: list[int] = []
+    rejected: list[int] = []
+    for votes in range(MARKS[-1] + 1):
+        if votes in MARKS:
+            for name, value in _over_others(world, others, picked, rejected).items():
+                curves[name].append(value)
+        if votes == MARKS[-1]:
+            break
+        query = asked[votes]
+        shown = [match.id for match in world.collection.search(Ask((query,)), SHOWN)]
+        right = np.array(world.right(query, shown)) ^ (rng.random(len(shown)) < wrong)
+        good = [number for number, is_right in zip(shown, right, strict=True) if is_right]
+        bad = [number for number in shown if number not in good]
+        if not thorough:
+            good, bad = (rng.permutation(side)[:1].tolist() for side in (good, bad))
+        world.collection.vote(Ask((query,)), picked=good, rejected=bad, shown=shown)
+        picked += good
+        rejected += bad
+        if thorough and votes % 4 == 0:
+            for name, value in _for_the_same(world, query, shown, good, bad).items():
+                own[name].append(value)
+    return curves | {f"{name}, same query": [float(np.mean(v))] for name, v in own.items() if v}
+
+
+def _over_others(
+    world: World, others: list[int], picked: list[int], rejected: list[int]
+) -> dict[str, float]:
+    hits = [
+        world.right(q, [m.id for m in world.collection.search(Ask((q,)), SHOWN)]) for q in others
+    ]
+    plain = world.precision(others)
+    return {
+        "ours": float(np.mean(hits)),
+        "none": plain,
+        "Rocchio": world.precision(others, _rocchio(world, picked, rejected)) if picked else plain,
+        "SVM": world.precision(others, _svm(world, picked, rejected)) if rejected else plain,
+    }
+
+
+def _for_the_same(
+    world: World, query: int, shown: list[int], good: list[int], bad: list[int]
+) -> dict[str, float]:
+    """Precision at 10 for the query voted on, among pictures it has not shown yet."""
+    again = world.collection.search(Ask((query,)), 2 * SHOWN + len(shown))
+    found = {"ours": [match.id for match in again]}
+    row = world.row(query)
+    for name, vector in (
+        ("none", world.vectors[row]),
+        ("Rocchio", world.vectors[row] + _rocchio(world, good, bad)),
+        ("SVM", _svm(world, [query, *good], bad)),
+    ):
+        scores = world.vectors @ vector
+        found[name] = world.ids[np.argsort(-scores)].tolist()
+    return {
+        name: float(
+            np.mean(world.right(query, [n for n in some if n not in (query, *shown)][:SHOWN]))
+        )
+        for name, some in found.items()
+    }
+
+
+def _rocchio(world: World, picked: list[int], rejected: list[int]) -> Vectors:
+    total = np.zeros(world.vectors.shape[1], np.float32)
+    for side, weight in ((picked, 0.75), (rejected, -0.25)):
+        if side:
+            total += weight * world.vectors[[world.row(number) for number in side]].mean(axis=0)
+    return total
+
+
+def _svm(world: World, picked: list[int], rejected: list[int]) -> Vectors:
+    if not picked or not rejected:
+        return _rocchio(world, picked, rejected)
+    rows = [world.row(number) for number in (*picked, *rejected)]
+    signs = np.repeat([1, -1], [len(picked), len(rejected)])
+    machine = LinearSVC(random_state=0).fit(world.vectors[rows], signs)
+    weights = machine.coef_[0]
+    return np.asarray(weights / (np.linalg.norm(weights) or 1.0), np.float32)
+
+
+def measure(options: Options) -> list[Figure]:
+    seeds = range(1 if options.quick else 10)
+    options.settings |= {"votes": MARKS, "seeds": len(seeds)}
+    figures = []
+    for name, pictures in picture_sets(options.data):
+        half = second_half(pictures)
+        made = indexed(name, half)
+        for thorough in (True,) if options.quick else (True, False):
+            for wrong in (0.0, WRONG):
+                runs = []
+                for seed in seeds:
+                    with tempfile.TemporaryDirectory() as place:
+                        copy = Path(shutil.copytree(made, Path(place) / "collection"))
+                        with Collection.open(copy) as collection:
+                            labels = dict(half)
+                            classes = {p.id: labels[p.places[0]] for p in collection.pictures()}
+                            world = World(collection, classes)
+                            runs.append(session(world, seed, wrong=wrong, thorough=thorough))
+                figures += _figures(name, runs, thorough=thorough, wrong=wrong)
+                for figure in figures[-8:]:
+                    print(figure.what, f"{figure.value:.4f}", figure.spread, file=sys.stderr)
+    return figures
+
+
+def _figures(
+    name: str, runs: list[dict[str, list[float]]], *, thorough: bool, wrong: float
+) -> list[Figure]:
+    person = "all ten" if thorough else "one of each"
+    who = f"{name}, {person}, {wrong:.0%} wrong"
+    found = []
+    none = np.array([run["none"] for run in runs])
+    ours = np.array([run["ours"] for run in runs])
+    for place, votes in enumerate(MARKS):
+        if votes == 0:
+            continue
+        gains = ours[:, place] - none[:, place]
+        rivals = ", ".join(
+            f"{rival} {np.mean([run[rival][place] for run in runs]):.4f}"
+            for rival in ("Rocchio", "SVM")
+        )
+        found.append(
+            Figure(
+                f"{who}: gain in P@10 on other queries after {votes} votes",
+                float(gains.mean()),
+                ">=",
+                0.0,
+                f"none {none[:, place].mean():.4f}, ours {ours[:, place].mean():.4f}, {rivals}",
+                float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None,
+            )
+        )
+    if thorough:
+        same = {
+            rival: [run[f"{rival}, same query"][0] for run in runs]
+            for rival in runs[0]
+            if ", " not in rival
+        }
+        found.append(
+            Figure(
+                f"{who}: P@10 of the query voted on, among what was not shown",
+                float(np.mean(same["ours"])),
+                ">=",
+                None,
+                ", ".join(
+                    f"{rival} {np.mean(same[rival]):.4f}" for rival in same if rival != "ours"
+                ),
+            )
+        )
+    return found
+
+
+if __name__ == "__main__":
+    main("papers/live", measure)

@@ -1,0 +1,366 @@
+"""Kill the server again and again, and see that nothing it acknowledged is lost.
+
+A real server over a real collection is sent votes, words, second thoughts, deletions, imports and
+orders to learn, and killed (-9) at a random moment. Then a fresh process opens the collection and
+sees: every acknowledged event is in the log, as it was told; what was under way is there whole or
+not at all; the log is as it was written; reading it gives the same bytes with the last snapshot
+and without; every picture has its vector, thumbnail and place; words are as the log says; searches
+work. 1,000 kills; ``--kills N`` for another number, ``--quick`` for 20.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench import Figure, Options, main
+from lookalike import Collection
+from lookalike.collection import events, ledger
+from lookalike.service.serving import run
+from lookalike.service.web.app import make_app
+from lookalike.service.web.settings import Settings
+from lookalike.supervision.names import word_key
+
+COLOURS = (
+    (220, 40, 40),
+    (40, 200, 60),
+    (40, 60, 220),
+    (230, 210, 40),
+    (120, 40, 160),
+    (20, 20, 20),
+)
+WORDS = ("Straße", "STRASSE", "Meer", "été", "x/y", "🐈")
+PICTURES = 60
+LONGEST_LIFE = 1.2
+HEADERS = {"X-Lookalike-Client": "1", "Content-Type": "application/json"}
+
+
+def draw(path: Path, seed: int) -> Path:
+    """Write a small picture that no other seed gives."""
+    rng = np.random.default_rng(seed)
+    pixels = rng.integers(-60, 60, (48, 64, 3)) + np.array(COLOURS[seed % len(COLOURS)])
+    buffer = BytesIO()
+    Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(buffer, "PNG")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside first: a rescan must not meet a half of it.
+    beside = path.with_suffix(".part")
+    beside.write_bytes(buffer.getvalue())
+    return beside.rename(path)
+
+
+def forked(work: Callable[[], Any]) -> Any:
+    """Do something in a process of its own and give what came of it, or fail as it did."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(read)
+            told = json.dumps(work()).encode()
+            with os.fdopen(write, "wb") as out:
+                out.write(told)
+            code = 0
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            raise
+        finally:
+            os._exit(code)
+    os.close(write)
+    with os.fdopen(read, "rb") as into:
+        told = into.read()
+    if os.waitpid(child, 0)[1]:
+        raise SystemExit("the check failed; its message is above.")
+    return json.loads(told)
+
+
+def serve(place: Path, write: int) -> None:
+    """Be the server: the code of ``lookalike serve``, until killed."""
+    settings = Settings(port=0)
+    door = socket.create_server(("127.0.0.1", 0))
+    with Collection.open(place) as store:
+        port = door.getsockname()[1]
+        run(make_app(store, settings), door, lambda: os.write(write, f"{port}\n".encode()) and None)
+
+
+@dataclass
+class World:
+    """What the harness knows to have been acknowledged."""
+
+    place: Path
+    pictures: Path
+    random: random.Random
+    said: list[dict[str, Any]] = field(default_factory=list)
+    under_way: str | None = None
+    removed: set[int] = field(default_factory=set)
+    removing: set[int] = field(default_factory=set)
+    came: set[str] = field(default_factory=set)
+    paths: dict[int, str] = field(default_factory=dict)
+    sent: set[str | None] = field(default_factory=lambda: {None})
+    there: list[int] = field(default_factory=list)
+    drawn: int = PICTURES
+    keys: int = 0
+    calls: int = 0
+
+    def live(self) -> None:
+        """Start a server, talk to it, kill it."""
+        read, write = os.pipe()
+        server = os.fork()
+        if server == 0:
+            os.close(read)
+            try:
+                serve(self.place, write)
+            finally:
+                os._exit(1)
+        os.close(write)
+        with os.fdopen(read) as into:
+            port = int(into.readline())
+            life = self.random.random() * LONGEST_LIFE
+            killer = threading.Timer(life, os.kill, (server, signal.SIGKILL))
+            killer.start()
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                self.talk(http.client.HTTPConnection("127.0.0.1", port, timeout=30))
+        killer.join()
+        os.waitpid(server, 0)
+
+    def talk(self, line: http.client.HTTPConnection) -> None:
+        """Say one thing after another until the server is gone."""
+        jobs: dict[str, list[str]] = {}
+        while True:
+            kind = self.random.choices(
+                ["votes", "tags", "undo", "remove", "import", "learn", "look", "reset"],
+                [50, 15, 10, 4, 10, 4, 6, 1],
+            )[0]
+            getattr(self, kind)(line, jobs)
+
+    def ask(self, line: http.client.HTTPConnection, how: str, path: str, body: Any = None) -> Any:
+        """Send a request; give the answer, or None where it was refused."""
+        line.request(how, path, None if body is None else json.dumps(body), HEADERS)
+        answer = line.getresponse()
+        told = json.loads(answer.read())
+        self.calls += 1
+        if answer.status >= 500:
+            raise SystemExit(f"{how} {path}: {answer.status} {told}")
+        return told if answer.status < 400 else None
+
+    def say(self, line: http.client.HTTPConnection, path: str, body: dict[str, Any]) -> None:
+        """Say something that is an event, with a key to know it by."""
+        self.keys += 1
+        self.under_way = f"key {self.keys}"
+        who = f"person {self.keys % 7}"
+        told = self.ask(line, "POST", path, {**body, "key": self.under_way, "user": who})
+        if told is not None:
+            self.said.append({**told.get("event", told), "key": self.under_way})
+            self.sent.add(self.under_way)
+        self.under_way = None
+
+    def some(self, count: int) -> list[int]:
+        """Draw pictures that are there."""
+        return self.random.sample(self.there, count)
+
+    def votes(self, line: http.client.HTTPConnection, _: Any) -> None:
+        """Vote."""
+        query, *others = self.some(8)
+        told = {"like": [query], "picked": others[:2], "rejected": others[2:4], "shown": others}
+        self.say(line, "/api/votes", told)
+
+    def tags(self, line: http.client.HTTPConnection, _: Any) -> None:
+        """Give or refuse a word."""
+        word, shows = self.random.choice(WORDS), self.random.random() < 0.7
+        self.say(line, "/api/tags", {"picture": self.some(1)[0], "word": word, "shows": shows})
+
+    def undo(self, line: http.client.HTTPConnection, _: Any) -> None:
+        """Undo something, perhaps an undoing."""
+        if self.said:
+            event = self.random.choice(self.said[-20:])
+            self.say(line, "/api/undo", {"event": event["number"]})
+
+    def reset(self, line: http.client.HTTPConnection, _: Any) -> None:
+        """Let no vote count."""
+        self.say(line, "/api/reset", {})
+
+    def remove(self, line: http.client.HTTPConnection, _: Any) -> None:
+        """Delete a picture."""
+        if len(self.there) > PICTURES // 2:
+            number = self.some(1)[0]
+            self.removing.add(number)
+            if self.ask(line, "DELETE", f"/api/pictures/{number}") is not None:
+                self.removed.add(number)
+            self.removing.discard(number)
+            self.there.remove(number)
+
+    def look(self, line: http.client.HTTPConnection, jobs: dict[str, list[str]]) -> None:
+        """Search, and see which jobs are done."""
+        self.ask(line, "GET", f"/api/search?like={self.some(1)[0]}&k=20")
+        for job in self.ask(line, "GET", "/api/jobs")["jobs"]:
+            if job["state"] == "done" and job["id"] in jobs:
+                self.came |= set(jobs.pop(job["id"]))
+
+    def learn(self, line: http.client.HTTPConnection, _: Any) -> None:
+        """Order to learn from folders."""
+        self.ask(line, "POST", "/api/jobs", {"kind": "learn", "folders": True})
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "import":
+            return self.bring
+        raise AttributeError(name)
+
+    def bring(self, line: http.client.HTTPConnection, jobs: dict[str, list[str]]) -> None:
+        """Draw some pictures and order them to be imported."""
+        seeds = range(self.drawn, self.drawn + 4)
+        self.drawn += 4
+        files = [str(draw(self.pictures / f"c{s % 6}" / f"{s}.png", s)) for s in seeds]
+        told = self.ask(line, "POST", "/api/jobs", {"kind": "import", "paths": files})
+        if told is not None:
+            jobs[told["id"]] = files
+
+    def check(self) -> None:
+        """Open the collection in a fresh process and hold it against what was acknowledged."""
+        wanted = [told["number"] for told in self.said]
+        found = forked(lambda: look_into(self.place, wanted, self.under_way))
+        rows = {row["number"]: row for row in found["events"]}
+        for told in self.said:
+            row = rows.get(told["number"])
+            expect(row is not None, f"event {told['number']} was acknowledged and is lost")
+            expect(row["kind"] == told["kind"], f"event {told['number']} is another one")
+            said = {k: v for k, v in told["body"].items() if k in row["body"]}
+            expect(said.items() <= row["body"].items(), f"event {told['number']} was changed")
+        known = self.sent | {self.under_way}
+        strange = [row["key"] for row in found["events"] if row["key"] not in known]
+        # A repeated vote gives the first event: its own key is then stored nowhere.
+        expect(not strange, f"events that were refused are stored: {strange}")
+        there = {number for number, _ in found["pictures"]}
+        expect(not there & self.removed, "a deleted picture is back")
+        gone = set(self.there) - there - self.removing
+        expect(not gone, f"pictures are lost: {gone}")
+        self.removed |= self.removing - there
+        self.removing = set()
+        self.came -= {self.paths[number] for number in self.removed & self.paths.keys()}
+        self.paths = dict(found["pictures"])
+        lost = self.came - set(self.paths.values())
+        expect(not lost, f"imported files are lost: {lost}")
+        if self.under_way is not None:
+            self.said += [row for row in found["events"] if row["key"] == self.under_way]
+            self.sent.add(self.under_way)
+        # The digests in the log show that older ones are as they were.
+        self.said, self.under_way = self.said[-300:], None
+        self.there = sorted(there)
+
+
+def expect(held: bool, otherwise: str) -> None:
+    """Stop with a message where something does not hold."""
+    if not held:
+        raise SystemExit(otherwise)
+
+
+def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]:
+    """See that a collection is whole; give its pictures, and the events wanted and the last."""
+    with Collection.open(place) as store:
+        database = store._database
+        expect(database.rows("PRAGMA integrity_check") == [("ok",)], "the database is damaged")
+        expect(not database.rows("PRAGMA foreign_key_check"), "something has no picture")
+        for table in ("vectors", "thumbnails", "places"):
+            rows = database.rows(
+                f"SELECT id FROM pictures WHERE id NOT IN (SELECT picture FROM {table})"
+            )
+            expect(not rows, f"pictures lack their {table}: {rows}")
+        store.check_log()
+        with_snapshot = ledger.Ledger.read(database)
+        without = ledger.Ledger.read(database, ledger.Ledger())
+        same = ledger.packed(with_snapshot.votes) == ledger.packed(without.votes)
+        expect(same, "reading the log with and without the snapshot differs")
+        check_words(store)
+        if len(store):
+            expect(bool(store.search(next(iter(store.pictures())).id, 5)), "nothing is found")
+        rows = database.rows(
+            "SELECT number, kind, key, body FROM events WHERE key = ? "
+            "OR number IN (SELECT value FROM json_each(?)) "
+            "OR number > (SELECT max(number) FROM events) - 100 ORDER BY number",
+            *(key, json.dumps(wanted)),
+        )
+        return {
+            "events": [
+                {"number": number, "kind": kind, "key": key, "body": json.loads(body)}
+                for number, kind, key, body in rows
+            ],
+            "pictures": database.rows("SELECT picture, path FROM places"),
+        }
+
+
+def check_words(store: Collection) -> None:
+    """See that a picture has the words that the log says, and no other of them."""
+    database = store._database
+    subjects = database.rows(
+        "SELECT DISTINCT about FROM events WHERE kind IN ('tag', 'correction')"
+    )
+    labels = store.labels()
+    for (subject,) in subjects:
+        told = events.about(database, subject)
+        number = int(subject.split()[1])
+        key = subject.split(" ", 2)[2]
+        if not told or not database.rows("SELECT 1 FROM pictures WHERE id = ?", number):
+            continue
+        has = any(word_key(label) == key for label in labels.get(number, []))
+        expect(has == (told[-1].kind == "tag"), f"{subject} is not as the log says")
+
+
+def measure(options: Options) -> list[Figure]:
+    kills = options.settings.pop("kills", 20 if options.quick else 1000)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as temporary:
+        pictures = Path(temporary) / "pictures"
+        for seed in range(PICTURES):
+            draw(pictures / f"c{seed % 6}" / f"{seed}.png", seed)
+        place = Path(temporary) / "collection"
+
+        def make() -> int:
+            with Collection.create(place) as store:
+                store.add([pictures])
+                store.search(1)
+                return len(store)
+
+        forked(make)
+        world = World(place, pictures, random.Random(0))
+        world.check()
+        for kill in range(1, kills + 1):
+            world.live()
+            world.check()
+            if kill % 50 == 0:
+                spent = time.monotonic() - begin
+                print(f"{kill} kills, {world.keys} events sent, {spent:.0f} s", file=sys.stderr)
+        total = forked(lambda: {"n": len(Collection.open(place).history(1000))})
+    options.settings |= {"events kept at the end, at most 1000": total["n"], "calls": world.calls}
+    return [
+        Figure("kills survived without loss", kills, ">=", kills, "every acknowledged event there"),
+        Figure("events sent", world.keys),
+    ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--kills", type=int)
+    chosen, sys.argv[1:] = parser.parse_known_args()
+
+    def measured(options: Options) -> list[Figure]:
+        if chosen.kills:
+            options.settings["kills"] = chosen.kills
+        return measure(options)
+
+    main("trust/kills", measured)

@@ -1,0 +1,187 @@
+"""The log: what people said of pictures, one row each, only ever added to."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from sqlite3 import Connection
+from typing import Any
+
+from lookalike.collection.database import Database
+from lookalike.collection.records import Event
+from lookalike.collection.rows import now
+from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
+
+LONGEST_WHO, LONGEST_KEY = 64, 128
+
+UNDOABLE = ("vote", "tag", "correction", "undo", "reset")
+
+_UNDO = "event "
+
+_log = logging.getLogger(__name__)
+
+
+def append(
+    connection: Connection,
+    kind: str,
+    body: dict[str, Any],
+    *,
+    who: str = "",
+    key: str | None = None,
+    about: str | None = None,
+) -> Event:
+    """Add a row in an open transaction; it counts once that is committed.
+
+    Each row carries a digest of itself and of the digest before, so that one that was changed or
+    lost afterwards is found.
+    """
+    at, text = now(), json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    last = connection.execute("SELECT digest FROM events ORDER BY number DESC LIMIT 1").fetchone()
+    facts = (at, kind, who, key, about, text)
+    number = connection.execute(
+        "INSERT INTO events (at, kind, who, key, about, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (*facts, digest(last[0] if last else b"", *facts)),
+    ).lastrowid
+    return Event(int(number or 0), at, kind, who, body, undone=False)
+
+
+def digest(before: bytes, *facts: str | None) -> bytes:
+    """Give the digest of a row that follows another."""
+    content = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(before + content, digest_size=16).digest()
+
+
+def check_names(who: str, key: str | None) -> None:
+    """Refuse names of people and keys of requests that are not short text."""
+    for name, value, most in (("who", who, LONGEST_WHO), ("key", key or "", LONGEST_KEY)):
+        if not isinstance(value, str) or len(value) > most or not _is_encodable(value):
+            raise InvalidInput(
+                f"Collection: {name} must be text of at most {most} characters; got {value!r:.80}."
+            )
+
+
+def with_key(connection: Connection, key: str | None) -> Event | None:
+    """Give the event that was stored with a key, if there is one."""
+    if key is None:
+        return None
+    row = connection.execute(
+        "SELECT number, at, kind, who, body FROM events WHERE key = ?", (key,)
+    ).fetchone()
+    return None if row is None else _event(row)
+
+
+def last_number(database: Database) -> int:
+    """Give the number of the last event, or 0."""
+    return int(database.rows("SELECT ifnull(max(number), 0) FROM events")[0][0])
+
+
+def after(database: Database, number: int) -> list[Event]:
+    """Give the events after one, in order, whether undone or not."""
+    rows = database.rows(
+        "SELECT number, at, kind, who, body FROM events WHERE number > ? ORDER BY number", number
+    )
+    with database.parsing("an event"):
+        return [_event(row) for row in rows]
+
+
+def about(database: Database, subject: str, *, undone: bool = False) -> list[Event]:
+    """Give the events about something in order, those undone too or only those that count."""
+    rows = database.rows(
+        "SELECT number, at, kind, who, body FROM events WHERE about = ? ORDER BY number", subject
+    )
+    with database.parsing("an event"):
+        found = [_event(row) for row in rows]
+    return [event for event in found if undone or not is_undone(database, event.number)]
+
+
+def history(database: Database, limit: int, before: int | None) -> list[Event]:
+    """Give events before one, or the last, newest first."""
+    rows = database.rows(
+        "SELECT number, at, kind, who, body FROM events WHERE number < ? ORDER BY 1 DESC LIMIT ?",
+        2**62 if before is None else before,
+        limit,
+    )
+    with database.parsing("an event"):
+        return [replace(_event(row, told=True), undone=is_undone(database, row[0])) for row in rows]
+
+
+def event(database: Database, number: int) -> Event:
+    """Give one event."""
+    for found in history(database, 1, number + 1):
+        if found.number == number:
+            return found
+    raise NotFound(
+        f"Collection: there is no event {number}. Collection.history lists those there are."
+    )
+
+
+def is_undone(database: Database, number: int) -> bool:
+    """Tell whether an event was undone, and that not undone again."""
+    rows = database.rows("SELECT number FROM events WHERE about = ?", undo_of(number))
+    return any(not is_undone(database, undo) for (undo,) in rows)
+
+
+def undone(database: Database) -> set[int]:
+    """Give the numbers of all events that were undone."""
+    rows = database.rows("SELECT number, about FROM events WHERE kind = 'undo' ORDER BY 1 DESC")
+    found: set[int] = set()
+    for number, subject in rows:
+        # A later event may have undone this one; those come first.
+        if number not in found:
+            found.add(int(subject.removeprefix(_UNDO)))
+    return found
+
+
+def undo_of(number: int) -> str:
+    """Give what an undoing event is about."""
+    return f"{_UNDO}{number}"
+
+
+def first_damaged(database: Database, since: int = 0) -> int | None:
+    """Give the first event after ``since`` that is not as it was written, or None."""
+    rows = database.rows(
+        "SELECT number, at, kind, who, key, about, body, digest FROM events WHERE number >= ? "
+        "ORDER BY number",
+        since,
+    )
+    before = rows.pop(0)[-1] if since and rows and rows[0][0] == since else b""
+    for number, *facts, kept in rows:
+        if digest(before, *facts) != kept:
+            _log.warning("event %s of the log is not as it was written", number)
+            return int(number)
+        before = kept
+    return None
+
+
+def check(database: Database) -> None:
+    """See that the log is as it was written, or say where it is not.
+
+    Raises
+    ------
+    DamagedFile
+        Naming the first event that was changed, or that follows one that is missing.
+    """
+    damaged = first_damaged(database)
+    if damaged is not None:
+        raise DamagedFile(
+            f"the log is damaged from event {damaged} on; what was said before it is whole. Put "
+            f"back a copy of the collection."
+        )
+
+
+def _event(row: Sequence[Any], *, told: bool = False) -> Event:
+    """Make an event of a row; ``told`` leaves out what only the learner reads."""
+    number, at, kind, who, text = row
+    body = json.loads(text)
+    if told:
+        body.pop("taught", None)
+    return Event(number, at, kind, who, body, undone=False)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,81 @@
+"""Labelled pictures that were held back from learning, to judge by what votes add to it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.collection import rows
+from lookalike.collection.database import Database
+from lookalike.collection.hearing import Heard, knowledge
+from lookalike.collection.vectors import AnyIndex
+from lookalike.core.errors import InvalidInput
+from lookalike.core.ranking import judge
+from lookalike.features import Vectors
+from lookalike.similarity import OASIS
+from lookalike.supervision import Relevance
+
+MOST = 200
+"""Pictures that are judged by: enough to see harm, few enough to be asked at every vote."""
+
+
+class HeldLabels:
+    """How pictures held back rank each other, without votes and with them.
+
+    What votes add counts as harm where it lowers the mean average precision by more than one
+    standard error of the difference: a few votes move it up or down a little by chance.
+    """
+
+    def __init__(self, items: Vectors, scores: NDArray[np.float64], relevance: Relevance) -> None:
+        self._items = items
+        self._scores = scores
+        self._relevance = relevance
+        self._before = self._precision(scores)
+
+    @classmethod
+    def of(
+        cls, database: Database, index: AnyIndex, model: OASIS | None, number: int | None
+    ) -> "HeldLabels | None":
+        """Take those that the model in use was judged by; None where there are too few."""
+        sides = rows.sides(database, number)
+        if model is None or sides is None:
+            return None
+        try:
+            known = knowledge(database, Heard(), number)
+        except InvalidInput:
+            return None
+        held = np.flatnonzero(np.isin(known.ids, np.intersect1d(sides[0], index.ids)))
+        if len(held) > MOST:
+            held = np.sort(np.random.default_rng(0).choice(held, MOST, replace=False))
+        relevance = known.relevance.subset(held)
+        if not relevance.has_alike.any():
+            return None
+        order = np.argsort(index.ids)
+        places = order[np.searchsorted(index.ids, known.ids[held], sorter=order)]
+        X = index.vectors[places]
+        items = model.item_vectors(X)
+        return cls(items, dense(items @ model.query_vectors(X).T).T, relevance)
+
+    def judge(self, added: Callable[[Vectors], NDArray[np.float64]]) -> tuple[float, float, bool]:
+        """Give the mean average precision without what is added to the scores and with it.
+
+        And whether that is worse than chance explains.
+        """
+        after = self._precision(self._scores + added(self._items))
+        change = after - self._before
+        error = change.std() / np.sqrt(len(change))
+        return float(self._before.mean()), float(after.mean()), bool(change.mean() < -error)
+
+    def _precision(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        everyone = np.arange(len(scores))
+        single = scores.astype(np.float32)
+        judged = judge(single, self._relevance.rows(everyone), own=everyone, cutoffs=(1,))
+        return judged.average_precision[judged.judged]
+
+
+def dense(matrix: Any) -> NDArray[np.float64]:
+    """Give a dense or sparse matrix as a dense one."""
+    sparse: bool = sp.issparse(matrix)
+    return np.asarray(matrix.toarray() if sparse else matrix, np.float64)

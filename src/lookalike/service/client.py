@@ -1,0 +1,341 @@
+"""Use a running server from Python: search, vote, tag and import over HTTP."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, Unpack, cast
+
+import httpx
+
+from lookalike.core.errors import (
+    CollectionBusy,
+    CollectionError,
+    InvalidInput,
+    LookalikeError,
+    NotFound,
+    UnreadablePicture,
+)
+from lookalike.core.progress import Progress, silent
+from lookalike.service.client_answers import (
+    Event,
+    Filters,
+    Job,
+    Match,
+    Picture,
+    Ref,
+    Said,
+    Standing,
+)
+
+_NAMES = {"tags": "tag", "formats": "format", "taken_from": "from", "taken_to": "to"}
+
+_ERRORS: dict[int, type[LookalikeError]] = {
+    400: InvalidInput,
+    404: NotFound,
+    409: CollectionError,
+    413: InvalidInput,
+    422: InvalidInput,
+}
+
+
+class Client:
+    """A connection to a server that ``lookalike serve`` started.
+
+    It answers with dicts, as the server's OpenAPI description has them, and raises the errors
+    that :class:`~lookalike.Collection` would raise. It goes straight to the server, past any
+    proxy of the environment.
+
+    Parameters
+    ----------
+    url : str
+        The address the server printed.
+    key : str, optional
+        The server's key, where it has one.
+    user : str
+        Who votes and tags, where several people do.
+    timeout : float
+        Seconds to wait for an answer.
+
+    Examples
+    --------
+    >>> with Client("http://127.0.0.1:9") as client:
+    ...     client.standing()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    lookalike.core.errors.CollectionError: No server answers at http://127.0.0.1:9: ...
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8700",
+        key: str | None = None,
+        *,
+        user: str = "",
+        timeout: float = 60.0,
+    ) -> None:
+        headers = {"X-Lookalike-Client": "1"}
+        if key is not None:
+            if not key.isascii() or not key.isprintable():
+                raise InvalidInput("Client: a key consists of printable ASCII characters.")
+            headers["Authorization"] = f"Bearer {key}"
+        self._url = url.rstrip("/")
+        self._user = user
+        if not re.match("https?://[^/]", url):
+            raise InvalidInput(
+                f"Client: url must be an address as http://127.0.0.1:8700; got {url!r:.200}."
+            )
+        self._http = httpx.Client(
+            base_url=self._url, headers=headers, timeout=timeout, trust_env=False
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def search(
+        self,
+        like: Ref | Iterable[Ref] = (),
+        unlike: Ref | Iterable[Ref] = (),
+        *,
+        word: str | None = None,
+        k: int = 10,
+        offset: int = 0,
+        min_score: float | None = None,
+        learned: bool = True,
+        **where: Unpack[Filters],
+    ) -> list[Match]:
+        """Find the pictures most like some and unlike others, or those a word suits, best first."""
+        asked = {
+            **{"like": _several(like), "unlike": _several(unlike), "word": word},
+            **{"k": k, "offset": offset, "min_score": min_score, "learned": learned},
+        }
+        answer = self._get("/api/search", {**asked, **_filters(where)})
+        return cast("list[Match]", answer["matches"])
+
+    def search_file(
+        self, path: str | Path, *, k: int = 10, **where: Unpack[Filters]
+    ) -> list[Match]:
+        """Find the pictures most like a file of yours, best first; it is not added."""
+        return self.search(self.keep_query(path), k=k, **where)
+
+    def keep_query(self, picture: str | Path | bytes) -> str:
+        """Send a picture to search with and to vote on; give the token that stands for it."""
+        return str(self._send("/api/queries", _content(picture))["token"])
+
+    def vote(
+        self,
+        like: Ref | Iterable[Ref],
+        unlike: Ref | Iterable[Ref] = (),
+        *,
+        picked: Iterable[int] = (),
+        rejected: Iterable[int] = (),
+        shown: Iterable[int] = (),
+        key: str | None = None,
+    ) -> Said:
+        """Say which matches suit a search and which do not; the next search knows."""
+        body = {
+            **{"like": _several(like), "unlike": _several(unlike), "picked": list(picked)},
+            **{"rejected": list(rejected), "shown": list(shown), "key": key},
+        }
+        return cast("Said", self._say("/api/votes", body))
+
+    def tag(self, picture: int, word: str, *, shows: bool = True) -> Event:
+        """Give a picture a word, or say that the word does not suit it."""
+        body = {"picture": picture, "word": word, "shows": shows}
+        return cast("Event", self._say("/api/tags", body))
+
+    def undo(self, number: int) -> Said:
+        """Let an event count no more."""
+        return cast("Said", self._say("/api/undo", {"event": number}))
+
+    def reset(self) -> Said:
+        """Let the votes so far count no more."""
+        return cast("Said", self._say("/api/reset", {}))
+
+    def rollback(self) -> dict[str, int | None]:
+        """Use the models that were in use before the last learning; give their numbers."""
+        return cast("dict[str, int | None]", self._say("/api/rollback", {}))
+
+    def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
+        """Give what was said, newest first."""
+        answer = self._get("/api/events", {"limit": limit, "before": before})
+        return cast("list[Event]", answer["events"])
+
+    def standing(self) -> Standing:
+        """Tell whether searches use the votes, and the figures that decided."""
+        return cast("Standing", self._get("/api/standing"))
+
+    def suggestions(self, picture: Ref, k: int = 8) -> list[dict[str, Any]]:
+        """Give words that may suit a picture, each with its confidence and why."""
+        answer = self._get(f"/api/suggestions/{picture}", {"k": k})
+        return cast("list[dict[str, Any]]", answer["suggestions"])
+
+    def pictures(
+        self,
+        k: int = 100,
+        *,
+        offset: int = 0,
+        order: Literal["newest", "oldest", "added"] = "newest",
+        **where: Unpack[Filters],
+    ) -> list[Picture]:
+        """List the pictures that pass the filters."""
+        asked = {"k": k, "offset": offset, "order": order, **_filters(where)}
+        return cast("list[Picture]", self._get("/api/pictures", asked)["pictures"])
+
+    def picture(self, number: int) -> Picture:
+        """Tell what is known of a picture."""
+        return cast("Picture", self._get(f"/api/pictures/{number}"))
+
+    def add(self, picture: str | Path | bytes) -> Picture:
+        """Send a picture file to be added to the collection."""
+        return cast("Picture", self._send("/api/pictures", _content(picture))["picture"])
+
+    def delete(self, number: int) -> None:
+        """Remove a picture with all that is kept of it."""
+        self._ask("DELETE", f"/api/pictures/{number}", params=_given({"user": self._user or None}))
+
+    def import_folder(self, path: str | Path, progress: Progress = silent) -> Job:
+        """Bring in a folder of the server's computer, and wait until that is done.
+
+        Parameters
+        ----------
+        path : str or Path
+            In a folder of the collection, or one the server was started to allow.
+        progress : callable
+            Told how many files are done, and of how many.
+        """
+        body = {"kind": "import", "folder": str(Path(path).absolute())}
+        return self._do(body, progress)
+
+    def learn(self, *, folders: bool = False, progress: Progress = silent) -> Job:
+        """Learn from the labels there are, or from the names of folders, and wait for it."""
+        return self._do({"kind": "learn", "folders": folders}, progress)
+
+    def jobs(self) -> list[Job]:
+        """Give the jobs of the server, newest first."""
+        return cast("list[Job]", self._get("/api/jobs")["jobs"])
+
+    def stop(self, job: str) -> None:
+        """Stop a job; what it has finished is kept."""
+        self._ask("DELETE", f"/api/jobs/{job}")
+
+    def export(self, path: str | Path) -> None:
+        """Write what was learned to a safetensors file."""
+        content = self._ask("GET", "/api/export").content
+        target = Path(path)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            part.write_bytes(content)
+            part.replace(target)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise InvalidInput(f"Client: {target} cannot be written: {error}.") from error
+
+    def status(self) -> dict[str, Any]:
+        """Tell the version, the number of pictures, and whether folders are watched."""
+        return self._get("/api/status")
+
+    def _do(self, body: dict[str, Any], progress: Progress) -> Job:
+        job = cast("Job", self._ask("POST", "/api/jobs", json=body).json())
+        while job["state"] in ("waiting", "running"):
+            for state in self._follow(job["id"]):
+                job = state
+                progress(job["done"], job["total"])
+        if job["state"] != "done":
+            raise CollectionError(job["message"])
+        return job
+
+    def _follow(self, name: str) -> Iterator[Job]:
+        """Give the states of a job until it is over or the stream breaks off."""
+        path = f"/api/jobs/{name}/events"
+        try:
+            with self._http.stream("GET", path) as answer:
+                if answer.status_code != 200:
+                    answer.read()
+                    raise _error(answer, upload=False)
+                for line in answer.iter_lines():
+                    if line.startswith("data: "):
+                        yield json.loads(line.removeprefix("data: "))
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.ReadTimeout):
+            return
+        except httpx.HTTPError as error:
+            raise self._silence(error) from error
+
+    def _get(self, path: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        found = self._ask("GET", path, params=_given(params or {})).json()
+        return cast("dict[str, Any]", found)
+
+    def _say(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        named = {**body, "user": self._user} if self._user else body
+        return cast("dict[str, Any]", self._ask("POST", path, json=named).json())
+
+    def _send(self, path: str, content: bytes) -> dict[str, Any]:
+        kind = {"Content-Type": "application/octet-stream"}
+        answer = self._ask("POST", path, content=content, headers=kind)
+        return cast("dict[str, Any]", answer.json())
+
+    def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            answer = self._http.request(method, path, **options)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._silence(error) from error
+        if answer.is_error:
+            raise _error(answer, upload="content" in options)
+        return answer
+
+    def _silence(self, error: Exception) -> CollectionError:
+        return CollectionError(
+            f"No server answers at {self._url}: {error}. Start one with: lookalike serve"
+        )
+
+
+def _error(answer: httpx.Response, *, upload: bool) -> LookalikeError:
+    """Give the error that the server met, in its words."""
+    try:
+        message = str(answer.json()["error"])
+    except (ValueError, LookupError, TypeError):
+        message = f"The server answered with {answer.status_code} {answer.reason_phrase}."
+    if "Retry-After" in answer.headers:
+        return CollectionBusy(message)
+    if upload and answer.status_code == 422:
+        return UnreadablePicture(message)
+    return _ERRORS.get(answer.status_code, LookalikeError)(message)
+
+
+def _several(refs: Ref | Iterable[Ref]) -> list[Ref]:
+    return [refs] if isinstance(refs, int | str) else list(refs)
+
+
+def _filters(where: Filters) -> dict[str, Any]:
+    return {_NAMES.get(name, name): value for name, value in where.items()}
+
+
+def _given(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is not said; paths as text, lists as they are."""
+    return {
+        name: os.fspath(value) if isinstance(value, os.PathLike) else value
+        for name, value in params.items()
+        if value is not None
+    }
+
+
+def _content(picture: str | Path | bytes) -> bytes:
+    if isinstance(picture, bytes):
+        return picture
+    try:
+        return Path(picture).read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"Client: {picture} cannot be read: {error.strerror}.") from error

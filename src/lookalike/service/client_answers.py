@@ -1,0 +1,92 @@
+"""What :class:`lookalike.Client` takes and answers with: dicts, with their keys written down."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+Ref: TypeAlias = int | str
+"""A picture by its id, or a kept query by its token."""
+
+
+class Picture(TypedDict):
+    """What the server tells of a picture."""
+
+    id: int
+    path: str
+    places: list[str]
+    width: int
+    height: int
+    format: str
+    bytes: int
+    taken: str | None
+    added: str
+    sha256: str
+    labels: list[str]
+    thumbnail: str
+    image: str
+
+
+class Match(Picture):
+    """A picture that a search found; ``verdict`` is 1 for picked, -1 for rejected, else 0."""
+
+    score: float
+    verdict: int
+
+
+class Event(TypedDict):
+    """One row of the log."""
+
+    number: int
+    at: str
+    kind: str
+    who: str
+    body: dict[str, Any]
+    undone: bool
+
+
+class Standing(TypedDict):
+    """What votes have taught, and whether searches use it."""
+
+    votes: int
+    judged: int
+    before: float | None
+    after: float | None
+    strength: float
+    labels_before: float | None
+    labels_after: float | None
+    reason: str
+
+
+class Said(TypedDict):
+    """An event, and how the votes stand after it."""
+
+    event: Event
+    standing: Standing
+
+
+class Job(TypedDict):
+    """A piece of long work."""
+
+    id: str
+    kind: Literal["import", "rescan", "learn"]
+    state: Literal["waiting", "running", "done", "failed", "stopped"]
+    done: int
+    total: int
+    message: str
+    result: dict[str, Any] | None
+    started: str | None
+    ended: str | None
+
+
+class Filters(TypedDict):
+    """Which pictures count; every part that is given must hold."""
+
+    folder: NotRequired[str | Path]
+    tags: NotRequired[Sequence[str]]
+    taken_from: NotRequired[str]
+    taken_to: NotRequired[str]
+    formats: NotRequired[Sequence[str]]
+    min_side: NotRequired[int]
+    max_side: NotRequired[int]
+    min_bytes: NotRequired[int]
+    max_bytes: NotRequired[int]

@@ -1,0 +1,84 @@
+"""The JSON API: every page's twin, and more."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from lookalike import __version__
+from lookalike.service.web import api_jobs, api_pictures, api_said, api_search
+from lookalike.service.web.answers import Facet, FacetsAnswer, StatusAnswer, Watching, shown
+from lookalike.service.web.importing import roots_of
+from lookalike.service.web.parameters import Filters
+from lookalike.service.web.problems import REFUSALS, Route
+from lookalike.service.web.state import collection_of, jobs_of
+
+_general = APIRouter(tags=["collection"], route_class=Route)
+
+
+@_general.get("/facets", summary="What pictures can be filtered by")
+def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer:
+    """Give folders, formats and tags, most used first, and the months of the pictures filtered."""
+    collection = collection_of(request)
+    return FacetsAnswer(
+        folders=Facet.all_of(collection.folders()),
+        formats=Facet.all_of(collection.formats()),
+        tags=Facet.all_of(collection.labels_used()),
+        months=Facet.all_of(collection.months(asked.where())),
+    )
+
+
+@_general.get("/status", summary="How the server is")
+def status(request: Request) -> StatusAnswer:
+    """Tell the version, the number of pictures, what runs, and whether folders are watched."""
+    collection, jobs = collection_of(request), jobs_of(request)
+    watcher = getattr(request.app.state, "watcher", None)
+    return StatusAnswer(
+        version=__version__,
+        pictures=len(collection),
+        refused=len(collection.refused()),
+        roots=[shown(root) for root in roots_of(collection)],
+        jobs=sum(not job.over for job in jobs.all()),
+        watching=Watching(
+            on=watcher is not None,
+            folders=[] if watcher is None else [shown(folder) for folder in watcher.folders],
+            trouble=(watcher.trouble if watcher is not None else "") or jobs.trouble,
+        ),
+    )
+
+
+@_general.get(
+    "/export",
+    summary="Take along what was learned",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "A safetensors file with the learned query transform.",
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+            },
+        }
+    },
+)
+def export(request: Request) -> Response:
+    """Give the learned query transform, for vectors that are kept elsewhere."""
+    with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
+        path = Path(folder) / "learned.safetensors"
+        collection_of(request).export(path)
+        content = path.read_bytes()
+    name = 'attachment; filename="learned.safetensors"'
+    return Response(
+        content, media_type="application/octet-stream", headers={"Content-Disposition": name}
+    )
+
+
+router = APIRouter(prefix="/api", responses=REFUSALS)
+for _part in (
+    api_search.router,
+    api_pictures.router,
+    api_said.router,
+    api_jobs.router,
+    _general,
+):
+    router.include_router(_part)

@@ -1,0 +1,101 @@
+"""The API: long work."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi import Path as InPath
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from lookalike.core.errors import InvalidInput, NotFound
+from lookalike.service.web.answers import JobAnswer, JobsAnswer, Kind
+from lookalike.service.web.events import HEADERS, MEDIA_TYPE, stream
+from lookalike.service.web.jobs import Job
+from lookalike.service.web.parameters import MAX_PATH
+from lookalike.service.web.problems import Route
+from lookalike.service.web.state import jobs_of
+
+router = APIRouter(tags=["jobs"], route_class=Route)
+
+MOST_PATHS = 1000
+
+FilePath = Annotated[str, Field(min_length=1, max_length=MAX_PATH)]
+JobId = Annotated[str, InPath(alias="id", pattern="^[0-9a-f]{16}$", description="A job's id.")]
+
+
+class NewJob(BaseModel):
+    """What to do."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Kind
+    folder: FilePath | None = Field(None, description="For an import: a folder.")
+    paths: list[FilePath] | None = Field(
+        None, min_length=1, max_length=MOST_PATHS, description="For an import: files and folders."
+    )
+    folders: bool = Field(
+        False, description="For learning: take the folder of a picture for its label."
+    )
+
+
+@router.post("/jobs", summary="Start long work", status_code=202)
+def start(request: Request, wanted: NewJob) -> JobAnswer:
+    """Start an import, a rescan of all folders, or learning.
+
+    Import takes a `folder` or `paths`, absolute and in the folders of the collection or in those
+    the server was started to allow. Only one job runs at a time; others wait.
+    """
+    jobs = jobs_of(request)
+    sources = wanted.paths or ([wanted.folder] if wanted.folder else [])
+    if (wanted.kind == "import") != bool(sources) or (wanted.paths and wanted.folder):
+        raise InvalidInput("jobs: an import takes either folder or paths, another job neither.")
+    if wanted.kind == "import":
+        return jobs.bring_in(sources).answer()
+    job = jobs.rescan() if wanted.kind == "rescan" else jobs.learn(folders=wanted.folders)
+    return job.answer()
+
+
+@router.get("/jobs", summary="List the jobs")
+def jobs(request: Request) -> JobsAnswer:
+    """Give the jobs since the server started, newest first; the last 50 are remembered."""
+    return JobsAnswer(jobs=[job.answer() for job in jobs_of(request).all()])
+
+
+@router.get("/jobs/{id}", summary="One job")
+def job(request: Request, name: JobId) -> JobAnswer:
+    """Tell how a job stands."""
+    return _job(request, name).answer()
+
+
+@router.delete("/jobs/{id}", summary="Stop a job")
+def stop(request: Request, name: JobId) -> JobAnswer:
+    """Stop a job at its next step; what it has finished is kept."""
+    found = _job(request, name)
+    jobs_of(request).stop(found)
+    return found.answer()
+
+
+@router.get(
+    "/jobs/{id}/events",
+    summary="Follow a job",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "Server-sent events: `progress` with the job as JSON at most four times "
+            "a second, and `end` with the job when it is over.",
+            "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def follow(request: Request, name: JobId) -> StreamingResponse:
+    """Follow a job as it goes on; whoever connects again gets its state at once."""
+    found = _job(request, name)
+    closing = jobs_of(request).closing
+    return StreamingResponse(stream(found, closing), media_type=MEDIA_TYPE, headers=HEADERS)
+
+
+def _job(request: Request, name: str) -> Job:
+    found = jobs_of(request).get(name)
+    if found is None:
+        raise NotFound(f"There is no job {name}; the last 50 are remembered. List them.")
+    return found

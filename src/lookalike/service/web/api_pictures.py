@@ -1,0 +1,150 @@
+"""The API: pictures, uploads and kept queries."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Path as InPath
+from pydantic import BaseModel, ConfigDict, Field
+
+from lookalike.collection import Collection, rows
+from lookalike.collection.adding import THUMBNAIL_SIDE
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import UnreadablePicture
+from lookalike.images import content_hash
+from lookalike.service.web.answers import Added, PictureAnswer, PicturesAnswer, Removed, Token
+from lookalike.service.web.facts import picture_answers
+from lookalike.service.web.parameters import MAX_REACH, Browse, PictureId
+from lookalike.service.web.people import User
+from lookalike.service.web.problems import Route
+from lookalike.service.web.state import collection_of, decoder_of, jobs_of, next_page, speaker
+
+router = APIRouter(tags=["pictures"], route_class=Route)
+
+UPLOADS = "uploads"
+_ENDINGS = {"JPEG": "jpg", "TIFF": "tif", "HEIF": "heic"}
+
+_PICTURE: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The content of a picture file.",
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "image/*": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+Id = Annotated[PictureId, InPath(alias="id")]
+
+
+async def _body(request: Request) -> bytes:
+    """Read what was sent; the guard has an eye on how much that is."""
+    return await request.body()
+
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Body = Annotated[bytes, Depends(_body)]
+
+
+@router.get("/pictures", summary="List pictures")
+def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturesAnswer:
+    """List the pictures that pass the filters, a page at a time."""
+    collection, where = collection_of(request), asked.where()
+    found = collection.browse(asked.k, offset=asked.offset, where=where, order=asked.order)
+    total, after = collection.count(where), asked.offset + asked.k
+    more = total > after and after + asked.k <= MAX_REACH
+    return PicturesAnswer(
+        pictures=picture_answers(collection, found),
+        total=total,
+        next=next_page(request, more, offset=after),
+    )
+
+
+@router.get("/pictures/{id}", summary="One picture")
+def picture(request: Request, number: Id) -> PictureAnswer:
+    """Tell what is known of a picture."""
+    return _answer(collection_of(request), number)
+
+
+@router.delete("/pictures/{id}", summary="Delete a picture")
+def delete(
+    request: Request,
+    number: Id,
+    user: Annotated[User, Query()] = None,
+) -> Removed:
+    """Remove a picture with all that is kept of it.
+
+    Files in your folders stay; one that was uploaded is kept by the collection, and goes.
+    """
+    who, collection = speaker(request, user), collection_of(request)
+    with jobs_of(request).writing():
+        places = collection.picture(number).places
+        removed = collection.remove([number], who=who)
+        for place in places:
+            if place.parent == _uploads(collection):
+                place.unlink(missing_ok=True)
+    return Removed(removed=removed)
+
+
+@router.post(
+    "/pictures",
+    summary="Upload a picture",
+    status_code=201,
+    responses={200: {"model": Added, "description": "The collection knew it already."}},
+    openapi_extra=_PICTURE,
+)
+def add(request: Request, data: Body, response: Response) -> Added:
+    """Add a picture file, which the collection keeps; one it knows already is not added again."""
+    collection = collection_of(request)
+    sha256 = content_hash(data)
+    known = rows.find_content(collection._database, sha256)
+    if known is not None:
+        response.status_code = 200
+        return Added(picture=_answer(collection, known), new=False)
+    facts = decoder_of(request).decode(data, side=THUMBNAIL_SIDE).facts
+    ending = _ENDINGS.get(facts.format, facts.format.lower())
+    path = _uploads(collection) / f"{sha256}.{ending}"
+    with jobs_of(request).writing():
+        write_whole(path, data)
+        added = collection.add([path])
+        number = rows.find_id(collection._database, path)
+    if number is None:
+        path.unlink(missing_ok=True)
+        raise UnreadablePicture(added.refused[0].reason if added.refused else "it is gone")
+    return Added(picture=_answer(collection, number), new=True)
+
+
+@router.post("/queries", summary="Search with a picture of your own", openapi_extra=_PICTURE)
+def keep_query(request: Request, data: Body) -> Token:
+    """Keep a picture to search with and to vote on, without adding it to the collection."""
+    collection = collection_of(request)
+    needed = collection.feature.decode_side
+    side = None if needed is None else max(needed, THUMBNAIL_SIDE)
+    decoded = decoder_of(request).decode(data, side=side)
+    return Token.of(collection.keep_query(decoded.image, content=data))
+
+
+class Region(BaseModel):
+    """A part of a picture."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    picture: PictureId
+    box: tuple[Share, Share, Share, Share] = Field(
+        description="Left, top, right and bottom, as shares of its width and height."
+    )
+
+
+@router.post("/queries/region", summary="Search with a part of a picture")
+def keep_region(request: Request, region: Region) -> Token:
+    """Keep a part of a picture to search with and to vote on."""
+    return Token.of(collection_of(request).keep_region(region.picture, region.box))
+
+
+def _uploads(collection: Collection) -> Path:
+    return collection.path.absolute() / UPLOADS
+
+
+def _answer(collection: Collection, number: int) -> PictureAnswer:
+    return picture_answers(collection, [collection.picture(number)])[0]

@@ -1,0 +1,96 @@
+"""The API: searches, and what speaks for a match or a word."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi import Path as InPath
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from lookalike.collection.records import Ask
+from lookalike.service.web.answers import (
+    ReasonsAnswer,
+    SearchAnswer,
+    SuggestionAnswer,
+    SuggestionsAnswer,
+    shown,
+)
+from lookalike.service.web.facts import match_facts
+from lookalike.service.web.parameters import (
+    MAX_REACH,
+    MAX_REFS,
+    PictureId,
+    RefText,
+    Search,
+    ask,
+    ref,
+)
+from lookalike.service.web.problems import Route
+from lookalike.service.web.state import collection_of, next_page
+
+router = APIRouter(tags=["search"], route_class=Route)
+
+
+@router.get("/search", summary="Search by likeness or by word", response_model=SearchAnswer)
+def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
+    """Find the pictures most like some and unlike others, or those that a word suits, best first.
+
+    Give `like`, once or more often, or `word`. Filters hold inside the search: a page is full as
+    long as enough pictures pass them.
+    """
+    asked.check()
+    collection, wanted = collection_of(request), asked.ask()
+    # One more than asked for tells whether there is a next page.
+    most = asked.k + 1
+    verdicts: dict[int, int] = {}
+    if wanted is not None:
+        found = collection.search(
+            wanted,
+            most,
+            learned=asked.learned,
+            offset=asked.offset,
+            where=asked.where(),
+            min_score=asked.min_score,
+        )
+        verdicts = collection.verdicts(wanted)
+    else:
+        found = collection.search_word(
+            asked.word or "", most, offset=asked.offset, where=asked.where()
+        )
+        if asked.min_score is not None:
+            found = [match for match in found if match.score >= asked.min_score]
+    after = asked.offset + asked.k
+    more = len(found) > asked.k and after + asked.k <= MAX_REACH
+    matches = match_facts(collection, found[: asked.k], verdicts)
+    return JSONResponse({"matches": matches, "next": next_page(request, more, offset=after)})
+
+
+@router.get("/suggestions/{ref}", summary="Words that may suit a picture")
+def suggestions(
+    request: Request,
+    name: Annotated[RefText, InPath(alias="ref")],
+    k: Annotated[int, Query(ge=1, le=100, description="How many at most.")] = 8,
+) -> SuggestionsAnswer:
+    """Give words that may suit a picture or a kept query and were neither given nor refused."""
+    found = collection_of(request).suggest(ref(name), k)
+    return SuggestionsAnswer(suggestions=[SuggestionAnswer.of(one) for one in found])
+
+
+class Question(BaseModel):
+    """Why a picture matches a search."""
+
+    like: list[RefText] = Field(min_length=1, max_length=MAX_REFS)
+    unlike: list[RefText] = Field(default_factory=list, max_length=MAX_REFS)
+    picture: PictureId
+    k: int = Field(5, ge=1, le=100, description="How many reasons at most.")
+
+    def ask(self) -> Ask:
+        """Give what was searched for."""
+        return ask(self.like, self.unlike)
+
+
+@router.get("/reasons", summary="Why a picture matches")
+def reasons(request: Request, asked: Annotated[Question, Query()]) -> ReasonsAnswer:
+    """Say in sentences what speaks for a picture: labels, words and learned directions."""
+    found = collection_of(request).reasons(asked.ask(), asked.picture, asked.k)
+    return ReasonsAnswer(reasons=[shown(one) for one in found])

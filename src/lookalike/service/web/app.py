@@ -1,0 +1,140 @@
+"""Put the server together: the guard, the pages, the API, the files and what works behind them."""
+
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from threading import Thread
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from lookalike import __version__
+from lookalike.collection import Collection
+from lookalike.core.errors import LookalikeError
+from lookalike.service.web import api, files, fragments, pages, problems
+from lookalike.service.web.answers import Problem
+from lookalike.service.web.bodies import Closing
+from lookalike.service.web.decoding import Decoder
+from lookalike.service.web.guard import Guard
+from lookalike.service.web.jobs import Jobs
+from lookalike.service.web.people import Rates
+from lookalike.service.web.refusals import refuse, wants_page
+from lookalike.service.web.settings import Settings
+from lookalike.service.web.watching import Watcher
+
+STATIC = Path(__file__).with_name("static")
+_ORIGINALS_AT_ONCE = 4
+_CLOSING_SECONDS = 20.0
+
+
+def make_app(collection: Collection, settings: Settings | None = None) -> FastAPI:
+    """Make the ASGI application that serves a collection.
+
+    Its ``state`` has ``collection``, ``settings``, ``decoder``, ``token`` (what pages send back
+    to change something), ``closing`` (whose ``begin`` ends streams before the server stops), and,
+    while it runs, ``jobs`` and ``watcher``, the latter None where nothing is watched.
+    """
+    chosen = settings or Settings()
+    app = FastAPI(
+        title="lookalike",
+        version=__version__,
+        summary="Pictures searched by likeness, which is learned from votes.",
+        docs_url=None,  # they would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=_running,
+        redirect_slashes=False,
+        responses={"4XX": {"model": Problem, "description": "Refused, with the reason."}},
+        exception_handlers={
+            LookalikeError: _tell_ours,
+            HTTPException: _tell_http,
+            RequestValidationError: _tell_invalid,
+        },
+    )
+    app.state.collection, app.state.settings = collection, chosen
+    app.state.token, app.state.closing = secrets.token_urlsafe(32), Closing()
+    app.state.reading = CapacityLimiter(_ORIGINALS_AT_ONCE)
+    app.state.decoder = Decoder(
+        chosen.upload_limits, seconds=chosen.decode_seconds, memory=chosen.decode_memory
+    )
+    app.state.rates = Rates()
+    for part in (api, pages, fragments, files):
+        app.include_router(part.router)
+    app.mount("/static", _Static(directory=STATIC), name="static")
+    app.add_middleware(Guard, settings=chosen, token=app.state.token, closing=app.state.closing)
+    return app
+
+
+def begin_closing(app: FastAPI) -> None:
+    """Let streams end and jobs stop at their next step; the server then has less to wait for."""
+    app.state.closing.begin()
+    jobs: Jobs | None = getattr(app.state, "jobs", None)
+    if jobs is not None:
+        jobs.closing.set()
+
+
+@asynccontextmanager
+async def _running(app: FastAPI) -> AsyncIterator[None]:
+    state = app.state
+    collection, settings = state.collection, state.settings
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(_in_time, state.decoder.close)
+        state.jobs = Jobs(collection, settings)
+        stack.push_async_callback(_in_time, state.jobs.close)
+        state.watcher = Watcher(collection, state.jobs, settings) if settings.watch else None
+        if state.watcher is not None:
+            state.watcher.start()
+            stack.push_async_callback(_in_time, state.watcher.close)
+        try:
+            yield
+        finally:
+            begin_closing(app)
+
+
+async def _in_time(close: Callable[[], None]) -> None:
+    """Wait for something to close, but not for ever: what is finished is kept in any case."""
+    thread = Thread(target=close, daemon=True)
+    thread.start()
+    await to_thread.run_sync(thread.join, _CLOSING_SECONDS)
+
+
+class _Static(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        # With the version in its address a file never changes; else the browser has to ask.
+        fixed = scope["query_string"] == f"v={__version__}".encode()
+        caching = "private, max-age=31536000, immutable" if fixed else "private, no-cache"
+        response.headers["Cache-Control"] = caching
+        return response
+
+
+async def _tell_ours(request: Request, error: Exception) -> Response:
+    if not isinstance(error, LookalikeError):
+        raise error
+    return _for_people(request, problems.refuse(error), str(error))
+
+
+async def _tell_invalid(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    return _for_people(request, problems.refuse_values(error), "There is no such thing.")
+
+
+async def _tell_http(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    told = str(error.detail)
+    if error.status_code == 404 and told == "Not Found":
+        told = f"There is nothing at {request.url.path:.200}."
+    return refuse(request.scope, error.status_code, told, error.headers)
+
+
+def _for_people(request: Request, answer: Response, message: str) -> Response:
+    """Give a page in place of JSON where a person asks."""
+    if not wants_page(request.scope):
+        return answer
+    return refuse(request.scope, answer.status_code, message)

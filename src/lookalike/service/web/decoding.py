@@ -1,0 +1,261 @@
+"""Have pictures of strangers decoded by processes that can be lost."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from queue import LifoQueue
+from threading import Lock, Timer
+from typing import Any
+
+from PIL import Image
+
+from lookalike.core.errors import CollectionError, InvalidInput, UnreadablePicture
+from lookalike.images import Facts, Limits, Picture
+from lookalike.service.web.decoder import read_frame, write_frame
+
+_START_SECONDS = 60.0
+_SPARE = 1 << 16
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+class Decoder:
+    """Decodes pictures in processes of its own, within limits of memory and time.
+
+    A process starts when it is first needed. One that dies is started again; a picture that
+    kills two of them, or takes too long, is refused as unreadable. It may be shared by threads.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+        What a picture may cost before it is refused.
+    seconds : float
+        How long one picture may take.
+    memory : int
+        Bytes that a process may take, besides what it starts with.
+    processes : int
+        How many decode at once at most.
+
+    Examples
+    --------
+    >>> from lookalike.images import emoji_samples
+    >>> with Decoder() as decoder:
+    ...     decoder.decode(emoji_samples()[0].path.read_bytes()).image.size
+    (72, 72)
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        seconds: float = 20.0,
+        memory: int = 2 << 30,
+        processes: int = 2,
+    ) -> None:
+        self._limits = limits or Limits()
+        self._seconds, self._memory = seconds, memory
+        self._workers = [_Worker(memory, seconds) for _ in range(processes)]
+        self._free: LifoQueue[_Worker] = LifoQueue()
+        for worker in self._workers:
+            self._free.put(worker)
+
+    def __enter__(self) -> "Decoder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes; what they are at is refused."""
+        for worker in self._workers:
+            worker.close()
+
+    def decode(
+        self,
+        data: bytes,
+        side: int | None = None,
+        box: Sequence[float] | None = None,
+        limits: Limits | None = None,
+    ) -> Picture:
+        """Decode a picture, as :func:`lookalike.images.decode` does.
+
+        Parameters
+        ----------
+        data : bytes
+            The content of the file.
+        side : int, optional
+            The least length both sides are needed at; a larger picture comes smaller, by a whole
+            factor. By default it comes whole.
+        box : four floats, optional
+            The part wanted: left, top, right, bottom, as shares from 0 to 1.
+        limits : Limits, optional
+            In place of the decoder's.
+
+        Raises
+        ------
+        UnreadablePicture
+            With a short reason.
+        """
+        told, pixels = self._ask("pixels", data, side, box, limits)
+        try:
+            width, height = told["size"]
+            return Picture(Image.frombytes("RGB", (width, height), pixels), Facts(**told["facts"]))
+        except (KeyError, ValueError, TypeError) as error:
+            raise _broke_down() from error
+
+    def jpeg(self, data: bytes, side: int, limits: Limits | None = None) -> bytes:
+        """Give a JPEG of a picture, its longer side at most so long, without metadata."""
+        return self._ask("jpeg", data, side, None, limits)[1]
+
+    def _ask(
+        self,
+        what: str,
+        data: bytes,
+        side: int | None,
+        box: Sequence[float] | None,
+        limits: Limits | None,
+    ) -> tuple[dict[str, Any], bytes]:
+        if side is not None and side < 1:
+            raise InvalidInput(f"Decoder: side must be above 0; got {side}.")
+        allowed = limits or self._limits
+        allowed.check_bytes(len(data))
+        header = {"do": what, "side": side, "box": _checked(box), "limits": asdict(allowed)}
+        worker = self._free.get()
+        try:
+            told, body = self._twice(worker, header, data, 4 * allowed.max_pixels + _SPARE)
+        finally:
+            self._free.put(worker)
+        if "error" in told:
+            raise UnreadablePicture(str(told["error"])[:300])
+        return told, body
+
+    def _twice(
+        self, worker: "_Worker", header: dict[str, Any], data: bytes, most: int
+    ) -> tuple[dict[str, Any], bytes]:
+        for _ in range(2):
+            try:
+                return worker.ask(header, data, most)
+            except (EOFError, OSError, ValueError, RecursionError):
+                if worker.late:
+                    raise UnreadablePicture(
+                        f"too slow: decoding it took longer than {self._seconds:g} s"
+                    ) from None
+        raise _broke_down()
+
+
+class _Worker:
+    """One process, started when it is needed; used by one thread at a time."""
+
+    def __init__(self, memory: int, seconds: float) -> None:
+        self._memory, self._seconds = memory, seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
+        self._closed = False
+        self.late = False
+
+    def ask(self, header: dict[str, Any], data: bytes, most: int) -> tuple[dict[str, Any], bytes]:
+        """Get one thing done, or end the process."""
+        self.late = False
+        process = self.start()
+        try:
+            return self._exchange(process, self._seconds, header, data, most)
+        except BaseException:
+            self.end()
+            # The kernel ends a process that has used up its time.
+            self.late = self.late or process.returncode == -signal.SIGXCPU
+            raise
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Start the process unless it runs."""
+        with self._lock:
+            if self._process is not None:
+                return self._process
+            if self._closed:
+                raise CollectionError("The server is going down and decodes nothing more.")
+            # Our own settings, a key among them, are none of its business.
+            known = {name: v for name, v in os.environ.items() if not name.startswith("LOOKALIKE_")}
+            seconds = max(1, round(self._seconds))
+            command = [sys.executable, "-P", "-m", "lookalike.service.web.decoder"]
+            try:
+                process = subprocess.Popen(  # noqa: S603
+                    [*command, str(self._memory), str(seconds)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env={**known, **_ONE_THREAD},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CollectionError(
+                    f"The process that decodes pictures cannot be started: {error}. Free some "
+                    f"memory and try again."
+                ) from error
+            self._process = process
+        try:
+            self._exchange(process, _START_SECONDS, None, b"", 0)
+        except BaseException:
+            self.end()
+            raise
+        return process
+
+    def close(self) -> None:
+        """End the process for good."""
+        with self._lock:
+            self._closed = True
+        self.end()
+
+    def end(self) -> None:
+        """End the process, whatever it is at."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                # What it did not read any more is of no use.
+                with suppress(OSError):
+                    stream.close()
+
+    def _exchange(
+        self,
+        process: "subprocess.Popen[bytes]",
+        seconds: float,
+        header: dict[str, Any] | None,
+        data: bytes,
+        most: int,
+    ) -> tuple[dict[str, Any], bytes]:
+        if process.stdin is None or process.stdout is None:
+            raise EOFError
+        timer = Timer(seconds, self._too_late, [process])
+        timer.daemon = True
+        timer.start()
+        try:
+            if header is not None:
+                write_frame(process.stdin, header, data)
+            return read_frame(process.stdout, most)
+        finally:
+            timer.cancel()
+
+    def _too_late(self, process: "subprocess.Popen[bytes]") -> None:
+        self.late = True
+        process.kill()
+
+
+def _checked(box: Sequence[float] | None) -> list[float] | None:
+    if box is None:
+        return None
+    shares = [float(share) for share in box]
+    if len(shares) != 4 or not all(0 <= share <= 1 for share in shares):
+        raise InvalidInput(f"Decoder: a box is four shares from 0 to 1; got {box!r:.80}.")
+    if shares[0] >= shares[2] or shares[1] >= shares[3]:
+        raise InvalidInput(f"Decoder: a box is left, top, right, bottom; got {box!r:.80}.")
+    return shares
+
+
+def _broke_down() -> UnreadablePicture:
+    return UnreadablePicture("damaged: the decoder broke down over it")

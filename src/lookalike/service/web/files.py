@@ -1,0 +1,148 @@
+"""Show pictures: thumbnails, kept queries and originals, from nowhere but the collection."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from anyio import to_thread
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import Path as InPath
+
+from lookalike.collection import Collection, PictureRow
+from lookalike.core.errors import NotFound, UnreadablePicture
+from lookalike.images import content_hash, read_bytes
+from lookalike.service.web.decoding import Decoder
+from lookalike.service.web.importing import roots_of
+from lookalike.service.web.settings import Settings
+
+RENDITION_SIDE = 2048
+"""The longer side of a picture that is shown as a JPEG, since browsers do not know its format."""
+SHOWN_AS_THEY_ARE = {
+    "JPEG": "image/jpeg",
+    "PNG": "image/png",
+    "GIF": "image/gif",
+    "WEBP": "image/webp",
+}
+"""The only formats that leave as they are, by what their content was found to be."""
+
+_FOREVER = "private, max-age=31536000, immutable"
+_JPEG: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
+    304: {"description": "The client has it already."},
+}
+_PICTURE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
+    304: {"description": "The client has it already."},
+    410: {"description": "The file has changed since it was indexed."},
+}
+
+Number = Annotated[int, InPath(ge=1, le=2**63 - 1, description="A picture's id.")]
+Token = Annotated[str, InPath(pattern="^u[0-9a-f]{32}$", description="The token of a kept query.")]
+
+router = APIRouter(tags=["files"], default_response_class=Response)
+
+
+@router.get("/thumbnail/{number}.jpg", responses=_JPEG)
+def show_thumbnail(number: Number, request: Request) -> Response:
+    """Give a small JPEG of a picture."""
+    return _small(request, request.app.state.collection.thumbnail(number))
+
+
+@router.get("/query/{token}.jpg", responses=_JPEG)
+def show_query(token: Token, request: Request) -> Response:
+    """Give a small JPEG of a kept query."""
+    return _small(request, request.app.state.collection.query_thumbnail(token))
+
+
+@router.get("/image/{number}", responses=_PICTURE)
+async def show_image(number: Number, request: Request) -> Response:
+    """Give a picture as its file has it, or as a JPEG where browsers could not show it."""
+    # Whole files are held in memory, so only a few at a time.
+    state = request.app.state
+    return await to_thread.run_sync(_show_image, number, request, limiter=state.reading)
+
+
+def _show_image(number: int, request: Request) -> Response:
+    state = request.app.state
+    settings: Settings = state.settings
+    row = state.collection.picture(number)
+    kind = SHOWN_AS_THEY_ARE.get(row.format)
+    headers = {
+        "ETag": f'"{row.sha256}{"" if kind else f"-{RENDITION_SIDE}"}"',
+        "Cache-Control": "private, no-cache",
+    }
+    if _is_known(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    data, place = original(state.collection, row, settings)
+    if kind is None:
+        decoder: Decoder = state.decoder
+        data = decoder.jpeg(data, RENDITION_SIDE, limits=settings.limits)
+    name = place.name if kind else f"{place.stem}.jpg"
+    headers["Content-Disposition"] = f"inline; filename*=UTF-8''{quote(os.fsencode(name))}"
+    return Response(data, media_type=kind or "image/jpeg", headers=headers)
+
+
+def original(collection: Collection, row: PictureRow, settings: Settings) -> tuple[bytes, Path]:
+    """Read the file of a picture, as it was when it was indexed, and say which place it is.
+
+    A file counts only if, links resolved, it lies under a folder that the collection was made
+    from or may be imported from, or was itself added by name; and only with the content that was
+    indexed. So a link put in its place later shows nothing new.
+
+    Raises
+    ------
+    NotFound
+        If no place has it.
+    HTTPException
+        410 if what lies there has changed.
+    """
+    folders = shown_folders(collection, settings)
+    trouble, changed = "", False
+    for place in row.places:
+        if not may_show(place, folders):
+            trouble = trouble or (
+                f"{place} leads out of the folders of the collection. To show it, start the "
+                f"server with --allow and the folder it leads to."
+            )
+            continue
+        try:
+            data = read_bytes(os.path.realpath(place), settings.limits)
+        except UnreadablePicture as error:
+            trouble = trouble or f"{place}: {error}"
+            continue
+        if content_hash(data) == row.sha256:
+            return data, place
+        changed = True
+        trouble = f"{place} has changed since it was indexed. Index it again."
+    if changed:
+        raise HTTPException(410, trouble)
+    raise NotFound(trouble or f"Picture {row.id} has no file.")
+
+
+def shown_folders(collection: Collection, settings: Settings) -> list[Path]:
+    """Give the folders whose pictures may be shown, as they were named."""
+    uploads = collection.path.absolute() / "uploads"
+    return [*roots_of(collection), uploads, *settings.allow]
+
+
+def may_show(place: Path, folders: Iterable[Path]) -> bool:
+    """Say whether a file lies under one of the folders, links resolved, or was named itself."""
+    known = list(folders)
+    real = Path(os.path.realpath(place))
+    if any(real.is_relative_to(os.path.realpath(folder)) for folder in known):
+        return True
+    return not any(place.is_relative_to(os.path.abspath(folder)) for folder in known)  # noqa: PTH100
+
+
+def _small(request: Request, jpeg: bytes) -> Response:
+    headers = {"ETag": f'"{content_hash(jpeg)}"', "Cache-Control": _FOREVER}
+    if _is_known(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return Response(jpeg, media_type="image/jpeg", headers=headers)
+
+
+def _is_known(request: Request, etag: str) -> bool:
+    given = request.headers.get("if-none-match", "")
+    return any(one.strip().removeprefix("W/") in {etag, "*"} for one in given.split(","))

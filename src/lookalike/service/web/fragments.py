@@ -1,0 +1,299 @@
+"""Parts of pages that htmx asks for."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from lookalike.collection.records import Event
+from lookalike.service.web.pages import (
+    HISTORY,
+    Shown,
+    templates,
+    what_was_learned,
+)
+from lookalike.service.web.parameters import PictureId, RefText, Search, Word, ask
+from lookalike.service.web.problems import Route
+from lookalike.service.web.results import PAGE, asked_pairs, find
+from lookalike.service.web.state import collection_of, jobs_of, speaker
+from lookalike.service.web.telling import told, votes_on, words_on
+from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
+from lookalike.supervision.names import label_name, word_key
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection
+
+WORDS = 12
+
+router = APIRouter(prefix="/part", route_class=Route, include_in_schema=False)
+
+Key = Annotated[str | None, Field(max_length=64)]
+
+
+class Chunk(Shown):
+    """A part of the grid of all pictures."""
+
+    start: int = Field(0, ge=0)
+    count: int = Field(CHUNK, ge=1, le=CHUNK)
+
+
+class Verdict(Search):
+    """What a person says of a picture for a search: more like it (1), less (-1), or nothing."""
+
+    picture: PictureId
+    verdict: int = Field(ge=-1, le=1)
+    shown: list[PictureId] = Field(default_factory=list, max_length=1000)
+    key: Key = None
+
+
+class TakenBack(Search):
+    """An event to undo, and the search to show again after that."""
+
+    event: int = Field(ge=1)
+    key: Key = None
+
+
+class Said(BaseModel):
+    """What a person says of a picture and a word."""
+
+    picture: PictureId
+    word: Word
+    shows: bool = True
+    key: Key = None
+
+
+class Undone(BaseModel):
+    """An event of the log to undo."""
+
+    event: int = Field(ge=1)
+    key: Key = None
+
+
+class FilterPanel(Search, Shown):
+    """The filters that are on, and what else the address says."""
+
+    path: Literal["/", "/search"] = "/"
+
+
+@router.get("/chunk")
+def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
+    """Give the tiles of a part of the grid."""
+    collection = collection_of(request)
+    rows = collection.browse(
+        asked.count, offset=asked.start, where=asked.where(), order=asked.order
+    )
+    pairs = filter_pairs(asked)
+    pairs += [("order", asked.order)] if asked.order != "newest" else []
+    return _part(request, "chunk.html", tiles=tiles(collection, rows, asked.start), pairs=pairs)
+
+
+@router.get("/filters")
+def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Response:
+    """Give the form of filters with what there is to filter by."""
+    collection = collection_of(request)
+    on = dict(filter_pairs(asked))
+    kept = [pair for pair in asked_pairs(asked) if pair[0] not in on]
+    kept += [("order", asked.order)] if asked.order != "newest" else []
+    return _part(
+        request,
+        "filters.html",
+        filters=asked,
+        path=asked.path,
+        kept=kept,
+        folders=sorted(collection.folders()),
+        formats=collection.formats(),
+        tags=collection.labels_used()[:500],
+    )
+
+
+@router.get("/words")
+def words(request: Request, start: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """Give the tags that begin with what was typed, then those that hold it."""
+    return _part(request, "words.html", words=_begins(collection_of(request), start))
+
+
+@router.get("/tag-words")
+def tag_words(request: Request, word: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """Give tags for the list beside a field."""
+    return _part(request, "options.html", words=_begins(collection_of(request), word))
+
+
+@router.get("/matches")
+def matches(
+    request: Request,
+    asked: Annotated[Search, Query()],
+    more: Annotated[bool, Query()] = False,
+) -> Response:
+    """Give the matches of a search, from the start or, for ``more``, those that follow."""
+    found = find(collection_of(request), asked, min(asked.k, 1000), asked.offset)
+    name = "more.html" if more else "matches.html"
+    answer = _part(request, name, **_shown_matches(asked, found))
+    if not more:
+        answer.headers["HX-Replace-Url"] = address("/search", asked_pairs(asked))
+    return answer
+
+
+@router.post("/votes")
+def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
+    """Take a vote and show the matches in their new order; a vote of 0 takes the last back."""
+    collection, who = collection_of(request), speaker(request, None)
+    asked = said.ask()
+    if asked is None:
+        said.check()
+        event = _say(collection, said, who)
+    elif said.verdict:
+        event = collection.vote(
+            asked,
+            picked=(said.picture,) if said.verdict > 0 else (),
+            rejected=(said.picture,) if said.verdict < 0 else (),
+            shown=tuple(said.shown),
+            who=who,
+            key=said.key,
+        )
+    else:
+        event = _undo(collection, votes_on(collection, asked, said.picture, who), said.key, who)
+    return _ranked_again(request, said, event)
+
+
+@router.post("/take-back")
+def take_back(request: Request, said: Annotated[TakenBack, Form()]) -> Response:
+    """Undo an event and show the matches in their new order."""
+    event = collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
+    return _ranked_again(request, said, event)
+
+
+@router.get("/reasons")
+def reasons(
+    request: Request,
+    picture: Annotated[PictureId, Query()],
+    like: Annotated[list[RefText], Query(min_length=1, max_length=200)],
+    unlike: Annotated[list[RefText], Query(max_length=200)] = [],  # noqa: B006
+) -> Response:
+    """Say why a picture matches."""
+    told_reasons = collection_of(request).reasons(ask(like, unlike), picture)
+    return _part(request, "reasons.html", reasons=told_reasons, picture=picture, like=like)
+
+
+@router.get("/suggestions/{picture}")
+def suggestions(request: Request, picture: PictureId) -> Response:
+    """Give words that may suit a picture, to accept or refuse."""
+    return _part(
+        request,
+        "suggestions.html",
+        picture=picture,
+        suggestions=collection_of(request).suggest(picture),
+    )
+
+
+@router.post("/tags")
+def tags(request: Request, said: Annotated[Said, Form()]) -> Response:
+    """Say that a picture shows a word, or does not, and show its tags."""
+    event = collection_of(request).say(
+        said.picture,
+        label_name(said.word),
+        shows=said.shows,
+        who=speaker(request, None),
+        key=said.key,
+    )
+    return _tags(request, said.picture, event)
+
+
+@router.post("/tags/undo/{picture}")
+def undo_tag(request: Request, picture: PictureId, said: Annotated[Undone, Form()]) -> Response:
+    """Take back what was said of a picture and a word, and show its tags."""
+    event = collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
+    return _tags(request, picture, event)
+
+
+@router.get("/history")
+def history(request: Request, before: Annotated[int | None, Query(ge=1)] = None) -> Response:
+    """Give older events."""
+    collection = collection_of(request)
+    events = collection.history(limit=HISTORY + 1, before=before)
+    return _part(
+        request,
+        "history.html",
+        events=told(collection, events[:HISTORY]),
+        older=events[HISTORY - 1].number if len(events) > HISTORY else None,
+    )
+
+
+@router.get("/learned")
+def learned(request: Request) -> Response:
+    """Give what was learned, as it is now."""
+    return _part(request, "gate.html", **what_was_learned(collection_of(request)))
+
+
+@router.post("/undo")
+def undo(request: Request, said: Annotated[Undone, Form()]) -> Response:
+    """Undo an event of the log and show what was learned."""
+    collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
+    return learned(request)
+
+
+@router.post("/reset")
+def reset(request: Request) -> Response:
+    """Let no vote count any more and show what was learned."""
+    collection_of(request).reset_votes(who=speaker(request, None))
+    return learned(request)
+
+
+@router.post("/rollback")
+def rollback(request: Request) -> Response:
+    """Go back to the models before and show what was learned."""
+    speaker(request, None)
+    with jobs_of(request).writing():
+        collection_of(request).rollback()
+    return learned(request)
+
+
+def _part(request: Request, name: str, **context: Any) -> Response:
+    return templates.TemplateResponse(request, f"parts/{name}", context)
+
+
+def _begins(collection: "Collection", start: str) -> list[tuple[str, int]]:
+    key = word_key(label_name(start))
+    held = [(name, count) for name, count in collection.labels_used() if key in word_key(name)]
+    return sorted(held, key=lambda pair: not word_key(pair[0]).startswith(key))[:WORDS]
+
+
+def _say(collection: "Collection", said: Verdict, who: str) -> Event | None:
+    """Take a vote on a word: it is right, it is wrong, or what was said counts no more."""
+    word = said.word or ""
+    if not said.verdict and (last := words_on(collection, word, said.picture)):
+        return _undo(collection, last, said.key, who)
+    return collection.say(said.picture, word, shows=said.verdict > 0, who=who, key=said.key)
+
+
+def _undo(collection: "Collection", events: list[Event], key: str | None, who: str) -> Event | None:
+    """Take back events, the last first, so that an earlier word does not count again."""
+    undone = None
+    for number, event in enumerate(events):
+        name = None if key is None else f"{key}-{number}"
+        undone = collection.undo(event.number, who=who, key=name)
+    return undone
+
+
+def _shown_matches(asked: Search, found: Any) -> dict[str, Any]:
+    return {"asked": asked, "found": found, "pairs": asked_pairs(asked), "page_size": PAGE}
+
+
+def _ranked_again(request: Request, asked: Search, event: Event | None) -> Response:
+    found = find(collection_of(request), asked, asked.k)
+    answer = _part(request, "matches.html", **_shown_matches(asked, found))
+    return _tell(answer, event)
+
+
+def _tags(request: Request, picture: int, event: Event) -> Response:
+    labels = collection_of(request).labels_of([picture]).get(picture, [])
+    return _tell(_part(request, "tags.html", picture=picture, labels=labels), event)
+
+
+def _tell(answer: Response, event: Event | None) -> Response:
+    """Let the page know which event it may undo."""
+    if event is not None:
+        answer.headers["HX-Trigger"] = json.dumps(
+            {"said": {"event": event.number, "kind": event.kind}}
+        )
+    return answer

@@ -1,0 +1,250 @@
+"""Long work of the server: one job writes at a time, others queue; each tells how far it is."""
+
+import logging
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Condition, Event, Thread
+from typing import Any
+
+from lookalike.collection import Collection
+from lookalike.core.errors import CollectionBusy, LookalikeError
+from lookalike.service.web import importing
+from lookalike.service.web.answers import JobAnswer, Kind, State, plain
+from lookalike.service.web.problems import TooMuch
+from lookalike.service.web.settings import Settings
+from lookalike.service.web.turns import Turns
+
+KEPT, WAITING = 50, 20
+"""How many jobs are remembered, and how many may wait."""
+
+PATIENCE = 30.0
+"""Seconds that a deletion or an upload waits for a job before it gives up."""
+
+_log = logging.getLogger(__name__)
+
+
+class Stopped(Exception):
+    """A job was told to stop."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A piece of work, changed by the thread that does it and read by others."""
+
+    kind: Kind
+    work: Callable[["Job"], None]
+    same: object = None
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    state: State = "waiting"
+    done: int = 0
+    total: int = 0
+    message: str = ""
+    result: dict[str, Any] | None = None
+    started: str | None = None
+    ended: str | None = None
+    stopping: Event = field(default_factory=Event)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing will change any more."""
+        return self.state in ("done", "failed", "stopped")
+
+    def progress(self, done: int, total: int) -> None:
+        """Note how far the work is; ends it if it was told to stop."""
+        if self.stopping.is_set():
+            raise Stopped
+        self.done, self.total = done, total
+
+    def wait(self, seconds: float) -> None:
+        """Pause; ends the work if it is told to stop meanwhile."""
+        if self.stopping.wait(seconds):
+            raise Stopped
+
+    def answer(self) -> JobAnswer:
+        """Tell how the job stands."""
+        return JobAnswer(
+            id=self.id,
+            kind=self.kind,
+            state=self.state,
+            done=self.done,
+            total=self.total,
+            message=self.message,
+            result=self.result,
+            started=self.started,
+            ended=self.ended,
+        )
+
+
+class Jobs:
+    """The jobs of one collection, done one after the other by a thread of their own.
+
+    An import works in slices and lets others write in between; :meth:`writing` is how they do.
+    What a stopped or failed job has finished is kept, and the same job started again goes on
+    there. :meth:`close` ends it all; streams of progress end as soon as ``closing`` is set, which
+    a server does when it is told to stop, before it waits for its connections.
+    """
+
+    def __init__(self, collection: Collection, settings: Settings) -> None:
+        self._collection = collection
+        self._settings = settings
+        self._turns = Turns()
+        self._changed = Condition()
+        self._jobs: deque[Job] = deque()
+        self._thread: Thread | None = None
+        self.patience = PATIENCE
+        self.closing = Event()
+        self.trouble = ""
+
+    def bring_in(self, sources: Sequence[str]) -> Job:
+        """Start to bring in files and folders; folders are among the roots then.
+
+        Raises
+        ------
+        InvalidInput
+            If one of them lies outside of what may be imported from.
+        """
+        paths = importing.allowed(self._collection, self._settings, sources)
+
+        def work(job: Job) -> None:
+            importing.bring_in(self, job, self._collection, self._settings, paths)
+
+        return self._start(Job("import", work, same=("import", *paths)))
+
+    def rescan(self) -> Job:
+        """Start to look through all roots again, for new, changed and deleted files."""
+
+        def work(job: Job) -> None:
+            importing.rescan(self, job, self._collection)
+
+        return self._start(Job("rescan", work, same="rescan"))
+
+    def follow(self, changed: Sequence[Path], gone: Sequence[Path]) -> Job:
+        """Start to bring in files that changed under the roots, and to remove those gone."""
+
+        def work(job: Job) -> None:
+            importing.follow(self, job, self._collection, changed, gone)
+
+        return self._start(Job("import", work))
+
+    def learn(self, *, folders: bool = False) -> Job:
+        """Start to learn from the labels and votes there are, or from the names of folders."""
+
+        def work(job: Job) -> None:
+            with self.turn():
+                job.progress(0, 0)
+                learned = importing.when_free(
+                    job, lambda: self._collection.learn(folders=folders, progress=job.progress)
+                )
+            job.result = plain(asdict(learned))
+            trials = [trial for trial in (learned.similarity, learned.words) if trial is not None]
+            job.message = " ".join(trial.reason for trial in trials)
+
+        return self._start(Job("learn", work, same=("learn", folders)))
+
+    def all(self) -> list[Job]:
+        """Give the jobs that are remembered, newest first."""
+        with self._changed:
+            return list(reversed(self._jobs))
+
+    def get(self, name: str) -> Job | None:
+        """Give the job of an id, or None."""
+        return next((job for job in self.all() if job.id == name), None)
+
+    def stop(self, job: Job) -> None:
+        """Stop a job: at once if it waits, at its next step if it runs."""
+        with self._changed:
+            job.stopping.set()
+            if job.state == "waiting":
+                _end(job, "stopped", "It was stopped before it started.")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Wait for one's turn to write to the collection, and hold it for the work inside.
+
+        Raises
+        ------
+        CollectionBusy
+            If a job has not let go of the collection within ``patience`` seconds.
+        """
+        with self._turns.turn(self.patience):
+            yield
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait, as a job does, for the turn to write, however long that takes."""
+        with self._turns.turn():
+            yield
+
+    def close(self) -> None:
+        """Stop what runs and wait for it; nothing can be started any more."""
+        self.closing.set()
+        for job in self.all():
+            self.stop(job)
+        with self._changed:
+            self._changed.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _start(self, job: Job) -> Job:
+        with self._changed:
+            if self.closing.is_set():
+                raise CollectionBusy("The server is stopping. Start the job when it runs again.")
+            waiting = [other for other in self._jobs if other.state == "waiting"]
+            for other in waiting:
+                if job.same is not None and other.same == job.same:
+                    return other
+            if len(waiting) >= WAITING:
+                raise TooMuch(
+                    f"{WAITING} jobs wait already, which is the most. Wait until one is done, or "
+                    f"stop some.",
+                    wait=10,
+                )
+            self._jobs.append(job)
+            for old in [other for other in self._jobs if other.over][: len(self._jobs) - KEPT]:
+                self._jobs.remove(old)
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="lookalike-jobs", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return job
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                job.work(job)
+                _end(job, "done", job.message)
+            except Stopped:
+                _end(job, "stopped", "It was stopped; what was finished is kept.")
+            except LookalikeError as error:
+                _end(job, "failed", str(error))
+            except Exception:
+                _log.exception("The job %s failed.", job.kind)
+                _end(job, "failed", "It failed by a mistake of the program, which is in its log.")
+
+    def _next(self) -> Job | None:
+        """Wait for a job; None when the server stops."""
+
+        def first() -> Job | None:
+            return next((job for job in self._jobs if job.state == "waiting"), None)
+
+        with self._changed:
+            self._changed.wait_for(lambda: self.closing.is_set() or first() is not None)
+            job = None if self.closing.is_set() else first()
+            if job is not None:
+                job.state, job.started = "running", _now()
+            return job
+
+
+def _end(job: Job, state: State, message: str) -> None:
+    job.message, job.ended = str(plain(message)), _now()
+    job.state = state
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,250 @@
+"""The pages people see; each has its twin under ``/api``."""
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from fastapi.templating import Jinja2Templates
+from pydantic import Field
+
+from lookalike.collection.records import PictureRow
+from lookalike.core.errors import CollectionError, LookalikeError
+from lookalike.service.web.answers import shown
+from lookalike.service.web.importing import roots_of
+from lookalike.service.web.parameters import Filters, Order, Search
+from lookalike.service.web.problems import refuse, refuse_values
+from lookalike.service.web.results import PAGE, asked_pairs, find, option_pairs
+from lookalike.service.web.state import collection_of
+from lookalike.service.web.telling import told
+from lookalike.service.web.views import (
+    CHUNK,
+    Pairs,
+    Section,
+    address,
+    chips,
+    examples,
+    filter_pairs,
+    folder_name,
+    moment,
+    sections,
+    size,
+    tiles,
+)
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection
+
+FIRST, HISTORY, REFUSED = 60, 20, 100
+
+_ROOMS = {"/": "pictures", "/search": "search", "/learned": "learned", "/add": "add"}
+
+templates = Jinja2Templates(Path(__file__).parent / "templates")
+templates.env.filters.update(
+    shown=shown,
+    size=size,
+    moment=moment,
+    folder_name=folder_name,
+    address=address,
+    filter_pairs=filter_pairs,
+)
+templates.env.trim_blocks = templates.env.lstrip_blocks = True
+
+
+class Shown(Filters):
+    """The grid of all pictures: filters and order."""
+
+    order: Order = "newest"
+
+
+class Looked(Search):
+    """A picture by itself, and the list it was opened from: all pictures, or a search."""
+
+    order: Order = "newest"
+    at: int | None = Field(None, ge=0)
+
+
+class PageRoute(APIRoute):
+    """A route that refuses with a page."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the handler."""
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                refused, message = refuse_values(error), "The address asks for what does not exist."
+            except LookalikeError as error:
+                refused, message = refuse(error), shown(str(error))
+            return trouble(request, refused.status_code, message)
+
+        return answer
+
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+def trouble(request: Request, status: int, message: str) -> Response:
+    """Give a page that says what is wrong."""
+    return page(request, "trouble.html", status=status, message=message, code=status)
+
+
+def page(
+    request: Request,
+    name: str,
+    *,
+    code: int = 200,
+    filters: Filters | None = None,
+    kept: Pairs | None = None,
+    **context: Any,
+) -> Response:
+    """Fill a template; ``kept`` is what the address says besides the filters."""
+    collection = collection_of(request)
+    path = "/search" if request.url.path == "/search" else "/"
+    on = filter_pairs(filters) if filters is not None else []
+    everything = {
+        "room": _ROOMS.get(request.url.path, ""),
+        "token": getattr(request.app.state, "token", ""),
+        "total": len(collection),
+        "filters": filters or Filters.model_validate({}),
+        "filter_path": path,
+        "filter_kept": kept or [],
+        "chips": chips(path, on, kept or []),
+        **context,
+    }
+    return templates.TemplateResponse(request, name, everything, status_code=code)
+
+
+@router.get("/")
+def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
+    """Show all pictures by month; only the first of them come with the page."""
+    collection, where = collection_of(request), asked.where()
+    if asked.order == "added":
+        parts = [Section("", "Last added first", 0, collection.count(where))]
+    else:
+        months = collection.months(where)
+        parts = sections(months if asked.order == "newest" else months[::-1])
+    parts = [part for part in parts if part.count]
+    # Whole chunks only: each begins a row, so that a part of one would leave a hole.
+    reach = max((p.start + min(p.count, CHUNK) for p in parts if p.start < FIRST), default=0)
+    rows = collection.browse(reach, where=where, order=asked.order) if reach else []
+    order: Pairs = [("order", asked.order)] if asked.order != "newest" else []
+    pairs = filter_pairs(asked) + order
+    return page(
+        request,
+        "grid.html",
+        filters=asked,
+        kept=order,
+        sections=parts,
+        shown=sum(part.count for part in parts),
+        first=tiles(collection, rows, 0),
+        chunk=CHUNK,
+        pairs=pairs,
+        order=asked.order,
+    )
+
+
+@router.get("/search")
+def search(request: Request, asked: Annotated[Search, Query()]) -> Response:
+    """Show what a search finds."""
+    collection, ask = collection_of(request), asked.ask()
+    kept: Pairs = [("like", ref) for ref in asked.like] + [("unlike", ref) for ref in asked.unlike]
+    kept += ([("word", asked.word)] if asked.word else []) + option_pairs(asked)
+    rest = filter_pairs(asked) + option_pairs(asked)
+    nothing = ask is None and not asked.word
+    return page(
+        request,
+        "search.html",
+        filters=asked,
+        kept=kept,
+        asked=asked,
+        nothing=nothing,
+        examples=examples(collection, ask, rest) if ask else [],
+        found=None if nothing else find(collection, asked, PAGE),
+        pairs=asked_pairs(asked),
+        page_size=PAGE,
+    )
+
+
+@router.get("/picture/{number}")
+def picture(request: Request, number: int, asked: Annotated[Looked, Query()]) -> Response:
+    """Show a picture with what is known of it."""
+    collection = collection_of(request)
+    row = collection.picture(number)
+    searched = bool(asked.like or asked.word)
+    pairs = asked_pairs(asked)
+    if asked.order != "newest":
+        pairs.append(("order", asked.order))
+    before, after = _neighbours(collection, row, asked)
+    return page(
+        request,
+        "picture.html",
+        row=row,
+        labels=collection.labels_of([number]).get(number, []),
+        before=before and address(f"/picture/{before[0]}", [*pairs, ("at", before[1])]),
+        after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),
+        back=address("/search" if searched else "/", pairs),
+        searched=searched,
+        folder=row.places[0].parent if row.places else None,
+    )
+
+
+@router.get("/learned")
+def learned(request: Request) -> Response:
+    """Show what was learned, how it was judged, and the log."""
+    return page(request, "learned.html", **what_was_learned(collection_of(request)))
+
+
+@router.get("/add")
+def add(request: Request) -> Response:
+    """Show how pictures come in, and the files that could not be used."""
+    collection = collection_of(request)
+    refused = collection.refused()
+    return page(
+        request,
+        "add.html",
+        roots=roots_of(collection),
+        refused=refused[:REFUSED],
+        refused_count=len(refused),
+    )
+
+
+def what_was_learned(collection: "Collection") -> dict[str, Any]:
+    """Give what the page about learning shows."""
+    models = collection.models()
+    events = collection.history(limit=HISTORY + 1)
+    return {
+        "standing": collection.standing() if len(collection) else None,
+        "in_use": [model for model in models if model.current],
+        "models": models[::-1],
+        "events": told(collection, events[:HISTORY]),
+        "older": events[HISTORY - 1].number if len(events) > HISTORY else None,
+        "tags": len(collection.labels_used()),
+    }
+
+
+def _neighbours(
+    collection: "Collection", row: PictureRow, asked: Looked
+) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """Give the pictures before and after one in the list it was opened from, with their places."""
+    if asked.at is None:
+        return None, None
+    start = max(asked.at - 1, 0)
+    try:
+        if asked.like or asked.word:
+            ids = [tile.id for tile in find(collection, asked, 3, start).tiles]
+        else:
+            rows = collection.browse(3, offset=start, where=asked.where(), order=asked.order)
+            ids = [one.id for one in rows]
+    except CollectionError:
+        return None, None
+    if row.id not in ids:
+        return None, None
+    place = ids.index(row.id)
+    before = (ids[place - 1], start + place - 1) if place else None
+    after = (ids[place + 1], start + place + 1) if place + 1 < len(ids) else None
+    return before, after

@@ -1,0 +1,150 @@
+"""What addresses may say: filters, searches and pages, the same for the API and the page."""
+
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from lookalike.collection.records import Ask, Ref
+from lookalike.collection.where import Where
+from lookalike.core.errors import InvalidInput
+
+MAX_K, MAX_REACH = 1000, 100_000
+MAX_ID = 2**63 - 1
+MAX_REFS, MAX_TAGS, MAX_WORD, MAX_PATH = 64, 50, 1000, 4096
+
+REF = "^([0-9]{1,18}|u[0-9a-f]{32})$"
+DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
+
+PictureId: TypeAlias = Annotated[int, Field(ge=1, le=MAX_ID, description="A picture's id.")]
+RefText: TypeAlias = Annotated[
+    str,
+    Field(pattern=REF, description="A picture's id, or the token of a kept query."),
+]
+RefValue: TypeAlias = PictureId | RefText
+Word: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_WORD)]
+Amount: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ID)]
+Order: TypeAlias = Literal["newest", "oldest", "added"]
+
+
+def ref(value: int | str) -> Ref:
+    """Give what a reference stands for: an id as a number, a token as it is.
+
+    Examples
+    --------
+    >>> ref("12"), ref("u" + 32 * "0") == "u" + 32 * "0"
+    (12, True)
+    """
+    if isinstance(value, str) and not re.match(REF, value):
+        raise InvalidInput(
+            f"{value!r:.80} names no picture. Give the id of one, or the token of a kept query."
+        )
+    return int(value) if isinstance(value, int) or value.isdigit() else value
+
+
+def ask(like: list[str] | list[int | str], unlike: list[str] | list[int | str]) -> Ask:
+    """Put together what is searched for and voted on."""
+    return Ask(tuple(ref(value) for value in like), tuple(ref(value) for value in unlike))
+
+
+class Filters(BaseModel):
+    """Which pictures count; every part that is given must hold."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    folder: str | None = Field(
+        None, max_length=MAX_PATH, description="Pictures lying in or below this folder."
+    )
+    tag: list[Word] = Field(
+        default_factory=list, max_length=MAX_TAGS, description="Labels they have, all of them."
+    )
+    taken_from: str | None = Field(
+        None, alias="from", pattern=DATE, description="Taken at this time or later, as 2024-05."
+    )
+    taken_to: str | None = Field(
+        None, alias="to", pattern=DATE, description="Taken up to this time, as 2024 for its end."
+    )
+    format: list[Annotated[str, Field(pattern="^[A-Za-z0-9]{1,10}$")]] = Field(
+        default_factory=list, max_length=MAX_TAGS, description="JPEG, PNG …; any of them."
+    )
+    min_side: Amount | None = Field(None, description="The longer side at least, in pixels.")
+    max_side: Amount | None = Field(None, description="The longer side at most, in pixels.")
+    min_bytes: Amount | None = Field(None, description="The size of the file at least.")
+    max_bytes: Amount | None = Field(None, description="The size of the file at most.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_empty(cls, given: Any) -> Any:
+        """Take an empty field of a form for one that is not there."""
+        if not isinstance(given, dict):
+            return given
+        kept = {
+            name: [one for one in value if one != ""] if isinstance(value, list) else value
+            for name, value in given.items()
+            if value != ""
+        }
+        return {name: value for name, value in kept.items() if value != []}
+
+    def where(self) -> Where | None:
+        """Give the filter for the collection; None where nothing is asked."""
+        found = Where(
+            folder=self.folder,
+            tags=tuple(self.tag),
+            taken_from=self.taken_from,
+            taken_to=self.taken_to,
+            formats=tuple(name.upper() for name in self.format),
+            min_side=self.min_side,
+            max_side=self.max_side,
+            min_bytes=self.min_bytes,
+            max_bytes=self.max_bytes,
+        )
+        return None if found == Where() else found
+
+
+class Page(Filters):
+    """A part of a list."""
+
+    k: int = Field(50, ge=1, le=MAX_K, description="How many to give at most.")
+    offset: int = Field(0, ge=0, le=MAX_REACH, description="How many to pass over.")
+
+    @model_validator(mode="after")
+    def _within_reach(self) -> "Page":
+        if self.offset + self.k > MAX_REACH:
+            raise ValueError(f"offset and k together reach at most {MAX_REACH:,}; use filters")
+        return self
+
+
+class Browse(Page):
+    """Which pictures to list, and in which order."""
+
+    order: Order = Field("newest", description="By the time taken, or by when they were added.")
+
+
+class Search(Page):
+    """What to search for: pictures to be like, or a word."""
+
+    like: list[RefText] = Field(
+        default_factory=list, max_length=MAX_REFS, description="What matches shall be like."
+    )
+    unlike: list[RefText] = Field(
+        default_factory=list, max_length=MAX_REFS, description="What matches shall not be like."
+    )
+    word: str | None = Field(None, max_length=MAX_WORD, description="A word they shall show.")
+    min_score: float | None = Field(
+        None, allow_inf_nan=False, description="Leave out matches that score less."
+    )
+    learned: bool = Field(True, description="Whether to use what was learned.")
+
+    def ask(self) -> Ask | None:
+        """Give what is searched for by likeness; None for a search by word."""
+        return ask(self.like, self.unlike) if self.like else None
+
+    def check(self) -> None:
+        """Refuse a search for nothing, or for two things."""
+        if bool(self.like) == bool(self.word):
+            raise InvalidInput(
+                "search: give either like, once or more often, or word; got "
+                f"{'both' if self.word else 'neither'}."
+            )
+        if self.word and self.unlike:
+            raise InvalidInput("search: unlike goes with like; a search by word takes no unlike.")

@@ -1,0 +1,43 @@
+"""What the routes work with, as the application keeps it."""
+
+from typing import cast
+
+from fastapi import Request
+
+from lookalike.collection import Collection
+from lookalike.service.web.decoding import Decoder
+from lookalike.service.web.jobs import Jobs
+from lookalike.service.web.people import Rates, who_is
+
+
+def collection_of(request: Request) -> Collection:
+    """Give the collection that is served."""
+    return cast("Collection", request.app.state.collection)
+
+
+def decoder_of(request: Request) -> Decoder:
+    """Give what decodes pictures of strangers."""
+    return cast("Decoder", request.app.state.decoder)
+
+
+def jobs_of(request: Request) -> Jobs:
+    """Give the jobs of the server."""
+    return cast("Jobs", request.app.state.jobs)
+
+
+def speaker(request: Request, named: str | None) -> str:
+    """Give who says something, counted against what one person may say."""
+    who = who_is(request, named)
+    state = request.app.state
+    if not hasattr(state, "rates"):
+        state.rates = Rates()
+    state.rates.count(who)
+    return who
+
+
+def next_page(request: Request, more: bool, **changes: int) -> str | None:
+    """Give the address of the next page without the host, or None where there is none."""
+    if not more:
+        return None
+    url = request.url.include_query_params(**changes)
+    return f"{url.path}?{url.query}"

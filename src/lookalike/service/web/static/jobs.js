@@ -1,0 +1,102 @@
+// Long work: started here, followed by server-sent events, found again after a reload.
+
+import { send } from "./sending.js";
+import { say } from "./notices.js";
+
+const NAMES = { import: "Bringing in pictures", rescan: "Looking through all folders", learn: "Learning" };
+const OVER = new Set(["done", "failed", "stopped"]);
+const RECENT = 60_000; // ms for which a job that is over is still told of after a reload
+const ENDS = { done: "done", failed: "failed", stopped: "stopped" };
+
+export function startJobs() {
+  const room = document.querySelector("[data-jobs]");
+  if (!room) return;
+  find(room);
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-job]");
+    if (!button) return;
+    button.disabled = true;
+    const job = await send("POST", "/api/jobs", JSON.parse(button.dataset.job));
+    button.disabled = false;
+    if (job) follow(room, job);
+  });
+  document.getElementById("import")?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const folder = event.target.elements.folder.value.trim();
+    const job = await send("POST", "/api/jobs", { kind: "import", folder });
+    if (job) follow(room, job);
+  });
+}
+
+async function find(room) {
+  const answer = await send("GET", "/api/jobs");
+  for (const job of (answer?.jobs ?? []).reverse()) {
+    if (!OVER.has(job.state)) follow(room, job);
+    else if (Date.now() - Date.parse(job.ended) < RECENT) show(boxFor(room, job), job);
+  }
+}
+
+function follow(room, job) {
+  if (document.getElementById(`job-${job.id}`)) return;
+  const box = boxFor(room, job);
+  show(box, job);
+  room.scrollIntoView({ block: "nearest" });
+  const events = new EventSource(`/api/jobs/${job.id}/events`);
+  events.addEventListener("progress", (event) => show(box, JSON.parse(event.data)));
+  events.addEventListener("end", (event) => {
+    events.close();
+    const ended = JSON.parse(event.data);
+    show(box, ended);
+    say(`${NAMES[ended.kind]}: ${ENDS[ended.state]}. ${ended.message}`);
+    if (document.getElementById("learned")) {
+      htmx.ajax("GET", "/part/learned", { source: "#main", target: "#learned", swap: "outerHTML" });
+    }
+    if (document.getElementById("refused")) {
+      htmx.ajax("GET", "/add", { source: "#main", target: "#refused", select: "#refused", swap: "outerHTML" });
+    }
+  });
+}
+
+function boxFor(room, job) {
+  const box = document.createElement("div");
+  box.id = `job-${job.id}`;
+  room.prepend(box);
+  return box;
+}
+
+function show(box, job) {
+  const over = OVER.has(job.state);
+  box.className = `job ${job.state}`;
+  const head = document.createElement("div");
+  head.className = "job-head";
+  const name = document.createElement("b");
+  name.textContent = `${NAMES[job.kind]}${over ? `: ${ENDS[job.state]}` : job.state === "waiting" ? ": waits for its turn" : " …"}`;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button small plain";
+  button.textContent = over ? "Close" : "Stop";
+  button.addEventListener("click", () => {
+    if (over) box.remove();
+    else send("DELETE", `/api/jobs/${job.id}`);
+  });
+  head.append(name, button);
+  const parts = [head];
+  if (!over) {
+    const bar = document.createElement("progress");
+    if (job.total) {
+      bar.max = job.total;
+      bar.value = job.done;
+      name.textContent += ` ${job.done.toLocaleString("en")} of ${job.total.toLocaleString("en")}`;
+    }
+    bar.setAttribute("aria-label", NAMES[job.kind]);
+    parts.push(bar);
+  }
+  if (job.message) {
+    const text = document.createElement("p");
+    text.textContent = job.message;
+    parts.push(text);
+  }
+  const hadFocus = box.contains(document.activeElement);
+  box.replaceChildren(...parts);
+  if (hadFocus) button.focus();
+}

@@ -1,0 +1,73 @@
+// What the page tells: toasts, words for screen readers, questions before things are lost.
+
+const toasts = document.getElementById("toasts");
+const spoken = document.getElementById("spoken");
+
+export function toast(text, { bad = false, action = "", act = null, stay = 6000 } = {}) {
+  const last = toasts.lastElementChild;
+  if (bad && last?.firstElementChild.textContent === text) last.remove();
+  const box = document.createElement("div");
+  box.className = bad ? "toast bad" : "toast";
+  const words = document.createElement("span");
+  words.textContent = text;
+  box.append(words);
+  const end = () => box.remove();
+  if (act) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = action;
+    button.addEventListener("click", () => { end(); act(); });
+    box.append(button);
+  }
+  while (toasts.children.length > 2) toasts.firstChild.remove();
+  toasts.append(box);
+  if (stay) setTimeout(end, bad ? 2 * stay : stay);
+  return { box, words, end };
+}
+
+export function say(text) {
+  spoken.textContent = text;
+}
+
+export const GONE = "The server does not answer. Is “lookalike serve” still running?";
+
+// Gives the server's sentence of a refusal, whatever form it came in.
+export function message(status, text) {
+  try {
+    const told = JSON.parse(text);
+    if (typeof told.error === "string") return told.error;
+    if (typeof told.detail === "string") return told.detail;
+  } catch {
+    // Not JSON.
+  }
+  return status ? `The server refused (${status}).` : GONE;
+}
+
+export function sure(title, text, yes) {
+  const dialog = document.getElementById("sure");
+  dialog.querySelector("h2").textContent = title;
+  document.getElementById("sure-text").textContent = text;
+  dialog.querySelector("[value=yes]").textContent = yes;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+  });
+}
+
+export function listenForTrouble() {
+  const body = document.body;
+  body.addEventListener("htmx:responseError", ({ detail }) => {
+    toast(message(detail.xhr.status, detail.xhr.responseText), { bad: true });
+  });
+  body.addEventListener("htmx:sendError", () => toast(GONE, { bad: true }));
+  // htmx asks for each request whether it may go; a question of ours comes in between.
+  body.addEventListener("htmx:confirm", (event) => {
+    const asked = event.detail.elt.dataset;
+    if (!asked.sure) return;
+    event.preventDefault();
+    sure(asked.sure, asked.sureText, asked.sureYes).then((yes) => {
+      if (yes) event.detail.issueRequest(true);
+    });
+  });
+}

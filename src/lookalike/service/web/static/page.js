@@ -1,0 +1,87 @@
+// Starts what the page at hand needs. Each part finds its own elements, or does nothing.
+
+import { startGrid } from "./grid.js";
+import { startJobs } from "./jobs.js";
+import { startKeys } from "./keys.js";
+import { listenForTrouble, toast } from "./notices.js";
+import { startSearch } from "./searching.js";
+import { startViewer } from "./viewing.js";
+import { startVoting } from "./voting.js";
+
+function startTheme() {
+  const root = document.documentElement;
+  document.querySelector("[data-theme-switch]").addEventListener("click", () => {
+    const dark = root.dataset.theme
+      ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    try {
+      localStorage.setItem("lookalike-theme", root.dataset.theme);
+    } catch {
+      // Storage may be switched off; the choice holds for this page then.
+    }
+  });
+}
+
+// The filters start from the address as it is now.
+function askForFilters() {
+  const search = location.pathname === "/search";
+  const query = new URLSearchParams(search || location.pathname === "/" ? location.search : "");
+  query.set("path", search ? "/search" : "/");
+  htmx.ajax("GET", `/part/filters?${query}`, { source: "#main", target: "#filters-inside", swap: "innerHTML" });
+}
+
+function startDialogs() {
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-open]");
+    if (opener) {
+      const dialog = document.getElementById(opener.dataset.open);
+      dialog.showModal();
+      if (dialog.id === "filters") askForFilters();
+    }
+    if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
+    // A click beside a sheet closes it.
+    if (event.target instanceof HTMLDialogElement) event.target.close();
+  });
+  // Empty fields do not belong into an address.
+  document.addEventListener("submit", ({ target }) => {
+    if (!target.matches(".filters")) return;
+    for (const field of target.elements) if (field.value === "") field.disabled = true;
+  });
+}
+
+// Times come in UTC; people live somewhere.
+function tellTimes() {
+  for (const time of document.querySelectorAll("time[datetime$=Z]")) {
+    const local = new Date(time.dateTime);
+    if (!Number.isNaN(local.getTime())) {
+      time.textContent = local.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+    }
+  }
+}
+
+// Who votes; the server reads it from the cookie.
+function startName() {
+  const form = document.getElementById("name");
+  if (!form) return;
+  const known = document.cookie.match(/(?:^|; )lookalike_user=([^;]*)/)?.[1] ?? "";
+  form.elements.name.value = decodeURIComponent(known);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const name = encodeURIComponent(form.elements.name.value.trim());
+    document.cookie = `lookalike_user=${name}; path=/; max-age=31536000; samesite=strict`;
+    toast(name ? "Kept." : "You vote without a name.");
+  });
+}
+
+listenForTrouble();
+startName();
+startTheme();
+startDialogs();
+startSearch();
+startGrid();
+startViewer();
+startVoting();
+startJobs();
+startKeys();
+tellTimes();
+document.body.addEventListener("htmx:afterSettle", tellTimes);

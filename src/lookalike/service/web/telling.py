@@ -1,0 +1,116 @@
+"""The log of what was said, told in words, and who said what of a picture."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lookalike.collection import events
+from lookalike.collection.database import numbers
+from lookalike.collection.records import Ask, Event
+from lookalike.collection.wording import subject_of
+from lookalike.core.errors import CollectionError
+from lookalike.service.web.answers import shown
+from lookalike.supervision.names import word_key
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event of the log as it is told; pictures that are gone are left out."""
+
+    event: Event
+    text: str
+    word: str
+    pictures: list[int]
+    against: list[int]
+    asked: list[str]
+    can_undo: bool
+
+
+def votes_on(collection: "Collection", ask: Ask, picture: int, who: str) -> list[Event]:
+    """Give the votes of a person on a picture for a search that still count, the last first."""
+    found = events.about(collection._database, str(ask))
+    return [
+        event
+        for event in reversed(found)
+        if event.kind == "vote"
+        and event.who == who
+        and picture in (*event.body["picked"], *event.body["rejected"])
+    ]
+
+
+def words_on(collection: "Collection", word: str, picture: int) -> list[Event]:
+    """Give what was said of a picture and a word and still counts, the last first."""
+    return events.about(collection._database, subject_of(picture, word))[::-1]
+
+
+def refused_for(collection: "Collection", word: str, pictures: Iterable[int]) -> set[int]:
+    """Give the pictures, among some, of which it was said that they do not show a word."""
+    found = collection._database.rows(
+        "SELECT picture, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?))",
+        numbers(pictures),
+    )
+    return {picture for picture, refused in found if word_key(refused) == word_key(word)}
+
+
+def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
+    """Tell events in words, with the pictures they are about that are still there."""
+    known: dict[int, bool] = {}
+
+    def there(ids: Iterable[Any]) -> list[int]:
+        for number in ids:
+            if isinstance(number, int) and number not in known:
+                try:
+                    collection.picture(number)
+                    known[number] = True
+                except CollectionError:
+                    known[number] = False
+        return [number for number in ids if known.get(number)]
+
+    found = []
+    for event in log:
+        body = event.body
+        pictures = body.get("picked", [body["picture"]] if "picture" in body else [])
+        asked = [
+            f"/query/{ref}.jpg" if isinstance(ref, str) else f"/thumbnail/{ref}.jpg"
+            for ref in body.get("like", ())
+            if isinstance(ref, str) or there([ref])
+        ]
+        found.append(
+            Told(
+                event,
+                _told_text(event),
+                shown(str(body.get("word", ""))),
+                there(list(pictures)),
+                there(list(body.get("rejected", []))),
+                asked,
+                event.kind in ("vote", "tag", "correction", "undo", "reset") and not event.undone,
+            )
+        )
+    return found
+
+
+def _told_text(event: Event) -> str:
+    body = event.body
+    if event.kind == "deletion":
+        count = len(body.get("pictures", ()))
+        return "Removed a picture" if count == 1 else f"Removed {count} pictures"
+    if event.kind == "vote":
+        up, down = len(body.get("picked", ())), len(body.get("rejected", ()))
+        return (
+            "Less like this"
+            if not up
+            else "More like this, less like that"
+            if down
+            else ("More like this")
+        )
+    return {
+        "tag": "Tagged with",
+        "correction": "Does not show",
+        "undo": f"Took back no. {body.get('event')}",
+        "reset": "Forgot all votes before",
+        "learn": "Learned from tags or folders",
+        "rollback": "Went back to what was used before",
+    }.get(event.kind, event.kind)

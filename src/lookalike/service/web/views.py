@@ -1,0 +1,224 @@
+"""What the page shows, in people's terms: addresses, dates, sizes, filters as chips, events."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from lookalike.collection.records import Ask, PictureRow, Ref
+from lookalike.core.errors import CollectionError
+from lookalike.service.web.answers import shown
+from lookalike.service.web.parameters import Filters
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection
+
+CHUNK = 120  # divides by 3, 4, 5, 6, 8, 10 and 12, the numbers of columns in style.css
+
+_MONTHS = [
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+]
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A picture in a grid; ``at`` is its place in the list it is part of."""
+
+    id: int
+    alt: str
+    at: int
+    score: float | None = None
+    verdict: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The pictures of a month: a heading, and which part of the list follows it."""
+
+    key: str
+    title: str
+    start: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is on, and the address without it."""
+
+    text: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A picture asked with.
+
+    ``picture`` is None for a kept query; ``without`` is the address of the search without it, and
+    ``turned`` of that with its sign turned, empty where nothing to be like would be left.
+    """
+
+    ref: Ref
+    alt: str
+    thumbnail: str
+    picture: int | None
+    unlike: bool
+    without: str
+    turned: str
+
+
+def address(path: str, pairs: Iterable[tuple[str, object]]) -> str:
+    """Put an address together.
+
+    Examples
+    --------
+    >>> address("/search", [("like", 3), ("tag", "a&b")])
+    '/search?like=3&tag=a%26b'
+    """
+    query = urlencode([(name, str(value)) for name, value in pairs], errors="replace")
+    return f"{path}?{query}" if query else path
+
+
+def filter_pairs(filters: Filters) -> Pairs:
+    """Give the filters that are on, as an address says them."""
+    names = Filters.model_fields
+    given = filters.model_dump(include=set(names), exclude_defaults=True)
+    return [
+        (names[name].alias or name, str(one))
+        for name, value in given.items()
+        for one in (value if isinstance(value, list) else [value])
+    ]
+
+
+def chips(path: str, pairs: Pairs, kept: Pairs) -> list[Chip]:
+    """Give a chip for each filter; ``kept`` is what else the address says."""
+    return [
+        Chip(_filter_text(*pair), address(path, kept + pairs[:place] + pairs[place + 1 :]))
+        for place, pair in enumerate(pairs)
+    ]
+
+
+def _filter_text(name: str, value: str) -> str:
+    if name == "folder":
+        return f"in {folder_name(value)}"
+    words = {
+        "tag": f"tag: {value}",
+        "from": f"from {value}",
+        "to": f"until {value}",
+        "format": value.upper(),
+        "min_side": f"at least {value} px",
+        "max_side": f"at most {value} px",
+    }
+    if name in words:
+        return words[name]
+    return f"{'at least' if name == 'min_bytes' else 'at most'} {size(int(value))}"
+
+
+def sections(months: Sequence[tuple[str, int]]) -> list[Section]:
+    """Cut a list into months.
+
+    Examples
+    --------
+    >>> [(part.title, part.start) for part in sections([("2024-05", 7), ("", 2)])]
+    [('May 2024', 0), ('Without a date', 7)]
+    """
+    found, start = [], 0
+    for key, count in months:
+        found.append(Section(key, month(key), start, count))
+        start += count
+    return found
+
+
+def month(key: str) -> str:
+    """Name a month, as ``2024-05``."""
+    year, _, number = key.partition("-")
+    if number.isdigit() and 1 <= int(number) <= 12:
+        return f"{_MONTHS[int(number) - 1]} {year}"
+    return key or "Without a date"
+
+
+def moment(time: str | None) -> str:
+    """Say a time of the log or of a camera.
+
+    Examples
+    --------
+    >>> moment("2024-05-31T09:07:00Z"), moment("2024-05-31")
+    ('31 May 2024, 09:07', '31 May 2024')
+    """
+    if not time:
+        return "unknown"
+    day, hour = time[:10].split("-"), time[11:16]
+    if len(day) != 3 or not (day[1].isdigit() and day[2].isdigit() and 1 <= int(day[1]) <= 12):
+        return time
+    date = f"{int(day[2])} {_MONTHS[int(day[1]) - 1][:3]} {day[0]}"
+    return f"{date}, {hour}" if hour else date
+
+
+def size(count: int) -> str:
+    """Say how large a file is.
+
+    Examples
+    --------
+    >>> size(900), size(1_500_000)
+    ('900 B', '1.5 MB')
+    """
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            break
+        amount /= 1000
+    return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
+
+
+def folder_name(path: str | Path) -> str:
+    """Give the last two parts of a folder's path, enough to tell it by."""
+    parts = [part for part in shown(path).split("/") if part]
+    return "/".join(parts[-2:]) or "/"
+
+
+def alt_text(labels: Sequence[str], place: Path | None) -> str:
+    """Say what a picture shows: its tags, or else the name of its file."""
+    if labels:
+        return ", ".join(shown(label) for label in labels)
+    return shown(place.name) if place is not None else "a picture"
+
+
+def tiles(collection: "Collection", rows: Sequence[PictureRow], start: int) -> list[Tile]:
+    """Make the tiles of a part of the list of all pictures."""
+    labels = collection.labels_of([row.id for row in rows])
+    return [
+        Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0] if row.places else None), at)
+        for at, row in enumerate(rows, start)
+    ]
+
+
+def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
+    """Show what was asked with; a picture that is gone keeps its place without a picture."""
+    asked = [(ref, False) for ref in ask.like] + [(ref, True) for ref in ask.unlike]
+    pairs = [("unlike" if unlike else "like", str(ref)) for ref, unlike in asked]
+    labels = collection.labels_of([ref for ref, _ in asked if isinstance(ref, int)])
+
+    def link(parts: Pairs) -> str:
+        likes = [pair for pair in parts if pair[0] == "like"]
+        return (
+            address("/search", likes + [p for p in parts if p not in likes] + kept) if likes else ""
+        )
+
+    found = []
+    for place, (ref, unlike) in enumerate(asked):
+        others = pairs[:place] + pairs[place + 1 :]
+        without = link(others) or address("/", kept)
+        turned = link([*others, ("like" if unlike else "unlike", str(ref))])
+        alt, thumbnail, number = "your picture", f"/query/{ref}.jpg", None
+        if isinstance(ref, int):
+            try:
+                row = collection.picture(ref)
+                alt = alt_text(labels.get(ref, ()), row.places[0] if row.places else None)
+                thumbnail, number = f"/thumbnail/{ref}.jpg", ref
+            except CollectionError:
+                alt, thumbnail = "a picture that is gone", ""
+        found.append(Example(ref, alt, thumbnail, number, unlike, without, turned))
+    return found

@@ -1,0 +1,422 @@
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lookalike.collection import Ask, Collection
+from lookalike.collection import ledger as ledgers
+from lookalike.collection.voting import MOST_WEIGHT, OWN
+from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
+from tests.collection.colours import PALETTE, Colours, picture
+
+
+def ids(collection, colour):
+    return [p.id for p in collection.pictures() if p.places[0].parent.name == colour]
+
+
+def order(collection, ask, k=30):
+    return [match.id for match in collection.search(ask, k)]
+
+
+def scores(collection, ask):
+    return {match.id: match.score for match in collection.search(ask, 30)}
+
+
+def again(collection):
+    """Open the same collection as another process would."""
+    return Collection.open(collection.path, feature=Colours())
+
+
+def state(collection):
+    """What votes taught, to the last bit."""
+    preferences = collection._serve().preferences
+    votes = preferences.ledger.votes
+    return ledgers.packed(votes)
+
+
+def test_a_vote_changes_the_next_search(collection):
+    ask = Ask((1,))
+    first = order(collection, ask)
+    low, high = first[-1], first[0]
+    before = scores(collection, ask)
+    collection.vote(ask, picked=[low], rejected=[high], shown=first)
+    after = scores(collection, ask)
+    assert after[low] > before[low]
+    assert after[high] < before[high]
+    assert first != order(collection, ask)
+
+
+def test_what_is_learned_reaches_other_queries(collection):
+    # Whoever takes green for red says what colours alone do not.
+    red, green, blue = (ids(collection, colour) for colour in PALETTE)
+    before = scores(collection, Ask((red[1],)))
+    collection.vote(Ask((red[0],)), picked=green[:4], rejected=blue[:4])
+    after = scores(collection, Ask((red[1],)))
+    gained = np.mean([after[n] - before[n] for n in green[4:]])
+    lost = np.mean([after[n] - before[n] for n in blue[4:]])
+    assert gained > lost
+    assert collection.search(red[1], 30, learned=False) != []
+    plain = {m.id: m.score for m in collection.search(red[1], 30, learned=False)}
+    assert plain == before
+
+
+def test_nothing_stored_is_touched_by_a_vote(collection):
+    collection.search(1)
+    index = collection._serve().learned
+    vectors, scales = index.vectors, index.scales
+    collection.vote(Ask((1,)), picked=[2], rejected=[9])
+    collection.search(1)
+    now = collection._serve().learned
+    assert now is index
+    assert now.vectors.base is vectors.base or np.shares_memory(now.vectors, vectors)
+    assert np.array_equal(now.scales, scales)
+
+
+def test_the_same_again_is_one_vote(collection):
+    first = collection.vote(Ask((1,)), picked=[2], rejected=[9], key="a")
+    assert collection.vote(Ask((1,)), picked=[2], rejected=[9], key="a") == first
+    assert collection.vote(Ask((1,)), picked=[2], rejected=[9]) == first
+    assert collection.vote(Ask((1,)), rejected=[9]).number == first.number
+    assert collection.vote(Ask((1,)), picked=[3], key="a").number == first.number
+    assert collection.standing().votes == 1
+    assert len(collection.history()) == 1
+    other = collection.vote(Ask((1,)), picked=[2], rejected=[9], who="b")
+    assert other.number != first.number
+
+
+def test_the_last_word_counts(collection):
+    ask = Ask((1,))
+    collection.vote(ask, picked=[2, 3], rejected=[9])
+    assert collection.verdicts(ask) == {2: 1, 3: 1, 9: -1}
+    collection.vote(ask, picked=[9])
+    assert collection.verdicts(ask)[9] == 1
+    collection.vote(ask, rejected=[9], who="somebody else")
+    assert 9 not in collection.verdicts(ask)
+    assert collection.verdicts(Ask((2,))) == {}
+
+
+def test_undoing_gives_back_what_was_before(collection):
+    ask = Ask((1,))
+    collection.vote(ask, picked=[2], rejected=[9])
+    before, found = state(collection), collection.search(ask, 30)
+    event = collection.vote(ask, picked=[10], rejected=[3])
+    changed, other = state(collection), collection.search(ask, 30)
+    assert changed != before
+    undoing = collection.undo(event.number)
+    assert state(collection) == before
+    assert collection.search(ask, 30) == found
+    redone = collection.undo(undoing.number)
+    assert state(collection) == changed
+    assert collection.search(ask, 30) == other
+    collection.undo(redone.number)
+    assert state(collection) == before
+    assert [e.undone for e in collection.history()] == [False, True, False, True, False]
+
+
+def test_undoing_is_refused_where_it_makes_no_sense(collection):
+    event = collection.vote(Ask((1,)), picked=[2])
+    collection.undo(event.number, key="k")
+    assert collection.undo(event.number, key="k").kind == "undo"
+    with pytest.raises(InvalidInput, match="undone already"):
+        collection.undo(event.number)
+    with pytest.raises(NotFound, match="no event 99"):
+        collection.undo(99)
+    collection.remove([3])
+    with pytest.raises(InvalidInput, match="Add deleted pictures again"):
+        collection.undo(collection.history(1)[0].number)
+
+
+def test_a_reset_and_its_undoing(collection):
+    ask = Ask((1,))
+    start = collection.search(ask, 30)
+    collection.vote(ask, picked=[10], rejected=[3])
+    voted, found = state(collection), collection.search(ask, 30)
+    event = collection.reset_votes()
+    assert collection.search(ask, 30) == start
+    assert collection.standing().votes == 0
+    assert collection.verdicts(ask) == {}
+    collection.undo(event.number)
+    assert state(collection) == voted
+    assert collection.search(ask, 30) == found
+
+
+@pytest.mark.parametrize("every", [2, 256])
+def test_reading_the_log_again_gives_the_same_bytes(collection, monkeypatch, every):
+    monkeypatch.setattr("lookalike.collection.listening.SNAPSHOT_EVERY", every)
+    rng = np.random.default_rng(0)
+    numbers = []
+    for turn in range(12):
+        query, *others = rng.permutation(np.arange(1, 25))[:6].tolist()
+        ask = Ask((query,), tuple(others[4:] if turn % 3 == 0 else ()))
+        event = collection.vote(ask, picked=others[:2], rejected=others[2:4], shown=others[:4])
+        numbers.append(event.number)
+        if turn % 4 == 3:
+            collection.undo(numbers[turn // 2])
+    kept = state(collection)
+    found = collection.search(Ask((5,)), 30)
+    with again(collection) as other:
+        assert state(other) == kept
+        assert other.search(Ask((5,)), 30) == found
+    with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM snapshots").fetchone()[0] == (every == 2)
+        connection.execute("DELETE FROM snapshots")
+        connection.commit()
+    with again(collection) as other:
+        assert state(other) == kept
+
+
+def test_a_vote_of_another_process_is_seen(collection):
+    ask = Ask((1,))
+    before = collection.search(ask, 30)
+    with again(collection) as other:
+        other.vote(ask, picked=[10], rejected=[2])
+        found = other.search(ask, 30)
+    assert collection.search(ask, 30) == found != before
+
+
+def test_a_deleted_picture_teaches_no_more(collection):
+    ask = Ask((1,))
+    collection.vote(ask, picked=[2], rejected=[9])
+    collection.vote(Ask((3,)), picked=[4], rejected=[9])
+    collection.vote(Ask((9,)), picked=[10], rejected=[2])
+    collection.remove([9])
+    links = collection._serve().preferences._links
+    assert len(links.queries) == 2
+    assert 9 not in collection._serve().preferences._pictures.places
+    assert 9 not in order(collection, ask)
+    with again(collection) as other:
+        assert other.search(ask, 30) == collection.search(ask, 30)
+    assert collection.history(1)[0].kind == "deletion"
+    assert collection.history(1)[0].body == {"pictures": [9]}
+    with pytest.raises(NotFound):
+        collection.search(Ask((9,)))
+
+
+def test_a_picture_that_comes_changes_nothing_learned(collection, pictures):
+    collection.vote(Ask((1,)), picked=[2], rejected=[9])
+    before = scores(collection, Ask((1,)))
+    picture(pictures / "neu.png", PALETTE["rot"], 999)
+    collection.add([pictures])
+    after = scores(collection, Ask((1,)))
+    assert {n: after[n] for n in before} == pytest.approx(before, abs=1e-6)
+    assert len(after) == len(before) + 1
+
+
+def test_one_person_can_go_only_so_far(collection, monkeypatch):
+    monkeypatch.setattr("lookalike.collection.voting.MOST_WEIGHT", 0.05)
+    assert MOST_WEIGHT > 100
+    green, blue = ids(collection, "grün"), ids(collection, "blau")
+    query = Ask((ids(collection, "rot")[0],))
+    for good, bad in zip(green, blue, strict=True):
+        collection.vote(query, picked=[good], rejected=[bad])
+    ledger = collection._serve().preferences.ledger
+    assert len(ledger.votes) == 8
+    assert ledger.votes[0].weights.any()
+    assert not ledger.votes[-1].weights.any()
+    assert ledger.totals[""] == ledger.votes[0].reach
+    collection.vote(query, picked=[green[0]], rejected=[blue[0]], who="another")
+    assert collection._serve().preferences.ledger.votes[-1].weights.any()
+
+
+def test_votes_that_rank_others_worse_are_not_used(collection):
+    red, blue = ids(collection, "rot"), ids(collection, "blau")
+    start = collection.search(red[7], 30)
+    green = ids(collection, "grün")
+    for query in red[:6]:
+        collection.vote(Ask((query,)), picked=green[:2], rejected=blue[:2])
+    good = collection.standing()
+    assert good.after >= good.before
+    assert good.strength == 1.0
+    assert collection.search(red[7], 30) != start
+    preferences = collection._serve().preferences
+    for vote in preferences.ledger.votes:
+        object.__setattr__(vote, "right", (1.0, 0.5))
+    del preferences.standing
+    assert collection.standing().strength == 0.0
+    assert "worse" in collection.standing().reason
+    assert collection.search(red[7], 30) == start
+
+
+def test_votes_are_put_on_what_labels_taught(collection):
+    collection.learn(folders=True, settings={"steps": 300, "blend": 0.5})
+    ask = Ask((1,))
+    before = scores(collection, ask)
+    collection.vote(ask, picked=[20], rejected=[9])
+    after = scores(collection, ask)
+    assert after[20] - after[9] > before[20] - before[9]
+    standing = collection.standing()
+    assert standing.labels_before is not None
+    assert standing.labels_after is not None
+    collection.rollback()
+    assert collection.standing().labels_before is None
+    assert scores(collection, ask) != before
+    assert {e.kind for e in collection.history()} == {"learn", "vote", "rollback"}
+
+
+def test_bad_votes_are_refused(collection):
+    ask = Ask((1,))
+    for wrong in (
+        lambda: collection.vote(ask),
+        lambda: collection.vote(ask, picked=[2], rejected=[2]),
+        lambda: collection.vote(ask, picked=["2"]),
+        lambda: collection.vote(ask, picked=[True]),
+        lambda: collection.vote(ask, picked=range(1, 3000)),
+        lambda: collection.vote(ask, picked=[2], who="x" * 65),
+        lambda: collection.vote(ask, picked=[2], key="\ud800"),
+        lambda: collection.vote(Ask(()), picked=[2]),
+        lambda: collection.vote(Ask([1]), picked=[2]),
+        lambda: collection.vote(Ask(tuple(range(1, 80))), picked=[2]),
+        lambda: collection.history(0),
+        lambda: collection.say(1, "  "),
+        lambda: collection.say(1, 7),
+    ):
+        with pytest.raises(InvalidInput):
+            wrong()
+    for unknown in (
+        lambda: collection.vote(ask, picked=[999]),
+        lambda: collection.vote(Ask((999,)), picked=[2]),
+        lambda: collection.vote(Ask(("u12",)), picked=[2]),
+        lambda: collection.say(999, "x"),
+        lambda: collection.search(Ask((999,))),
+        lambda: collection.query_thumbnail("u12"),
+    ):
+        with pytest.raises(NotFound):
+            unknown()
+    assert collection.history() == []
+
+
+def test_a_rejection_alone_pushes_a_picture_down(collection):
+    ask = Ask((1,))
+    before = scores(collection, ask)
+    first = order(collection, ask)[0]
+    collection.vote(ask, rejected=[first])
+    assert scores(collection, ask)[first] < before[first]
+    assert collection.standing().judged == 0
+
+
+def test_words_are_labels_at_once(collection):
+    tagged = collection.say(1, " Größe ")
+    assert collection.labels()[1] == ["Größe"]
+    assert collection.say(1, "GRÖSSE") == tagged
+    refused = collection.say(1, "größe", shows=False)
+    assert 1 not in collection.labels()
+    assert refused.kind == "correction"
+    collection.undo(refused.number)
+    assert collection.labels()[1] == ["Größe"]
+    collection.undo(tagged.number)
+    assert 1 not in collection.labels()
+
+
+def test_words_come_back_in_whatever_order_they_are_undone(collection):
+    no = collection.say(1, "rot", shows=False)
+    yes = collection.say(1, "rot")
+    collection.undo(no.number)
+    assert collection.labels()[1] == ["rot"]
+    collection.undo(yes.number)
+    assert 1 not in collection.labels()
+    assert collection._database.rows("SELECT * FROM refusals") == []
+
+
+def test_a_kept_query_is_searched_with_and_voted_on(collection, tmp_path):
+    file = picture(tmp_path / "neu.png", PALETTE["rot"], 12345)
+    token = collection.keep_query(file.read_bytes())
+    assert collection.keep_query(file.read_bytes()) == token
+    ask = Ask((token,))
+    assert order(collection, ask) == [m.id for m in collection.search(file, 30)]
+    collection.vote(ask, picked=[20], rejected=[1])
+    with again(collection) as other:
+        assert other.search(ask, 30) == collection.search(ask, 30)
+    assert collection.query_thumbnail(token)[:2] == b"\xff\xd8"
+    with pytest.raises(UnreadablePicture):
+        collection.keep_query(b"no picture")
+
+
+def test_a_region_goes_with_its_picture(collection):
+    whole = collection.keep_query(Image.new("RGB", (40, 30), "red"))
+    part = collection.keep_region(1, (0.0, 0.0, 0.5, 1.0))
+    assert part != collection.keep_region(1, (0.5, 0.0, 1.0, 1.0))
+    assert collection.search(Ask((part,)), 3)
+    for box in ((0.5, 0, 0.5, 1), (0, 0, 1, 2), (-1, 0, 1, 1)):
+        with pytest.raises(InvalidInput, match="region"):
+            collection.keep_region(1, box)
+    collection.remove([1])
+    with pytest.raises(NotFound):
+        collection.query_thumbnail(part)
+    assert collection.query_thumbnail(whole)
+
+
+def test_several_examples_and_some_against(collection):
+    red, green, blue = (ids(collection, colour) for colour in PALETTE)
+    ask = Ask((red[0], green[0]), (blue[0],))
+    found = order(collection, ask)
+    assert not {red[0], green[0], blue[0]} & set(found)
+    assert set(found[-7:]) == set(blue[1:])
+
+
+def test_a_changed_log_is_found(collection):
+    for number in (2, 3, 4):
+        collection.vote(Ask((1,)), picked=[20 + number], rejected=[number])
+    collection.check_log()
+    with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
+        connection.execute("UPDATE events SET body = replace(body, '0.', '9.') WHERE number = 2")
+        connection.commit()
+    with again(collection) as other:
+        with pytest.raises(DamagedFile, match="from event 2 on"):
+            other.check_log()
+        assert other.standing().votes == 1
+        assert "event 2" in other.standing().reason
+        assert other.search(1)
+
+
+def test_a_damaged_snapshot_is_as_none(collection, monkeypatch):
+    monkeypatch.setattr("lookalike.collection.listening.SNAPSHOT_EVERY", 1)
+    for number in (2, 3, 4):
+        collection.vote(Ask((1,)), picked=[number], rejected=[20 + number])
+    kept = state(collection)
+    with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
+        connection.execute("UPDATE snapshots SET state = x'00112233'")
+        connection.commit()
+    with again(collection) as other:
+        assert state(other) == kept
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_searches_score_as_the_whole_matrix_says(collection, learned):
+    if learned:
+        collection.learn(folders=True, settings={"steps": 300, "blend": 0.5})
+    red, green, blue = (ids(collection, colour) for colour in PALETTE)
+    for query in red[:4]:
+        collection.vote(Ask((query,)), picked=green[:2], rejected=blue[:3])
+    collection.vote(Ask((red[6],)), rejected=[red[5]])
+    serving = collection._serve()
+    assert serving.preferences.standing.strength == 1.0
+    everyone = serving.plain.vectors
+    items = everyone if serving.model is None else serving.model.item_vectors(everyone)
+    row = {number: items[k].astype(float) for k, number in enumerate(serving.plain.ids.tolist())}
+    D = np.zeros((items.shape[1],) * 2)
+    for vote in serving.preferences.ledger.votes:
+        query = row[int(vote.subject)]
+        for number, weight in zip(vote.pictures, vote.weights[-1], strict=True):
+            other = row.get(number, query)
+            D += weight / 2 * (np.outer(query, other) + np.outer(other, query))
+            D -= weight / 2 * OWN * np.outer(other, other)
+    assert np.abs(D).max() > 0.01
+    M = np.eye(len(D)) if serving.model is None else serving.model.W_
+    query = red[7]
+    expected = {n: row[query] @ (M + D) @ row[n] for n in row if n != query}
+    assert scores(collection, Ask((query,))) == pytest.approx(expected, abs=1e-4)
+    together = serving.preferences.turned_all(items)
+    np.testing.assert_allclose(together, items @ D @ items.T, atol=1e-6)
+
+
+def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
+    ask = Ask((1,))
+    collection.vote(ask, picked=[2, 3], rejected=[9, 10])
+    collection.remove([2, 10])
+    event = collection.vote(ask, picked=[4], rejected=[11], shown=[2, 12, 4, 10, 999])
+    taught = collection._serve().preferences.ledger.votes[-1]
+    assert taught.number == event.number
+    assert not {2, 10, 999} & set(taught.pictures)
+    assert {3, 4, 9, 11, 12} == set(taught.pictures)

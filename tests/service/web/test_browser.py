@@ -1,0 +1,370 @@
+import base64
+import re
+import time
+
+import pytest
+
+from lookalike import Collection
+from lookalike.collection import Ask
+from tests.service.web.browser import Watched, chromium, plainly
+from tests.service.web.served import png, served
+
+DROP = """([name, content]) => {
+    const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+    const carried = new DataTransfer();
+    carried.items.add(new File([bytes], name, {type: "image/png"}));
+    for (const kind of ["dragenter", "dragover", "drop"]) {
+        const event = new DragEvent(kind, {dataTransfer: carried, bubbles: true, cancelable: true});
+        document.body.dispatchEvent(event);
+    }
+}"""
+
+HERE = """() => Array.from(document.querySelectorAll(".chunk")).find((chunk) => {
+    const place = chunk.getBoundingClientRect();
+    return place.top < 400 && place.bottom > 400;
+}).dataset.start"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def store(changeable):
+    with Collection.open(changeable) as opened:
+        yield opened
+
+
+@pytest.fixture
+def window(browser, store):
+    """A window on the collection, in which nothing may go wrong."""
+    with served(store) as client:
+        opened = Watched(browser, str(client.base_url).rstrip("/"))
+        yield opened
+        opened.close()
+        assert opened.trouble == []
+        assert opened.abroad == []
+
+
+def answered(page, path):
+    """Wait for an answer of the server."""
+    return page.expect_response(lambda response: path in response.url)
+
+
+@plainly
+def test_a_chosen_picture_is_searched_with_and_voted_on(window, store):
+    page = window.open("/")
+    assert len(window.order()) == 27
+    choice = {"name": "mine.png", "mimeType": "image/png", "buffer": png((230, 120, 120))}
+    page.set_input_files(".search-bar input[type=file]", choice)
+    page.wait_for_url(re.compile(r"/search\?like=u[0-9a-f]{32}$"))
+    token = page.url.split("=")[1]
+    before = window.order()
+    assert page.locator(".example img").first.evaluate("image => image.naturalWidth") > 0
+
+    wanted = before[9]
+    with answered(page, "/part/votes"):
+        page.locator(f'.tile[data-id="{wanted}"] .vote.up').click()
+    page.wait_for_selector(f'.tile.liked[data-id="{wanted}"]')
+    page.wait_for_selector(".toast.said")
+    voted = window.order()
+    assert voted.index(wanted) < 9
+    unwanted = voted[1] if voted[1] != wanted else voted[2]
+    with answered(page, "/part/votes"):
+        page.locator(f'.tile[data-id="{unwanted}"] .vote.down').click()
+    page.wait_for_selector(f'.tile.unliked[data-id="{unwanted}"]')
+    assert store.verdicts(Ask((token,))) == {int(wanted): 1, int(unwanted): -1}
+    both = window.order()
+
+    page.reload()
+    assert window.order() == both
+    assert page.locator(".tile.liked").get_attribute("data-id") == wanted
+    assert page.locator(".tile.unliked").get_attribute("data-id") == unwanted
+
+    with answered(page, "/part/votes"):
+        page.locator(".tile.unliked .vote.down").click()
+    page.locator(".tile.unliked").wait_for(state="detached")
+    assert window.order() == voted
+
+    page.get_by_text("Before learning").click()
+    page.wait_for_url(re.compile("learned=false"))
+    assert len(window.order()) == 27
+
+
+@plainly
+def test_a_dropped_picture_is_searched_with(window):
+    page = window.open("/")
+    page.evaluate(DROP, ["mine.png", base64.b64encode(png((40, 200, 60))).decode()])
+    page.wait_for_url(re.compile(r"/search\?like=u"))
+    assert page.locator(".tile").count() == 27
+    page.set_input_files(
+        ".example.more input", {"name": "2.png", "mimeType": "image/png", "buffer": png(seed=2)}
+    )
+    page.wait_for_url(re.compile(r"like=u.*like=u"))
+    assert page.locator("li.example").count() == 2
+
+
+@plainly
+def test_a_file_that_is_no_picture_is_refused_with_the_reason(window):
+    page = window.open("/")
+    page.evaluate(DROP, ["mine.png", base64.b64encode(b"no picture").decode()])
+    page.wait_for_selector(".toast.bad")
+    assert "/search" not in page.url
+    window.trouble.clear()  # chromium logs every answer that refuses
+
+
+@plainly
+def test_the_keyboard_goes_votes_and_takes_back(window, store):
+    first = next(iter(store.pictures())).id
+    page = window.open(f"/search?like={first}")
+    before = window.order()
+    page.keyboard.press("ArrowDown")
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    here = "document.activeElement.closest('.tile').dataset.id"
+    assert page.evaluate(here) == before[3]
+    with answered(page, "/part/votes"):
+        page.keyboard.press("u")
+    page.wait_for_selector(".tile.liked")
+    page.wait_for_selector(".toast.said")
+    assert page.evaluate(here) == before[3], "the focus goes with the picture"
+    assert store.verdicts(Ask((first,))) == {int(before[3]): 1}
+    with answered(page, "/part/take-back"):
+        page.keyboard.press("z")
+    page.locator(".tile.liked").wait_for(state="detached")
+    assert window.order() == before
+    with answered(page, "/part/reasons"):
+        page.keyboard.press("w")
+    page.wait_for_selector("#why li")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "word"
+    page.keyboard.type("gre")
+    page.locator("#words li:only-child").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/search\?word=green"))
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+
+
+@plainly
+def test_the_slider_cuts_off_and_filters_are_in_the_address(window, store):
+    first = next(iter(store.pictures())).id
+    scores = [match.score for match in store.search(Ask((first,)), 26)]
+    page = window.open(f"/search?like={first}")
+    least = round(scores[5], 2)
+    page.locator("#cut").fill(str(least))
+    with answered(page, "/part/matches"):
+        page.locator("#cut").dispatch_event("change")
+    page.locator(".tile").nth(20).wait_for(state="detached")
+    assert len(window.order()) == sum(score >= least for score in scores)
+    assert f"min_score={least:g}" in page.url
+    page.click("[data-open=filters]")
+    page.get_by_label("PNG").check()
+    page.get_by_label("Tag", exact=True).fill("red")
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.wait_for_url(re.compile("tag=red"))
+    assert re.search(f"like={first}.*min_score=.*format=PNG", page.url)
+    assert "folder" not in page.url
+    page.locator(".chip", has_text="tag: red").click()
+    page.wait_for_url(lambda url: "tag=red" not in url)
+    page.get_by_text("Before learning").click()
+    page.wait_for_url(re.compile("learned=false"))
+    page.locator(".chip", has_text="PNG").click()
+    page.wait_for_url(lambda url: "PNG" not in url)
+    assert "learned=false" in page.url
+    assert f"min_score={least:g}" in page.url
+
+
+@plainly
+def test_votes_in_quick_succession_all_count(window, store):
+    first = next(iter(store.pictures())).id
+    page = window.open(f"/search?like={first}")
+    chosen = window.order()[2:8]
+    page.evaluate(
+        """(ids) => ids.forEach((id, place) => document.querySelector(
+            `.tile[data-id="${id}"] .vote.${place % 2 ? "down" : "up"}`).click())""",
+        chosen,
+    )
+    expected = {int(id_): -1 if place % 2 else 1 for place, id_ in enumerate(chosen)}
+    until = time.monotonic() + 10
+    while store.verdicts(Ask((first,))) != expected and time.monotonic() < until:
+        page.wait_for_timeout(50)
+    assert store.verdicts(Ask((first,))) == expected
+    page.locator(".tile.liked").nth(2).wait_for()
+    page.locator(".tile.unliked").nth(2).wait_for()
+
+
+@plainly
+def test_tags_are_accepted_added_and_removed_and_stay(window, store):
+    number = next(row.id for row in store.pictures() if "red" in str(row.places[0]))
+    for row in store.pictures():
+        if row.id != number:
+            store.say(row.id, "noisy")
+    page = window.open(f"/picture/{number}")
+    with answered(page, "/part/tags"):
+        page.locator(".suggestion", has_text="noisy").locator(".check").click()
+    page.locator(".tag", has_text="noisy").wait_for()
+    with answered(page, "/part/tags"):
+        page.fill("#new-tag", "holiday")
+        page.keyboard.press("Enter")
+    page.locator(".tag", has_text="holiday").wait_for()
+    page.reload()
+    assert set(store.labels_of([number])[number]) >= {"noisy", "holiday"}
+    with answered(page, "/part/tags"):
+        page.get_by_label("Remove the tag holiday").click()
+    page.locator(".tag", has_text="holiday").wait_for(state="detached")
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".tag", has_text="holiday").wait_for()
+    assert "holiday" in store.labels_of([number])[number]
+
+
+@plainly
+def test_a_region_drawn_is_searched_with(window, store):
+    number = next(iter(store.pictures())).id
+    page = window.open(f"/picture/{number}?at=0")
+    page.click("[data-region]")
+    box = page.locator("#large").bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.9 * box["height"], steps=4)
+    page.mouse.up()
+    with page.expect_request("**/api/queries/region") as asked:
+        page.click("[data-region-go]")
+    assert asked.value.post_data_json["box"] == pytest.approx([0.2, 0.3, 0.7, 0.9], abs=0.02)
+    page.wait_for_url(re.compile(r"/search\?like=u"))
+    assert page.locator(".tile").count() > 20
+
+
+@plainly
+def test_a_picture_is_removed_once_that_is_confirmed(window, store):
+    row = store.browse(2)[1]
+    page = window.open("/")
+    page.locator(f'.tile[data-id="{row.id}"] .open').click()
+    page.wait_for_url(re.compile(f"/picture/{row.id}"))
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(re.compile(f"/picture/{store.browse(1)[0].id}"))
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile(f"/picture/{row.id}"))
+    page.click("[data-remove]")
+    page.click("#sure [value=no]")
+    assert len(store) == 27
+    page.click("[data-remove]")
+    page.click("#sure [value=yes]")
+    page.wait_for_url(re.compile(r"/$"))
+    assert str(row.id) not in window.order()
+    assert len(store) == 26
+
+
+@plainly
+def test_what_was_learned_is_told_undone_and_learned_again(window, store):
+    first, second, *_ = [row.id for row in store.pictures()]
+    store.vote(Ask((first,)), picked=[second])
+    page = window.open("/learned")
+    with answered(page, "/part/undo"):
+        page.locator(".said").first.get_by_role("button", name="Undo").click()
+    page.locator(".said.undone").wait_for()
+    assert store.verdicts(Ask((first,))) == {}
+    with answered(page, "/part/undo"):
+        page.locator(".said").first.get_by_role("button", name="Redo").click()
+    page.locator(".said").nth(2).wait_for()
+    assert store.verdicts(Ask((first,))) == {second: 1}
+    page.get_by_role("button", name="Forget all votes").click()
+    with answered(page, "/part/reset"):
+        page.click("#sure [value=yes]")
+    page.locator(".said").nth(3).wait_for()
+    page.get_by_role("button", name="Learn from folders").click()
+    page.locator(".job").wait_for()
+    with answered(page, "/api/jobs"):
+        page.reload()  # it goes on, and is found again if it is not over yet
+
+
+@plainly
+def test_pictures_are_added_by_upload(window, store):
+    page = window.open("/add")
+    files = [
+        {"name": "new.png", "mimeType": "image/png", "buffer": png((10, 250, 250), 77)},
+        {"name": "bad.png", "mimeType": "image/png", "buffer": b"no picture"},
+    ]
+    page.set_input_files("[data-upload=picture]", files)
+    page.locator("#uploads a", has_text="added").wait_for()
+    page.locator("#uploads .failed").wait_for()
+    assert len(store) == 28
+    window.trouble.clear()  # chromium logs every answer that refuses
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@plainly
+def test_a_phone_shows_all_without_scrolling_sideways(browser, store, scheme):
+    number = next(iter(store.pictures())).id
+    store.say(number, "a-very-long-tag-without-any-space-in-it-" * 5)
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with served(store) as client:
+        window = Watched(browser, str(client.base_url).rstrip("/"), color_scheme=scheme, **phone)
+        paths = ("/", f"/search?like={number}", "/search?word=red", f"/picture/{number}")
+        for path in (*paths, "/learned", "/add", "/?format=PNG&min_side=10"):
+            page = window.open(path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        page = window.open(f"/search?like={number}")
+        sizes = page.eval_on_selector_all(
+            ".vote",
+            "all => all.map(one => one.getBoundingClientRect()).map(b => [b.width, b.height])",
+        )
+        assert min(min(pair) for pair in sizes) >= 44
+        with answered(page, "/part/votes"):
+            page.locator(".vote.up").nth(3).tap()
+        page.wait_for_selector(".tile.liked")
+        assert window.trouble == window.abroad == []
+        window.close()
+
+
+@plainly
+def test_dark_or_light_is_chosen_and_kept(window):
+    page = window.open("/")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("[data-theme-switch]")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark != light
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+@plainly
+def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
+    with store._database.transaction() as connection:
+        numbers = range(1000, 7000)
+        connection.executemany(
+            "INSERT INTO pictures VALUES (?, ?, 'JPEG', 40, 30, 50, ?, '2024-01-01')",
+            ((n, f"{n:064}", f"{2024 - n // 1000}-05-{1 + n % 28:02}T12:00:00") for n in numbers),
+        )
+        connection.executemany(
+            "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 1, 1)",
+            ((f"/photos/{n}.jpg", n) for n in numbers),
+        )
+        connection.execute(
+            "INSERT INTO thumbnails SELECT p.id, t.jpeg FROM pictures p, "
+            "(SELECT jpeg FROM thumbnails LIMIT 1) t WHERE p.id >= 1000"
+        )
+    page = window.open("/")
+    height = page.evaluate("document.documentElement.scrollHeight")
+    assert len(window.order()) < 2000
+    page.evaluate("scrollTo(0, 20000)")
+    here = page.evaluate(HERE)
+    page.locator(f'.chunk[data-start="{here}"] .open').nth(30).click()
+    page.wait_for_url(re.compile("/picture/.*at="))
+    place = int(page.url.split("at=")[1])
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile(f"at={place + 1}$"))
+    page.keyboard.press("Escape")
+    page.wait_for_url(re.compile("/$"))
+    page.locator("#timeline").wait_for()
+    assert page.evaluate("scrollY") > 10_000, "the list is where it was left"
+    window.trouble.clear()  # there is no file behind these pictures
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    page.locator(".month:last-child .tile").last.wait_for(state="attached")
+    page.locator(".month:first-child .tile").first.wait_for(state="detached")
+    assert page.evaluate("document.documentElement.scrollHeight") == height
+    assert len(window.order()) < 2000
