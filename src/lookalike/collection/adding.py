@@ -86,10 +86,8 @@ class Adder:
             known = self._database.row(
                 "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
             )
-            if (
-                known != self._sizes[path]
-                and digest(stored(path), *self._sizes[path]) not in left_out
-            ):
+            out = left_out and digest(stored(path), *self._sizes[path]) in left_out
+            if known != self._sizes[path] and not out:
                 yield path
 
     def _left_out(self) -> set[bytes]:

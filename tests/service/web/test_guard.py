@@ -41,7 +41,7 @@ async def swallow(request: Request):
 
 
 async def boom(request: Request):
-    raise RuntimeError("secret: /home/somebody/keys")
+    raise RuntimeError("secret: /etc/somebody/keys")
 
 
 async def drip(request: Request):
