@@ -106,7 +106,7 @@ def test_votes_speak_for_and_against(collection):
     seen = set()
     for asked, on in ((ask, "this search"), (other, first)):
         said = collection.verdicts(asked)
-        vector = preferences._vault.ask(asked, said)
+        vector = preferences.vault.ask(asked, said)
         for row in collection.pictures():
             if row.id in (*asked.like, *said):
                 continue

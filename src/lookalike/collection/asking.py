@@ -74,6 +74,10 @@ class Vault:
                 found[ref] = kept
         return found
 
+    def held(self, pictures: Iterable[int]) -> set[int]:
+        """Give those pictures that there are."""
+        return {number for number in pictures if self._row(number) is not None}
+
     def _row(self, number: int) -> int | None:
         # Ids rise, as they are given out; the scan is for an index that was put together anew.
         ids = self._index.ids

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
 from lookalike.collection import asking, events, rows, voting
@@ -159,16 +158,16 @@ class Listening(Opened):
             raise self._empty()
         good, bad, seen = sides
         subject = str(ask)
-        for named in (*good, *bad):
-            if named not in serving.plain.ids:
-                raise self._unknown(named)
+        lost = {*good, *bad} - preferences.vault.held([*good, *bad])
+        if lost:
+            raise self._unknown(min(lost))
         earlier = asking.verdicts(self._database, subject)
         against = [p for p, sign in earlier.items() if sign < 0 and p not in good and p not in bad]
         chosen = [p for p, sign in earlier.items() if sign > 0 and p not in good and p not in bad]
         pairs = voting.pairs(good, [*bad, *against], seen)
         pairs += [(p, n) for p in chosen for n in bad]
         # What was shown or said before may have been deleted since.
-        known = set(np.intersect1d(list({n for pair in pairs for n in pair}), serving.plain.ids))
+        known = preferences.vault.held({n for pair in pairs for n in pair})
         pairs = [(p, n) for p, n in pairs if p in known and n in known]
         judged = bool(pairs)
         # With nothing picked, the query itself is what the rejected are to be below.

@@ -107,7 +107,7 @@ class Preferences:
     def __init__(
         self, vault: Vault, model: OASIS | None, width: int, held: HeldLabels | None = None
     ) -> None:
-        self._vault = vault
+        self.vault = vault
         self._model = model
         self._width = width
         self._held = held
@@ -118,7 +118,7 @@ class Preferences:
         """Give what a ledger that goes on from this one comes to."""
         known = len(self.ledger.votes)
         goes_on = ledger.votes[:known] == self.ledger.votes
-        following = Preferences(self._vault, self._model, self._width, self._held)
+        following = Preferences(self.vault, self._model, self._width, self._held)
         if goes_on:
             following._queries, following._pictures = self._queries, self._pictures
             following._links = self._links
@@ -132,11 +132,11 @@ class Preferences:
         for subject in subjects:
             # Votes on a query of which a picture was deleted count no more.
             with suppress(NotFound):
-                anchors[subject] = self.item(self._vault.ask(read_ask(subject)))
+                anchors[subject] = self.item(self.vault.ask(read_ask(subject)))
         counted = [vote for vote in votes if vote.subject in anchors]
         wanted = {picture for vote in counted for picture in vote.pictures}
         pictures = {
-            ref: self.item(vector) for ref, vector in self._vault.vectors(wanted - {0}).items()
+            ref: self.item(vector) for ref, vector in self.vault.vectors(wanted - {0}).items()
         }
         themselves = {vote.subject for vote in counted if 0 in vote.pictures}
         self._queries = self._queries.extended(anchors)
@@ -210,8 +210,8 @@ class Preferences:
 
     def geometry(self, ask: Ask, pictures: Sequence[int]) -> Geometry:
         """Give the inner products of a query and pictures; 0 stands for the query itself."""
-        vector = self._vault.ask(ask)
-        found = self._vault.vectors(picture for picture in pictures if picture)
+        vector = self.vault.ask(ask)
+        found = self.vault.vectors(picture for picture in pictures if picture)
         query: Any = vector if self._model is None else self._model.query_vectors(vector)
         anchor = self.item(vector)
         parts: list[Any] = [self.item(found[p]) if p else anchor for p in pictures]
