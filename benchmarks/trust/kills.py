@@ -15,7 +15,6 @@ import json
 import os
 import random
 import signal
-import socket
 import sys
 import tempfile
 import threading
@@ -34,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import events, ledger
-from lookalike.service.serving import run
+from lookalike.service.serving import listening, run
 from lookalike.service.web.app import make_app
 from lookalike.service.web.settings import Settings
 from lookalike.supervision.names import word_key
@@ -49,7 +48,7 @@ COLOURS = (
 )
 WORDS = ("Straße", "STRASSE", "Meer", "été", "x/y", "🐈")
 PICTURES = 60
-LONGEST_LIFE = 1.2
+LONGEST_LIFE = 1.0
 HEADERS = {"X-Lookalike-Client": "1", "Content-Type": "application/json"}
 
 
@@ -94,8 +93,7 @@ def forked(work: Callable[[], Any]) -> Any:
 def serve(place: Path, write: int) -> None:
     """Be the server: the code of ``lookalike serve``, until killed."""
     settings = Settings(port=0)
-    door = socket.create_server(("127.0.0.1", 0))
-    with Collection.open(place) as store:
+    with Collection.open(place) as store, listening(settings) as door:
         port = door.getsockname()[1]
         run(make_app(store, settings), door, lambda: os.write(write, f"{port}\n".encode()) and None)
 

@@ -23,7 +23,7 @@ from lookalike import Collection
 from lookalike.core.errors import CollectionBusy, InvalidInput, NotFound
 from lookalike.service.command_line import Commands
 from lookalike.service.indexing import index
-from lookalike.service.serving import serve
+from lookalike.service.serving import listening, serve
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import saved, scene
 
@@ -448,3 +448,8 @@ def test_what_cannot_be_served(indexed, tmp_path):
     assert "no key" in error(indexed, "--key-file", nothing)
     nothing.write_text("")
     assert "16 characters" in error(indexed, "--key-file", nothing)
+
+
+def test_answers_do_not_wait_to_be_confirmed():
+    with listening(Settings(port=0)) as door:
+        assert door.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
