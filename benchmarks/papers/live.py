@@ -32,9 +32,11 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.core.settings import cache_folder
+from lookalike.evaluate import Series, curve_plot
 
 MARKS = (0, 5, 10, 20, 50, 200)
 SHOWN = 10
+PLOTS = Path(__file__).resolve().parents[2] / "docs" / "benchmarks"
 WRONG = 0.1
 
 Vectors = NDArray[np.float32]
@@ -202,6 +204,7 @@ def measure(options: Options) -> list[Figure]:
     for name, pictures in picture_sets(options.data):
         half = second_half(pictures)
         made = indexed(name, half)
+        curves: dict[str, dict[str, list[float]]] = {}
         for thorough in (True,) if options.quick else (True, False):
             for wrong in (0.0, WRONG):
                 runs = []
@@ -214,9 +217,32 @@ def measure(options: Options) -> list[Figure]:
                             world = World(collection, classes)
                             runs.append(session(world, seed, wrong=wrong, thorough=thorough))
                 figures += _figures(name, runs, thorough=thorough, wrong=wrong)
-                for figure in figures[-8:]:
-                    print(figure.what, f"{figure.value:.4f}", figure.spread, file=sys.stderr)
+                if thorough:
+                    curves[f", {wrong:.0%} wrong" if wrong else ""] = {
+                        method: np.mean([run[method] for run in runs], axis=0).tolist()
+                        for method in ("ours", "none", "Rocchio", "SVM")
+                    }
+                print(name, thorough, wrong, "done", file=sys.stderr)
+        if not options.quick:
+            draw(name, curves)
     return figures
+
+
+def draw(name: str, curves: dict[str, dict[str, list[float]]]) -> None:
+    """Draw precision over other queries against votes, for each method, with and without errors."""
+    series = [
+        Series(f"{method}{errors}", np.array(MARKS, float), np.array(values))
+        for errors, methods in curves.items()
+        for method, values in methods.items()
+        if not errors or method in ("ours", "none")
+    ]
+    curve_plot(
+        series,
+        path=PLOTS / f"papers-live-{name}.svg",
+        title=f"{name}: precision at 10 over pictures nobody asked with",
+        x_label="votes, each on the ten pictures shown",
+        y_label="precision at 10",
+    )
 
 
 def _figures(

@@ -436,3 +436,21 @@ def test_ends_that_meet_are_right():
     Where(taken_from="2024-05-31", taken_to="2024-05", min_side=3, max_side=3).check()
     Where(taken_from="2024", taken_to="2024-01-01T00:00", min_bytes=0, max_bytes=0).check()
     Where(folder="/", tags=("a",), formats=("PNG",), max_bytes=2**63 - 1).check()
+
+
+def test_what_was_read_lately_is_read_again_once_something_is_written(collection, monkeypatch):
+    asked = []
+    count = filtering.count
+    monkeypatch.setattr(filtering, "count", lambda *given: asked.append(given) or count(*given))
+    red = Where(tags=("rot",))
+    assert collection.count(red) == collection.count(red) == 0
+    assert len(asked) == 1
+    collection.say(3, "Rot")
+    assert collection.count(red) == 1
+    assert [match.id for match in collection.search(1, where=red)] == [3]
+    collection.remove([3])
+    assert collection.count(red) == 0
+    assert collection.search(1, where=red) == []
+    assert len(asked) == 3
+    with pytest.raises(InvalidInput, match="tags"):
+        collection.search(1, where=Where(tags=["rot"]))

@@ -15,7 +15,6 @@ from lookalike.collection.adding import Adder, leave_out
 from lookalike.collection.asking import Vault, check_ask, verdicts
 from lookalike.collection.database import Database, numbers, stored
 from lookalike.collection.describing import fit_feature, is_fitted, open_feature, save_feature
-from lookalike.collection.filtering import matching
 from lookalike.collection.folder import Folder
 from lookalike.collection.growing import grow
 from lookalike.collection.hearing import (
@@ -519,7 +518,7 @@ class Collection(Showing):
         if not isinstance(offset, int | np.integer) or isinstance(offset, bool) or offset < 0:
             raise InvalidInput(f"search: offset must be a whole number from 0; got {offset!r}.")
         most = min(int(k) + int(offset), max(len(index), 1))
-        among = None if where is None else matching(self._database, where)
+        among = self._matching(where)
         exclude = np.array([own], np.int64) if own else None
         hits = index.search(vector, most, exclude=exclude, among=among)
         scores = dict(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))

@@ -1,17 +1,33 @@
 """A collection that is looked at: page by page, by what to filter by, and with reasons."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lookalike.collection import explaining, exporting, filtering, suggesting
 from lookalike.collection.asking import check_ask
+from lookalike.collection.database import Database
+from lookalike.collection.folder import Folder
 from lookalike.collection.listening import Listening
 from lookalike.collection.records import Ask, PictureRow, Ref, Suggestion
 from lookalike.collection.where import Where
+from lookalike.features import Feature
+
+T = TypeVar("T")
+
+MOST_KEPT = 32
+"""Answers that are kept to be given again."""
 
 
 class Showing(Listening):
     """What a page over a collection shows besides what searches find."""
+
+    def __init__(self, folder: Folder, database: Database, feature: Feature) -> None:
+        super().__init__(folder, database, feature)
+        self._read_lately: dict[tuple[Hashable, ...], tuple[int, object]] = {}
 
     def browse(
         self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
@@ -31,23 +47,23 @@ class Showing(Listening):
 
     def count(self, where: Where | None = None) -> int:
         """Count the pictures that a filter lets pass."""
-        return filtering.count(self._database, where)
+        return self._lately(filtering.count, where)
 
     def months(self, where: Where | None = None) -> list[tuple[str, int]]:
         """Count pictures by month, as ``2024-05``, newest first; unknown dates last, as ``""``."""
-        return filtering.months(self._database, where)
+        return list(self._lately(filtering.months, where))
 
     def folders(self) -> list[tuple[str, int]]:
         """Give the folders that pictures lie in or below, and how many."""
-        return filtering.folders(self._database)
+        return list(self._lately(filtering.folders))
 
     def formats(self) -> list[tuple[str, int]]:
         """Give the formats of pictures, and how many have each."""
-        return filtering.formats(self._database)
+        return list(self._lately(filtering.formats))
 
     def labels_used(self) -> list[tuple[str, int]]:
         """Give the labels of pictures, and how many have each, the most used first."""
-        return filtering.labels_used(self._database)
+        return list(self._lately(filtering.labels_used))
 
     def labels_of(self, pictures: Iterable[int]) -> dict[int, list[str]]:
         """Give the labels of some pictures."""
@@ -76,3 +92,26 @@ class Showing(Listening):
         The file is safetensors, with a recipe of some ten lines of NumPy beside it.
         """
         exporting.export(self._serve(), self._database, Path(path))
+
+    def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
+        """Give the ids to search among, or None for all."""
+        return None if where is None else self._lately(filtering.matching, where)
+
+    def _lately(self, read: Callable[..., T], *given: Where | None) -> T:
+        """Read something of all pictures, or give it again while nobody has written since."""
+        for where in given:
+            if where is not None:
+                where.check()
+        version = self._database.version()
+        with self._lock:
+            kept = self._read_lately.get((read, *given))
+        if kept is not None and kept[0] == version:
+            return cast(T, kept[1])
+        found = read(self._database, *given)
+        with self._lock:
+            self._read_lately = {
+                key: value for key, value in self._read_lately.items() if value[0] == version
+            }
+            if len(self._read_lately) < MOST_KEPT:
+                self._read_lately[read, *given] = (version, found)
+        return found
