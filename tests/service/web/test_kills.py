@@ -19,4 +19,4 @@ def test_killed_servers_lose_nothing_that_was_acknowledged():
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["figures"][0]["value"] == 8
-    assert told["settings"]["calls"] > 8
+    assert int(told["figures"][0]["against"].split()[0]) > 0, "something was acknowledged"
