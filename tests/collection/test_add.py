@@ -6,6 +6,7 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Collection, adding
+from lookalike.collection import collection as collections
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.features import Visterms
 from lookalike.images import Limits
@@ -211,6 +212,24 @@ def test_visterms_are_fitted_on_the_first_pictures(tmp_path):
         again.remove([1])
         assert [row.id for row in again.pictures()] == before[1:]
         assert len(again.search(2, 10)) == 4
+
+
+def test_searches_during_the_first_import_leave_its_feature_alone(tmp_path, monkeypatch):
+    for number in range(6):
+        pixels = np.random.default_rng(number).integers(0, 256, (96, 192, 3), dtype=np.uint8)
+        (tmp_path / "p").mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(tmp_path / "p" / f"{number}.png")
+    fit = collections.fit_feature
+    with Collection.create(tmp_path / "c", feature=Visterms(dimension=16, colours=4)) as made:
+
+        def fit_while_searched(*arguments):
+            with pytest.raises(CollectionError, match="Add some first"):
+                made.search(tmp_path / "p" / "0.png")
+            fit(*arguments)
+
+        monkeypatch.setattr(collections, "fit_feature", fit_while_searched)
+        assert made.add([tmp_path / "p"]).added == 6
+        assert len(made.search(1, 3)) == 3
 
 
 def test_what_was_removed_stays_out_while_its_file_is_as_it_was(collection, pictures):

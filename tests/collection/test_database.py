@@ -4,7 +4,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
+from threading import Event, Thread
 
 import pytest
 
@@ -213,3 +215,28 @@ def test_a_database_without_a_version_is_foreign(old):
         connection.execute("PRAGMA user_version = 0")
     with pytest.raises(DamagedFile, match="not the database of a collection"):
         Collection.open(folder, feature=Colours())
+
+
+def test_what_was_deleted_is_emptied_while_another_thread_writes(collection):
+    database = collection._database
+    writing, waits = Event(), Event()
+    read = []
+
+    def write():
+        with database.transaction():
+            writing.set()
+            waits.wait(10)
+            time.sleep(0.2)  # until the other waits for us, as far as one can tell
+            read.append(database.rows("SELECT 1"))
+
+    writer = Thread(target=write)
+    writer.start()
+    assert writing.wait(10)
+    emptier = Thread(target=database.forget)
+    emptier.start()
+    waits.set()
+    writer.join(10)
+    stuck = not read
+    emptier.join(60)
+    assert not stuck
+    assert (collection.path / "collection.sqlite-wal").stat().st_size == 0

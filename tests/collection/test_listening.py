@@ -420,3 +420,42 @@ def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
     assert taught.number == event.number
     assert not {2, 10, 999} & set(taught.pictures)
     assert {3, 4, 9, 11, 12} == set(taught.pictures)
+
+
+def test_queries_of_other_sizes_are_other_queries(collection):
+    wide, high = (Image.new("RGB", size, (9, 9, 9)) for size in ((64, 32), (32, 64)))
+    assert collection.keep_query(wide) != collection.keep_query(high)
+
+
+def test_a_query_goes_with_a_picture_that_came_later(collection, tmp_path):
+    path = picture(tmp_path / "neu" / "neu.png", (1, 200, 200), 5)
+    token = collection.keep_query(path.read_bytes())
+    collection.add([path])
+    assert collection.keep_query(path.read_bytes()) == token
+    collection.remove([path])
+    with pytest.raises(NotFound):
+        collection.query_thumbnail(token)
+
+
+def test_a_region_is_of_the_picture_that_was_added(collection, pictures):
+    place = collection.picture(1).places[0]
+    copy = pictures / "kopie.png"
+    copy.write_bytes(place.read_bytes())
+    collection.add([copy])
+    place.unlink()
+    place.symlink_to(collection.picture(9).places[0])
+    assert collection.keep_region(1, (0, 0, 0.5, 0.5))
+    copy.unlink()
+    with pytest.raises(UnreadablePicture):
+        collection.keep_region(1, (0, 0, 0.5, 0.6))
+
+
+def test_votes_read_at_once_sum_to_the_same_bits(collection):
+    for query, rejected in ((4, 1), (1, 17), (2, 1), (1, 9), (9, 4), (17, 2)):
+        collection.vote(Ask((query,)), rejected=[rejected], picked=[query + 1])
+        collection.vote(Ask((query + 2,)), rejected=[rejected])
+    with again(collection) as other:
+        ours, theirs = (it._serve().preferences for it in (collection, other))
+        assert [*ours._pictures.places] == [*theirs._pictures.places]
+        for query in range(1, 25):
+            assert scores(collection, Ask((query,))) == scores(other, Ask((query,)))

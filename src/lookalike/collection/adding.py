@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from lookalike.collection.asking import query_token
 from lookalike.collection.database import Database, numbers, stored
 from lookalike.collection.records import Added
 from lookalike.collection.rows import find_content, now
@@ -141,7 +142,7 @@ class Adder:
         if isinstance(outcome, Known):
             return None
         added.added += 1
-        return _insert(connection, outcome)
+        return _insert(connection, outcome, self._feature.fingerprint)
 
     def _put(self, connection: sqlite3.Connection, path: Path, picture: int) -> list[int]:
         """Say that a picture lies at a path; give the picture that lay there before."""
@@ -196,7 +197,7 @@ def leave_out(connection: sqlite3.Connection, pictures: Iterable[int]) -> None:
     )
 
 
-def _insert(connection: sqlite3.Connection, described: Described) -> int:
+def _insert(connection: sqlite3.Connection, described: Described, fingerprint: str) -> int:
     facts = described.facts
     picture = connection.execute(
         "INSERT INTO pictures (sha256, format, width, height, bytes, taken, added) "
@@ -208,6 +209,11 @@ def _insert(connection: sqlite3.Connection, described: Described) -> int:
     ).lastrowid
     connection.execute("INSERT INTO vectors VALUES (?, ?)", (picture, pack(described.vector)))
     connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (picture, described.thumbnail))
+    # Whoever searched with it before had no picture that this could go with.
+    connection.execute(
+        "UPDATE queries SET picture = ? WHERE token = ?",
+        (picture, query_token(facts.sha256, None, fingerprint)),
+    )
     return int(picture or 0)
 
 

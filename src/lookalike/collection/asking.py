@@ -1,5 +1,6 @@
 """Find the vector that stands for what is asked: examples, and what was said of them before."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,12 @@ def check_ask(ask: Ask) -> None:
             f"Ask: name at least one picture to be like, and at most {MOST_EXAMPLES} in all; got "
             f"{len(ask.like)} and {len(ask.unlike)}."
         )
+
+
+def query_token(sha256: str, box: object, fingerprint: str) -> str:
+    """Name a kept query by the content of its file, its part that matters and the feature."""
+    name = f"{sha256} {box} {fingerprint}"
+    return "u" + hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
 
 
 def read_ask(subject: str) -> Ask:

@@ -157,9 +157,11 @@ class Collection(Showing):
         given = list(sources) if not isinstance(sources, str | bytes | os.PathLike) else sources
         found = find_pictures(given)
         with self._writing():
-            if not is_fitted(self._feature):
-                fit_feature(self._feature, found.paths, limits, progress)
-                save_feature(self._feature, self._folder)
+            # A search meanwhile may read it anew, as it is without being fitted.
+            feature = self._feature
+            if not is_fitted(feature):
+                fit_feature(feature, found.paths, limits, progress)
+                save_feature(feature, self._folder)
             roots = [(stored(folder),) for folder in found.folders]
             with self._database.transaction() as connection:
                 connection.executemany(
@@ -167,15 +169,15 @@ class Collection(Showing):
                 )
             adder = Adder(
                 self._database,
-                self._feature,
+                feature,
                 removed=removed,
                 limits=limits,
                 threads=threads,
                 progress=progress,
             )
             adder.run(found.paths)
-            if is_fitted(self._feature):
-                grow(self._folder, self._database, self._feature, adder.added, progress)
+            if is_fitted(feature):
+                grow(self._folder, self._database, feature, adder.added, progress)
                 self._save_cache()
         adder.added.ignored = found.ignored
         adder.added.refused[:0] = found.problems

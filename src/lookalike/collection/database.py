@@ -1,21 +1,24 @@
 """The SQLite file: what a collection holds is what is committed there."""
 
 import json
+import logging
 import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from lookalike.core.errors import CollectionError, DamagedFile
+from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 
 VERSION = 3
 APPLICATION = 0x6C6F6F6B
 
 _FINGERPRINT = re.compile("[0-9a-f]{32}")
+
+_log = logging.getLogger(__name__)
 
 _EVENTS = (
     # What people said, in order; rows are only ever added. "about" is what to find them by: the
@@ -199,7 +202,10 @@ class Database:
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Read rows, all of them."""
         with self._lock, _told(self._path):
-            return self._reader.execute(sql, values).fetchall()
+            try:
+                return self._reader.execute(sql, values).fetchall()
+            except OverflowError as error:
+                raise InvalidInput("Collection: a number is larger than any there is.") from error
 
     def row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         """Read one row, or None."""
@@ -257,7 +263,11 @@ class Database:
 
     def forget(self) -> None:
         """Empty the log, which still holds what was deleted."""
-        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        # A connection of its own: a writer may need the shared one before it lets us go on.
+        with _told(self._path), closing(_connect(self._path)) as connection:
+            (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            _log.warning("%s: the log was not emptied, since another process reads", self._path)
 
     def _check(self) -> None:
         application = self.rows("PRAGMA application_id")[0][0]

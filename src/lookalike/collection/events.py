@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from sqlite3 import Connection
 from typing import Any
@@ -18,6 +18,14 @@ LONGEST_WHO, LONGEST_KEY = 64, 128
 UNDOABLE = ("vote", "tag", "correction", "undo", "reset")
 
 _UNDO = "event "
+
+_LATER = (
+    "WITH RECURSIVE later (number, about) AS ("
+    "SELECT number, about FROM events WHERE about = ?1 || ?2 UNION ALL "
+    "SELECT events.number, events.about FROM later JOIN events "
+    "ON events.about = ?1 || later.number) SELECT number, about FROM later ORDER BY 1 DESC"
+)
+"""The undoing of an event, the undoing of that and so on, the last first."""
 
 _log = logging.getLogger(__name__)
 
@@ -108,23 +116,46 @@ def history(database: Database, limit: int, before: int | None) -> list[Event]:
 
 def event(database: Database, number: int) -> Event:
     """Give one event."""
-    for found in history(database, 1, number + 1):
-        if found.number == number:
-            return found
+    row = database.row("SELECT number, at, kind, who, body FROM events WHERE number = ?", number)
+    if row is not None:
+        with database.parsing("an event"):
+            return replace(_event(row, told=True), undone=is_undone(database, number))
     raise NotFound(
         f"Collection: there is no event {number}. Collection.history lists those there are."
     )
 
 
+def undid(database: Database, event: Event) -> Event:
+    """Give what an event undid in the end, through undoings of undoings; itself if nothing."""
+    found = event
+    while found.kind == "undo":
+        rows = database.rows(
+            "SELECT number, at, kind, who, body FROM events WHERE number = ?", found.body["event"]
+        )
+        with database.parsing("an event"):
+            found = _event(rows[0])
+    return found
+
+
 def is_undone(database: Database, number: int) -> bool:
     """Tell whether an event was undone, and that not undone again."""
-    rows = database.rows("SELECT number FROM events WHERE about = ?", undo_of(number))
-    return any(not is_undone(database, undo) for (undo,) in rows)
+    return number in _undone(database.rows(_LATER, _UNDO, number))
+
+
+def undone_in(connection: Connection, number: int) -> bool:
+    """Tell the same as an open transaction has it."""
+    return number in _undone(connection.execute(_LATER, (_UNDO, number)))
 
 
 def undone(database: Database) -> set[int]:
     """Give the numbers of all events that were undone."""
-    rows = database.rows("SELECT number, about FROM events WHERE kind = 'undo' ORDER BY 1 DESC")
+    return _undone(
+        database.rows("SELECT number, about FROM events WHERE kind = 'undo' ORDER BY 1 DESC")
+    )
+
+
+def _undone(rows: Iterable[Sequence[Any]]) -> set[int]:
+    """Give what undoing events, the last first, have undone."""
     found: set[int] = set()
     for number, subject in rows:
         # A later event may have undone this one; those come first.

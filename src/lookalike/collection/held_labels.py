@@ -1,13 +1,13 @@
 """Labelled pictures that were held back from learning, to judge by what votes add to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.collection import rows
+from lookalike.collection import events, rows
 from lookalike.collection.database import Database
 from lookalike.collection.hearing import Heard, knowledge
 from lookalike.collection.vectors import AnyIndex
@@ -58,15 +58,35 @@ class HeldLabels:
         items = model.item_vectors(X)
         return cls(items, dense(items @ model.query_vectors(X).T).T, relevance)
 
-    def judge(self, added: Callable[[Vectors], NDArray[np.float64]]) -> tuple[float, float, bool]:
-        """Give the mean average precision without what is added to the scores and with it.
+    @staticmethod
+    def changed(database: Database, number: int | None, since: int) -> bool:
+        """Tell whether something said after an event changes the labels that are judged by."""
+        sides = rows.sides(database, number)
+        if sides is None:
+            return False
+        return any(
+            event.kind == "learn"
+            or (event.kind == "undo" and event.body["undid"] not in ("vote", "reset"))
+            or (event.kind in ("tag", "correction") and event.body["picture"] in sides[0])
+            for event in events.after(database, since)
+        )
 
-        And whether that is worse than chance explains.
+    def judge(
+        self, added: Callable[[Vectors], NDArray[np.float64]], strengths: Sequence[float]
+    ) -> tuple[float, float, float]:
+        """Give how far votes may go, with the mean average precision without them and that far.
+
+        Of ``strengths``, falling, the first that does no harm; 0 where all do, and then the
+        precision is that of the last tried.
         """
-        after = self._precision(self._scores + added(self._items))
-        change = after - self._before
-        error = change.std() / np.sqrt(len(change))
-        return float(self._before.mean()), float(after.mean()), bool(change.mean() < -error)
+        more = added(self._items)
+        after = self._before
+        for strength in strengths:
+            after = self._precision(self._scores + strength * more)
+            change = after - self._before
+            if change.mean() >= -change.std() / np.sqrt(len(change)):
+                return float(self._before.mean()), float(after.mean()), strength
+        return float(self._before.mean()), float(after.mean()), 0.0
 
     def _precision(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         everyone = np.arange(len(scores))

@@ -1,6 +1,5 @@
 """A collection that is told things: votes, words and second thoughts, each a row of the log."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 from typing import Any
@@ -14,7 +13,7 @@ from lookalike.collection.opened import Opened
 from lookalike.collection.records import Ask, Event, Standing
 from lookalike.collection.vectors import pack
 from lookalike.collection.wording import Wording, subject_of
-from lookalike.core.errors import InvalidInput
+from lookalike.core.errors import InvalidInput, UnreadablePicture
 from lookalike.images import Limits, content_hash, decode, read_bytes, thumbnail
 from lookalike.images.colours import to_rgb
 from lookalike.supervision.names import label_name
@@ -58,10 +57,9 @@ class Listening(Opened):
             data, image = picture, decode(picture, limits).image
         else:
             image = to_rgb(picture)
-            data = image.tobytes() if content is None else content
+            data = b"%d %d " % image.size + image.tobytes() if content is None else content
         part = image if box is None else image.crop(_pixels(box, image.size))
-        name = f"{content_hash(data)} {box} {serving.space.feature.fingerprint}"
-        token = "u" + hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
+        token = asking.query_token(content_hash(data), box, serving.space.feature.fingerprint)
         if self._database.row("SELECT 1 FROM queries WHERE token = ?", token) is None:
             raw: Any = serving.space.feature.describe([part])
             vector = pack(raw if serving.space.feature.sparse else raw[0])
@@ -76,8 +74,21 @@ class Listening(Opened):
 
     def keep_region(self, picture: int, box: Box, *, limits: Limits | None = None) -> str:
         """Keep a part of a picture of the collection to search with, and give its token."""
-        data = read_bytes(self.picture(picture).places[0], limits)
-        return self.keep_query(data, box=box, limits=limits)
+        return self.keep_query(self._content(picture, limits), box=box, limits=limits)
+
+    def _content(self, picture: int, limits: Limits | None) -> bytes:
+        """Read the file of a picture, wherever it lies as it was when it was added."""
+        row, trouble = self.picture(picture), "it has no file"
+        for place in row.places:
+            try:
+                data = read_bytes(place, limits)
+            except UnreadablePicture as error:
+                trouble = str(error)
+                continue
+            if content_hash(data) == row.sha256:
+                return data
+            trouble = "it has changed since it was added"
+        raise UnreadablePicture(trouble)
 
     def query_thumbnail(self, token: str) -> bytes:
         """Give a small JPEG of a kept query."""
@@ -223,10 +234,13 @@ class Listening(Opened):
             if rows.find_id(self._database, picture) is None:
                 raise self._unknown(picture)
             said = wording.last(int(picture), name)
-            kind = "tag" if shows else "correction"
-            if said is not None and said.kind == kind:
-                return said
             before = wording.state(connection, int(picture), name)
+            # Labels that were learned from since may have changed what was said.
+            if said is not None and wording.holds(said, *before):
+                if said.kind == ("tag" if shows else "correction"):
+                    return said
+                before = said.body["before"]
+            kind = "tag" if shows else "correction"
             body = {"picture": int(picture), "word": name, "before": before}
             event = events.append(
                 connection, kind, body, who=who, key=key, about=subject_of(int(picture), name)
@@ -263,7 +277,7 @@ class Listening(Opened):
             event = events.append(
                 connection, "undo", body, who=who, key=key, about=events.undo_of(target.number)
             )
-            Wording(self._database).follow(connection, target, undone=True)
+            Wording(self._database).follow(connection, target)
         return event
 
     def reset_votes(self, *, who: str = "", key: str | None = None) -> Event:

@@ -12,6 +12,7 @@ whatever the width d, on dense vectors and on sparse ones.
 
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,9 @@ from lookalike.core.errors import NotFound
 from lookalike.features import Vectors
 from lookalike.index.growing import GrowingArray
 from lookalike.similarity import OASIS
+
+STRENGTHS = (1.0, 0.5, 0.25)
+"""How far searches may go with what votes taught, where labels judge it too."""
 
 ALL_VOTES = slice(FOLDS, FOLDS + 1)
 """The learner that searches use."""
@@ -126,6 +130,13 @@ class Preferences:
         following._add(ledger.votes[known if goes_on else 0 :])
         return following
 
+    def judged_by(self, held: HeldLabels | None) -> "Preferences":
+        """Give the same with other labelled pictures to judge by."""
+        other = copy(self)
+        other._held = held
+        other.__dict__.pop("standing", None)
+        return other
+
     def _add(self, votes: Sequence[Vote]) -> None:
         subjects = dict.fromkeys(vote.subject for vote in votes)
         anchors: dict[Ref, Vectors] = {}
@@ -134,15 +145,16 @@ class Preferences:
             with suppress(NotFound):
                 anchors[subject] = self.item(self.vault.ask(read_ask(subject)))
         counted = [vote for vote in votes if vote.subject in anchors]
-        wanted = {picture for vote in counted for picture in vote.pictures}
+        # In the order votes name them, so that sums round alike however many are read at once.
+        wanted = dict.fromkeys(p or vote.subject for vote in counted for p in vote.pictures)
+        found = self.vault.vectors(name for name in wanted if isinstance(name, int))
         pictures = {
-            ref: self.item(vector) for ref, vector in self.vault.vectors(wanted - {0}).items()
+            name: self.item(found[name]) if name in found else anchors[name]
+            for name in wanted
+            if name in found or name in anchors
         }
-        themselves = {vote.subject for vote in counted if 0 in vote.pictures}
         self._queries = self._queries.extended(anchors)
-        self._pictures = self._pictures.extended(
-            pictures | {subject: anchors[subject] for subject in themselves}
-        )
+        self._pictures = self._pictures.extended(pictures)
         for vote in counted:
             names: list[Ref] = [picture or vote.subject for picture in vote.pictures]
             held = [k for k, name in enumerate(names) if name in self._pictures.places]
@@ -233,11 +245,11 @@ class Preferences:
         before = after = None
         if right:
             before, after = (sum(side) / len(right) for side in zip(*right, strict=True))
-        labels: tuple[float | None, float | None, bool] = (None, None, False)
+        labels: tuple[float | None, float | None, float] = (None, None, STRENGTHS[0])
         if self._held is not None and votes:
-            labels = self._held.judge(self.turned_all)
+            labels = self._held.judge(self.turned_all, STRENGTHS)
         worse = after is not None and before is not None and after < before
-        mislabelled = labels[2]
+        strength = 0.0 if worse or not votes else labels[2]
         return Standing(
             votes=len(votes),
             judged=len(right),
@@ -245,12 +257,12 @@ class Preferences:
             after=after,
             labels_before=labels[0],
             labels_after=labels[1],
-            strength=0.0 if worse or mislabelled or not votes else 1.0,
-            reason=_reason(len(votes), len(right), worse, mislabelled, self.ledger.damaged),
+            strength=strength,
+            reason=_reason(len(votes), len(right), worse, labels[2], self.ledger.damaged),
         )
 
 
-def _reason(votes: int, judged: int, worse: bool, mislabelled: bool, damaged: int | None) -> str:
+def _reason(votes: int, judged: int, worse: bool, labels: float, damaged: int | None) -> str:
     lost = f" Votes from event {damaged} on are damaged and left out." if damaged else ""
     if not votes:
         return f"Nobody has voted yet.{lost}"
@@ -259,10 +271,15 @@ def _reason(votes: int, judged: int, worse: bool, mislabelled: bool, damaged: in
             "What votes taught ranks worse on votes it did not learn from, so searches do "
             "without it until it ranks no worse."
         )
-    elif mislabelled:
+    elif not labels:
         said = (
             "What votes taught ranks worse on labelled pictures held back, so searches do without "
             "it until it ranks no worse."
+        )
+    elif labels < STRENGTHS[0]:
+        said = (
+            f"What votes taught is used at {labels:.0%}: further, labelled pictures held back "
+            f"would rank worse."
         )
     elif judged:
         said = "What votes taught ranks no worse on votes it did not learn from, and is used."

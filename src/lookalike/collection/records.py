@@ -73,7 +73,8 @@ class Standing:
         Mean average precision on labelled pictures held back, without votes and with them; None
         where no labels were learned from.
     strength : float
-        How far searches go with what votes taught: 1, or 0 while that ranks worse.
+        How far searches go with what votes taught: 1, or less where labelled pictures held
+        back would else rank worse, or 0 while votes not learned from do.
     reason : str
         Why, in a sentence.
     """

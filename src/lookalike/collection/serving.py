@@ -79,7 +79,13 @@ class Serving:
             ledger = Ledger.read(database, before.ledger)
         if ledger is before.ledger:
             return replace(self, preferences=before)
-        return replace(self, preferences=before.following(ledger))
+        following = before.following(ledger)
+        if self.preferences is not None and HeldLabels.changed(
+            database, self.number, self.preferences.ledger.seen
+        ):
+            held = HeldLabels.of(database, self.plain, self.model, self.number)
+            following = following.judged_by(held)
+        return replace(self, preferences=following)
 
     def query(self, vector: Vectors) -> Vectors:
         """Give what the index is asked with, by all that was learned."""

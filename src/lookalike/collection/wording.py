@@ -38,6 +38,10 @@ class Wording:
             for table, column in (("labels", "label"), ("refusals", "word"))
         ]
 
+    def holds(self, said: Event, labels: list[str], no: list[str]) -> bool:
+        """Tell whether a picture has a word, or not, as an event says."""
+        return (bool(labels), bool(no)) == ((True, False) if said.kind == "tag" else (False, True))
+
     def apply(self, connection: Connection, picture: int, word: str, shows: bool) -> None:
         """Let a picture have a word, or not."""
         labels, _ = self.state(connection, picture, word)
@@ -45,31 +49,22 @@ class Wording:
             connection, picture, word, labels or [word] if shows else [], [] if shows else [word]
         )
 
-    def follow(self, connection: Connection, event: Event, *, undone: bool) -> None:
-        """Bring a picture's words to what the log says once an event counts no more, or again."""
-        target = event
-        while target.kind == "undo":
-            target = events.event(self._database, target.body["event"])
-            undone = not undone
+    def follow(self, connection: Connection, event: Event) -> None:
+        """Bring a picture's words to what the log says once an event was undone."""
+        target = events.undid(self._database, event)
         if target.kind not in ("tag", "correction"):
             return
         picture, word = target.body["picture"], target.body["word"]
         if not connection.execute("SELECT 1 FROM pictures WHERE id = ?", (picture,)).fetchone():
             return
-        subject = subject_of(picture, word)
-        counting = [
-            other
-            for other in events.about(self._database, subject)
-            if not (undone and other.number == target.number)
-        ]
-        if not undone:
-            counting = sorted({e.number: e for e in [*counting, target]}.values(), key=_number)
+        said = events.about(self._database, subject_of(picture, word), undone=True)
+        # What is being undone is not committed yet, so it is looked for where it is written.
+        counting = [other for other in said if not events.undone_in(connection, other.number)]
         if counting:
             self.apply(connection, picture, counting[-1].body["word"], counting[-1].kind == "tag")
         else:
             # As it was before anything was said of them.
-            first = events.about(self._database, subject, undone=True)[0]
-            self._set(connection, picture, word, *first.body["before"])
+            self._set(connection, picture, word, *said[-1].body["before"])
 
     def _set(
         self, connection: Connection, picture: int, word: str, labels: list[str], no: list[str]
@@ -87,7 +82,3 @@ class Wording:
         connection.executemany(
             "INSERT INTO refusals VALUES (?, ?)", [(picture, refusal) for refusal in no]
         )
-
-
-def _number(event: Event) -> int:
-    return event.number

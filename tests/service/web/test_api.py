@@ -2,10 +2,11 @@
 
 import json
 import threading
+from pathlib import Path
 
 import pytest
 
-from lookalike.collection import Collection
+from lookalike.collection import Ask, Collection
 from lookalike.service.web.people import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import job_over, png, served
@@ -390,6 +391,64 @@ def test_a_part_of_a_picture_is_searched_with(client):
     refused(
         client.post("/api/queries/region", json={"picture": 99, "box": [0, 0, 1, 1]}), 404, "99"
     )
+
+
+def test_a_part_of_a_file_put_in_its_place_is_not_shown(client, tmp_path):
+    place = Path(got(client.get("/api/pictures/1"))["path"])
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(png())
+    place.unlink()
+    place.symlink_to(secret)
+    body = {"picture": 1, "box": [0, 0, 0.5, 1]}
+    refused(client.post("/api/queries/region", json=body), 404, "leads out")
+
+
+def test_an_upload_goes_whatever_the_collection_is_called_by(store, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with Collection.open("../store", feature=Colours()) as found, served(found) as client:
+        added = got(client.post("/api/pictures", content=png()), 201)["picture"]
+        assert Path(added["path"]).exists()
+        got(client.delete(f"/api/pictures/{added['id']}"))
+        assert not Path(added["path"]).exists()
+
+
+def test_an_upload_that_cannot_be_kept_is_told(client, store, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("lookalike.service.web.api_pictures.write_whole", full)
+        refused(client.post("/api/pictures", content=png()), 409, "No space left")
+    with monkeypatch.context() as patched:
+        patched.setattr(Collection, "add", full)
+        assert client.post("/api/pictures", content=png()).status_code == 500
+    assert not list((store.path / "uploads").iterdir())
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**70])
+def test_numbers_too_large_are_refused(client, number):
+    event = {"event": str(number), "like": "1"}
+    for answer in (
+        client.get(f"/picture/{number}"),
+        client.get(f"/part/history?before={number}"),
+        client.post("/part/undo", data=event),
+        client.post("/part/take-back", data=event),
+        client.post("/part/tags/undo/1", data=event),
+        client.post("/api/undo", json={"event": number}),
+    ):
+        assert answer.status_code < 500, answer.url
+
+
+def test_a_verdict_taken_back_leaves_votes_before_a_reset(client, store):
+    first = store.vote(Ask((1,)), picked=[2])
+    store.reset_votes()
+    second = store.vote(Ask((1,)), picked=[2])
+    form = {"like": "1", "picture": "2", "verdict": "0"}
+    assert client.post("/part/votes", data=form).status_code == 200
+    undone = {event.number for event in store.history() if event.undone}
+    assert undone == {second.number}
+    assert first.number not in undone
 
 
 def test_learning_words_and_models(client, store, tmp_path):

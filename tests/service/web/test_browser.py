@@ -1,4 +1,5 @@
 import base64
+import json
 import re
 import time
 
@@ -151,6 +152,61 @@ def test_the_keyboard_goes_votes_and_takes_back(window, store):
 
 
 @plainly
+def test_votes_are_taken_back_one_after_the_other(window, store):
+    first = next(iter(store.pictures())).id
+    page = window.open(f"/search?like={first}")
+    before = window.order()
+    for place, key in ((2, "u"), (5, "d"), (7, "u")):
+        page.locator(f'.tile[data-id="{before[place]}"] .open').focus()
+        with answered(page, "/part/votes"):
+            page.keyboard.press(key)
+        page.wait_for_timeout(100)
+    assert len(store.verdicts(Ask((first,)))) == 3
+    liked = page.locator(f'.tile[data-id="{before[2]}"] .vote.up')
+    with answered(page, "/part/votes"):
+        liked.click()  # what is taken back on the picture is not taken back again by z
+    for left in (1, 0):
+        with answered(page, "/part/take-back"):
+            page.keyboard.press("z")
+        page.locator(".tile.liked, .tile.unliked").nth(left).wait_for(state="detached")
+        assert len(store.verdicts(Ask((first,)))) == left
+    assert window.order() == before
+    page.keyboard.press("z")
+    page.locator(".toast", has_text="nothing more to take back").wait_for()
+
+
+@plainly
+def test_a_vote_that_does_not_arrive_does_not_look_given(window, store):
+    first = next(iter(store.pictures())).id
+    page = window.open(f"/search?like={first}")
+    page.route("**/part/votes", lambda route: route.abort())
+    page.locator(".vote.up").nth(4).click()
+    page.locator(".toast.bad", has_text="does not answer").wait_for()
+    page.locator(".tile.liked").wait_for(state="detached")
+    page.unroute("**/part/votes")
+    with answered(page, "/part/votes"):
+        page.locator(".vote.down").nth(4).click()
+    page.locator(".tile.unliked").wait_for()
+    window.trouble.clear()  # chromium logs what did not arrive
+
+
+@plainly
+def test_the_focus_stays_in_its_place_when_its_picture_is_voted_away(window, store):
+    first = next(iter(store.pictures())).id
+    page = window.open(f"/search?like={first}&min_score=0.3")
+    tiles = page.locator("#matches .tile")
+    here = "document.activeElement.closest('.tile')?.dataset.id"
+    for _ in range(8):
+        count = tiles.count()
+        tiles.nth(count - 1).locator(".open").focus()
+        with answered(page, "/part/votes"):
+            page.keyboard.press("d")
+        page.wait_for_selector(".toast.said")
+        page.wait_for_timeout(100)
+        assert page.evaluate(here) in window.order()
+
+
+@plainly
 def test_the_slider_cuts_off_and_filters_are_in_the_address(window, store):
     first = next(iter(store.pictures())).id
     scores = [match.score for match in store.search(Ask((first,)), 26)]
@@ -241,7 +297,7 @@ def test_a_region_drawn_is_searched_with(window, store):
 
 @plainly
 def test_a_picture_is_removed_once_that_is_confirmed(window, store):
-    row = store.browse(2)[1]
+    _, row, following, *_ = store.browse(4)
     page = window.open("/")
     page.locator(f'.tile[data-id="{row.id}"] .open').click()
     page.wait_for_url(re.compile(f"/picture/{row.id}"))
@@ -254,9 +310,18 @@ def test_a_picture_is_removed_once_that_is_confirmed(window, store):
     assert len(store) == 27
     page.click("[data-remove]")
     page.click("#sure [value=yes]")
-    page.wait_for_url(re.compile(r"/$"))
-    assert str(row.id) not in window.order()
+    page.wait_for_url(re.compile(rf"/picture/{following.id}\?at=1$"))  # the next takes its place
     assert len(store) == 26
+    page.keyboard.press("Escape")
+    page.wait_for_url(re.compile(r"/$"))
+    page.locator(f'.tile[data-id="{row.id}"]').wait_for(state="detached")
+    assert len(window.order()) == 26
+    last = store.browse(26)[-1]
+    page = window.open(f"/picture/{last.id}?at=25")
+    page.click("[data-remove]")
+    page.click("#sure [value=yes]")
+    page.wait_for_url(re.compile(r"/$"))
+    assert len(store) == 25
 
 
 @plainly
@@ -283,6 +348,30 @@ def test_what_was_learned_is_told_undone_and_learned_again(window, store):
 
 
 @plainly
+def test_nothing_else_is_learned_or_rolled_back_while_learning(window, store):
+    store.learn(folders=True)
+    job = {
+        "id": "a" * 16,
+        "kind": "learn",
+        "state": "running",
+        "done": 1,
+        "total": 9,
+        "message": "",
+    }
+    told = f"event: progress\ndata: {json.dumps(job)}\n\n"
+    stream = {"body": told, "content_type": "text/event-stream"}
+    window.page.route("**/api/jobs", lambda route: route.fulfill(json={"jobs": [job]}))
+    window.page.route("**/api/jobs/*/events", lambda route: route.fulfill(**stream))
+    page = window.open("/learned")
+    page.locator(".job", has_text="It goes on when you leave").wait_for()
+    for name in ("Learn from tags", "Learn from folders", "Go back to before"):
+        assert page.get_by_role("button", name=name).is_disabled(), name
+    window.page.unroute("**/api/jobs")
+    page.reload()
+    assert page.get_by_role("button", name="Learn from folders").is_enabled()
+
+
+@plainly
 def test_pictures_are_added_by_upload(window, store):
     page = window.open("/add")
     files = [
@@ -291,7 +380,8 @@ def test_pictures_are_added_by_upload(window, store):
     ]
     page.set_input_files("[data-upload=picture]", files)
     page.locator("#uploads a", has_text="added").wait_for()
-    page.locator("#uploads .failed").wait_for()
+    page.locator("#uploads .failed", has_text="“bad.png” cannot be used").wait_for()
+    page.locator("[data-total]", has_text="28").wait_for()
     assert len(store) == 28
     window.trouble.clear()  # chromium logs every answer that refuses
 

@@ -410,6 +410,12 @@ def test_too_many_jobs_are_refused_and_the_oldest_are_forgotten(work, store, pho
     assert work.get(work.all()[1].id) is work.all()[1]
 
 
+def test_as_many_jobs_are_remembered_as_said(work, monkeypatch):
+    monkeypatch.setattr(jobs, "KEPT", 6)
+    started = [ended(work.rescan()) for _ in range(8)]
+    assert work.all() == started[:1:-1]
+
+
 def test_closing_stops_what_runs_and_starts_nothing_more(store, allowing, photos, monkeypatch):
     monkeypatch.setattr(importing, "FIRST_SLICE", 1)
     monkeypatch.setattr(importing, "LARGEST_SLICE", 1)

@@ -5,7 +5,10 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import Ask
+from lookalike.collection.records import Event
 from lookalike.service.web.app import make_app
+from lookalike.service.web.settings import Settings
+from lookalike.service.web.telling import told
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside
 
@@ -307,3 +310,56 @@ def test_the_grid_stays_small_with_100_000_pictures(client, store):
     assert chunk.count("<figure") == 120
     assert client.get("/part/chunk?start=100000&count=120").text.count("<figure") == 6
     assert client.get("/part/chunk?count=121").status_code == 422
+
+
+def test_typed_words_find_tags_that_begin_so_then_parts_then_others(client, store):
+    first, second, *_ = [row.id for row in store.pictures()]
+    for word in ("laptop", "Pine-Apple", "snap", "äpple tree", "apple"):
+        store.say(first, word)
+    store.say(second, "laptop")
+    found = re.findall(r'data-word="([^"]*)"', client.get("/part/words?start=AP").text)
+    assert found == ["apple", "Pine-Apple", "laptop", "snap"]
+
+
+def test_an_unknown_word_offers_tags_in_its_place(client, store):
+    first = next(iter(store.pictures())).id
+    for word in ("apple-juice", "<i>apple", "stapler"):
+        store.say(first, word)
+    page = Page(client.get("/search?word=apple").text)
+    links = [link["href"] for link in page.all("a") if link.get("href", "").startswith("/search?w")]
+    assert links == ["/search?word=apple-juice", "/search?word=%3Ci%3Eapple"]
+    assert "No picture is tagged “apple”" in page.text
+    assert 'href="/search?word=stapler"' in client.get("/search?word=stappler").text
+    nothing = Page(client.get("/search?word=%3Cb%3Ezebra").text).text
+    assert "Tag a few pictures" in nothing
+    assert "<b>zebra" in nothing
+
+
+def test_what_is_gone_is_told_without_words_for_programmers(client, store):
+    for path in ("/picture/4711", "/search?like=4711"):
+        text = Page(client.get(path).text).text
+        assert "removed" in text or "no longer there" in text, path
+        assert "Collection.pictures" not in text
+        assert "Ask:" not in text
+
+
+def test_history_says_what_of_the_learned_is_used(client, store):
+    used = {"similarity": {"published": True}, "words": {"published": False}}
+    for body in (used, {"similarity": {"published": False}, "words": None}):
+        event = Event(1, "2024-05-31T09:07:00Z", "learn", "", body, False)
+        text = told(store, [event])[0].text
+        assert ("which pictures are alike" in text) == (body is used)
+        assert ("not used" in text) != (body is used)
+        assert "called" not in text
+    rolled = Event(
+        2, "2024-05-31T09:07:00Z", "rollback", "", {"similarity": 3, "words": None}, False
+    )
+    assert told(store, [rolled])[0].text.startswith("Went back")
+
+
+def test_folders_that_are_allowed_are_named_where_pictures_are_added(store, tmp_path):
+    folder = tmp_path / "holiday"
+    folder.mkdir()
+    inside = Inside(make_app(store, Settings(allow=(folder,))))
+    assert str(folder) in Page(inside.get("/add").text).text
+    inside.close()

@@ -1,5 +1,6 @@
 """The API: pictures, uploads and kept queries."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from lookalike.collection import Collection, rows
 from lookalike.collection.adding import THUMBNAIL_SIDE
 from lookalike.core.arrays import write_whole
-from lookalike.core.errors import UnreadablePicture
+from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.images import content_hash
 from lookalike.service.web.answers import Added, PictureAnswer, PicturesAnswer, Removed, Token
 from lookalike.service.web.facts import picture_answers
+from lookalike.service.web.files import original
 from lookalike.service.web.parameters import MAX_REACH, Browse, PictureId
 from lookalike.service.web.people import User
 from lookalike.service.web.problems import Route
@@ -106,11 +108,20 @@ def add(request: Request, data: Body, response: Response) -> Added:
     ending = _ENDINGS.get(facts.format, facts.format.lower())
     path = _uploads(collection) / f"{sha256}.{ending}"
     with jobs_of(request).writing():
-        write_whole(path, data)
-        added = collection.add([path])
-        number = rows.find_id(collection._database, path)
+        try:
+            write_whole(path, data)
+        except OSError as error:
+            raise CollectionError(
+                f"The picture cannot be kept: {error.strerror or error}. Make room, then send it "
+                f"again."
+            ) from error
+        try:
+            added = collection.add([path])
+        finally:
+            number = rows.find_id(collection._database, path)
+            if number is None:
+                path.unlink(missing_ok=True)
     if number is None:
-        path.unlink(missing_ok=True)
         raise UnreadablePicture(added.refused[0].reason if added.refused else "it is gone")
     return Added(picture=_answer(collection, number), new=True)
 
@@ -139,11 +150,14 @@ class Region(BaseModel):
 @router.post("/queries/region", summary="Search with a part of a picture")
 def keep_region(request: Request, region: Region) -> Token:
     """Keep a part of a picture to search with and to vote on."""
-    return Token.of(collection_of(request).keep_region(region.picture, region.box))
+    collection, settings = collection_of(request), request.app.state.settings
+    data, _ = original(collection, collection.picture(region.picture), settings)
+    return Token.of(collection.keep_query(data, box=region.box, limits=settings.limits))
 
 
 def _uploads(collection: Collection) -> Path:
-    return collection.path.absolute() / UPLOADS
+    # As places are kept: without the "..", which Path.absolute leaves.
+    return Path(os.path.abspath(collection.path)) / UPLOADS  # noqa: PTH100
 
 
 def _answer(collection: Collection, number: int) -> PictureAnswer:

@@ -15,11 +15,11 @@ from lookalike.service.web.pages import (
 )
 from lookalike.service.web.parameters import PictureId, RefText, Search, Word, ask
 from lookalike.service.web.problems import Route
-from lookalike.service.web.results import PAGE, asked_pairs, find
+from lookalike.service.web.results import PAGE, asked_pairs, find, words_like
 from lookalike.service.web.state import collection_of, jobs_of, speaker
 from lookalike.service.web.telling import told, votes_on, words_on
 from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
-from lookalike.supervision.names import label_name, word_key
+from lookalike.supervision.names import label_name
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -110,13 +110,13 @@ def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Respons
 @router.get("/words")
 def words(request: Request, start: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Give the tags that begin with what was typed, then those that hold it."""
-    return _part(request, "words.html", words=_begins(collection_of(request), start))
+    return _part(request, "words.html", words=words_like(collection_of(request), start, WORDS))
 
 
 @router.get("/tag-words")
 def tag_words(request: Request, word: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Give tags for the list beside a field."""
-    return _part(request, "options.html", words=_begins(collection_of(request), word))
+    return _part(request, "options.html", words=words_like(collection_of(request), word, WORDS))
 
 
 @router.get("/matches")
@@ -250,12 +250,6 @@ def rollback(request: Request) -> Response:
 
 def _part(request: Request, name: str, **context: Any) -> Response:
     return templates.TemplateResponse(request, f"parts/{name}", context)
-
-
-def _begins(collection: "Collection", start: str) -> list[tuple[str, int]]:
-    key = word_key(label_name(start))
-    held = [(name, count) for name, count in collection.labels_used() if key in word_key(name)]
-    return sorted(held, key=lambda pair: not word_key(pair[0]).startswith(key))[:WORDS]
 
 
 def _say(collection: "Collection", said: Verdict, who: str) -> Event | None:

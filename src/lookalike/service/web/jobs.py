@@ -206,7 +206,8 @@ class Jobs:
                     wait=10,
                 )
             self._jobs.append(job)
-            for old in [other for other in self._jobs if other.over][: len(self._jobs) - KEPT]:
+            most = max(len(self._jobs) - KEPT, 0)
+            for old in [other for other in self._jobs if other.over][:most]:
                 self._jobs.remove(old)
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="lookalike-jobs", daemon=True)

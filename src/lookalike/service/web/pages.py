@@ -11,7 +11,7 @@ from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
 from lookalike.collection.records import PictureRow
-from lookalike.core.errors import CollectionError, LookalikeError
+from lookalike.core.errors import CollectionError, LookalikeError, NotFound
 from lookalike.service.web.answers import shown
 from lookalike.service.web.importing import roots_of
 from lookalike.service.web.parameters import Filters, Order, Search
@@ -77,7 +77,11 @@ class PageRoute(APIRoute):
             try:
                 return await handle(request)
             except RequestValidationError as error:
-                refused, message = refuse_values(error), "The address asks for what does not exist."
+                refused = refuse_values(error)
+                message = "There is something in the address that this page does not understand."
+            except NotFound as error:
+                refused = refuse(error)
+                message = "It is not in the collection. It may have been removed."
             except LookalikeError as error:
                 refused, message = refuse(error), shown(str(error))
             return trouble(request, refused.status_code, message)
@@ -204,10 +208,11 @@ def add(request: Request) -> Response:
     """Show how pictures come in, and the files that could not be used."""
     collection = collection_of(request)
     refused = collection.refused()
+    allowed = request.app.state.settings.allow
     return page(
         request,
         "add.html",
-        roots=roots_of(collection),
+        roots=list(dict.fromkeys([*roots_of(collection), *allowed])),
         refused=refused[:REFUSED],
         refused_count=len(refused),
     )
@@ -219,7 +224,7 @@ def what_was_learned(collection: "Collection") -> dict[str, Any]:
     events = collection.history(limit=HISTORY + 1)
     return {
         "standing": collection.standing() if len(collection) else None,
-        "in_use": [model for model in models if model.current],
+        "in_use": sorted((model for model in models if model.current), key=lambda m: m.kind),
         "models": models[::-1],
         "events": told(collection, events[:HISTORY]),
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,

@@ -1,20 +1,22 @@
 """What a search comes to on the page: tiles with verdicts, and what to say where there is none."""
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lookalike.collection.where import Where
-from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.core.errors import CollectionError, InvalidInput, NotFound
 from lookalike.service.web.answers import shown
 from lookalike.service.web.parameters import Search
 from lookalike.service.web.telling import refused_for
 from lookalike.service.web.views import Pairs, Tile, alt_text, filter_pairs
-from lookalike.supervision.names import word_key
+from lookalike.supervision.names import label_name, word_key
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match
 
-PAGE = 60
+PAGE, INSTEAD = 60, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Results:
         What is to be known about these results.
     said : int
         Pictures that were voted on for this search, wherever they rank.
+    instead : list of str
+        Words to search for where the one that was typed is unknown.
     """
 
     tiles: list[Tile]
@@ -39,6 +43,7 @@ class Results:
     trouble: str = ""
     note: str = ""
     said: int = 0
+    instead: list[str] = field(default_factory=list)
 
 
 def asked_pairs(search: Search) -> Pairs:
@@ -76,18 +81,36 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
             where=search.where(),
             min_score=search.min_score,
         )
+    except NotFound:
+        return Results([], trouble="A picture that this search starts from is no longer there.")
     except (CollectionError, InvalidInput) as error:
         return Results([], trouble=shown(str(error)))
     tiles = _tiles(collection, matches[:k], offset, verdicts)
     return Results(tiles, len(matches) > k, said=len(verdicts))
 
 
+def words_like(collection: "Collection", typed: str, most: int) -> list[tuple[str, int]]:
+    """Give the tags that begin with what was typed, then those with a part that does, then others.
+
+    Each comes with the number of its pictures; among equals the most used is first.
+    """
+    start = word_key(label_name(typed))
+    held = [pair for pair in collection.labels_used() if start in word_key(pair[0])]
+
+    def place(pair: tuple[str, int]) -> int:
+        key = word_key(pair[0])
+        inside = any(part.startswith(start) for part in re.split(r"[\W_]+", key))
+        return 0 if key.startswith(start) else 1 if inside else 2
+
+    return sorted(held, key=place)[:most]
+
+
 def _find_word(collection: "Collection", search: Search, k: int, offset: int) -> Results:
     word, where = search.word or "", search.where()
     try:
         matches = collection.search_word(word, k + 1, offset=offset, where=where)
-    except (CollectionError, InvalidInput) as error:
-        return _tagged(collection, word, where, k, offset, shown(str(error)))
+    except (CollectionError, InvalidInput):
+        return _tagged(collection, word, where, k, offset)
     refused = refused_for(collection, word, [match.id for match in matches])
     labels = collection.labels_of([match.id for match in matches])
     verdicts = {
@@ -98,19 +121,24 @@ def _find_word(collection: "Collection", search: Search, k: int, offset: int) ->
 
 
 def _tagged(
-    collection: "Collection", word: str, where: Where | None, k: int, offset: int, why: str
+    collection: "Collection", word: str, where: Where | None, k: int, offset: int
 ) -> Results:
     """Show the pictures tagged with a word that searches have not learned."""
     tagged = replace(where or Where(), tags=(*(where or Where()).tags, word))
     rows = collection.browse(k + 1, offset=offset, where=tagged)
     if not rows:
-        return Results([], trouble=why)
+        why = f"No picture is tagged “{shown(word)}”, and the word was not learned."
+        instead = [name for name, _ in words_like(collection, word, INSTEAD)]
+        if not instead:
+            known = {word_key(name): name for name, _ in collection.labels_used()}
+            instead = [known[key] for key in get_close_matches(word_key(word), known, INSTEAD)]
+        return Results([], trouble=why, instead=instead)
     labels = collection.labels_of([row.id for row in rows])
     tiles = [
         Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0]), at, None, 1)
         for at, row in enumerate(rows[:k], offset)
     ]
-    note = f"Pictures tagged “{shown(word)}”. To find others that show it, learn from the tags."
+    note = f"Pictures tagged “{shown(word)}”. Others that show it are found once it is learned."
     return Results(tiles, len(rows) > k, note=note)
 
 

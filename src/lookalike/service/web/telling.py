@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lookalike.collection import events
+from lookalike.collection.asking import last_reset
 from lookalike.collection.database import numbers
 from lookalike.collection.records import Ask, Event
 from lookalike.collection.wording import subject_of
@@ -32,10 +33,12 @@ class Told:
 def votes_on(collection: "Collection", ask: Ask, picture: int, who: str) -> list[Event]:
     """Give the votes of a person on a picture for a search that still count, the last first."""
     found = events.about(collection._database, str(ask))
+    reset = last_reset(collection._database)
     return [
         event
         for event in reversed(found)
         if event.kind == "vote"
+        and event.number > reset
         and event.who == who
         and picture in (*event.body["picked"], *event.body["rejected"])
     ]
@@ -92,8 +95,17 @@ def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
     return found
 
 
+def _used(body: dict[str, Any]) -> str:
+    """Say which of the things that were learned came into use."""
+    names = {"similarity": "which pictures are alike", "words": "what they are called"}
+    used = [name for part, name in names.items() if (body.get(part) or {}).get("published")]
+    return " and ".join(used) or "no better than before, so not used"
+
+
 def _told_text(event: Event) -> str:
     body = event.body
+    if event.kind == "learn":
+        return f"Learned from tags or folders: {_used(body)}"
     if event.kind == "deletion":
         count = len(body.get("pictures", ()))
         return "Removed a picture" if count == 1 else f"Removed {count} pictures"
@@ -111,6 +123,5 @@ def _told_text(event: Event) -> str:
         "correction": "Does not show",
         "undo": f"Took back no. {body.get('event')}",
         "reset": "Forgot all votes before",
-        "learn": "Learned from tags or folders",
         "rollback": "Went back to what was used before",
     }.get(event.kind, event.kind)

@@ -1,11 +1,13 @@
 // Long work: started here, followed by server-sent events, found again after a reload.
 
-import { send } from "./sending.js";
+import { countAgain, send } from "./sending.js";
 import { say } from "./notices.js";
 
 const NAMES = { import: "Bringing in pictures", rescan: "Looking through all folders", learn: "Learning" };
 const OVER = new Set(["done", "failed", "stopped"]);
 const RECENT = 60_000; // ms for which a job that is over is still told of after a reload
+const LEAVE = "It goes on when you leave this page.";
+const WHILE = { learn: `${LEAVE} Mostly it ends before the bar is full.` };
 const ENDS = { done: "done", failed: "failed", stopped: "stopped" };
 
 export function startJobs() {
@@ -20,12 +22,23 @@ export function startJobs() {
     button.disabled = false;
     if (job) follow(room, job);
   });
+  document.body.addEventListener("htmx:afterSettle", waitForEnd);
   document.getElementById("import")?.addEventListener("submit", async (event) => {
     event.preventDefault();
     const folder = event.target.elements.folder.value.trim();
     const job = await send("POST", "/api/jobs", { kind: "import", folder });
     if (job) follow(room, job);
   });
+}
+
+// What learning under way would decide anew, or wait for, is not to be had until it ends.
+function waitForEnd() {
+  const learning = document.querySelector('.job[data-kind="learn"]:not(.done, .failed, .stopped)');
+  for (const button of document.querySelectorAll('[data-job*="learn"], [hx-post="/part/rollback"]')) {
+    if (learning && !button.disabled) button.dataset.waits = "";
+    if ("waits" in button.dataset) button.disabled = Boolean(learning);
+    if (!learning) delete button.dataset.waits;
+  }
 }
 
 async function find(room) {
@@ -47,12 +60,14 @@ function follow(room, job) {
     events.close();
     const ended = JSON.parse(event.data);
     show(box, ended);
+    countAgain();
     say(`${NAMES[ended.kind]}: ${ENDS[ended.state]}. ${ended.message}`);
     if (document.getElementById("learned")) {
       htmx.ajax("GET", "/part/learned", { source: "#main", target: "#learned", swap: "outerHTML" });
     }
     if (document.getElementById("refused")) {
       htmx.ajax("GET", "/add", { source: "#main", target: "#refused", select: "#refused", swap: "outerHTML" });
+      htmx.ajax("GET", "/add", { source: "#main", target: "#places", select: "#places", swap: "outerHTML" });
     }
   });
 }
@@ -67,6 +82,7 @@ function boxFor(room, job) {
 function show(box, job) {
   const over = OVER.has(job.state);
   box.className = `job ${job.state}`;
+  box.dataset.kind = job.kind;
   const head = document.createElement("div");
   head.className = "job-head";
   const name = document.createElement("b");
@@ -86,17 +102,20 @@ function show(box, job) {
     if (job.total) {
       bar.max = job.total;
       bar.value = job.done;
-      name.textContent += ` ${job.done.toLocaleString("en")} of ${job.total.toLocaleString("en")}`;
+      // Steps of learning say nothing to people, and mostly fewer are needed than are planned.
+      if (job.kind !== "learn") name.textContent += ` ${job.done.toLocaleString("en")} of ${job.total.toLocaleString("en")}`;
     }
     bar.setAttribute("aria-label", NAMES[job.kind]);
     parts.push(bar);
   }
-  if (job.message) {
+  const message = job.message || (over ? "" : WHILE[job.kind] ?? LEAVE);
+  if (message) {
     const text = document.createElement("p");
-    text.textContent = job.message;
+    text.textContent = message;
     parts.push(text);
   }
   const hadFocus = box.contains(document.activeElement);
   box.replaceChildren(...parts);
   if (hadFocus) button.focus();
+  waitForEnd();
 }

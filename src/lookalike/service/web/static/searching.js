@@ -1,6 +1,6 @@
 // The search bar: words as they are typed; pictures chosen, dropped or pasted.
 
-import { upload } from "./sending.js";
+import { countAgain, upload } from "./sending.js";
 import { toast } from "./notices.js";
 
 const MOST = 5;
@@ -85,13 +85,15 @@ async function searchWith(files, address) {
       address.searchParams.append("like", token);
     } catch (error) {
       note.end();
-      toast(error.message, { bad: true });
+      toast(refusal(file, error), { bad: true });
       return;
     }
   }
   note.end();
   location.assign(address);
 }
+
+const refusal = (file, error) => `“${file.name}” cannot be used (${error.message}).`;
 
 async function addAll(files) {
   const list = document.getElementById("uploads");
@@ -113,10 +115,12 @@ async function addAll(files) {
       bar.replaceWith(link);
     } catch (error) {
       bar.remove();
-      name.textContent = `${file.name}: ${error.message}`;
+      picture.replaceWith(Object.assign(document.createElement("b"), { className: "mark-failed", textContent: "!" }));
+      name.textContent = refusal(file, error);
       name.className = "failed";
     }
   }
+  countAgain();
 }
 
 function take(files, kind) {

@@ -30,6 +30,13 @@ export async function send(method, path, body) {
   return text ? JSON.parse(text) : {};
 }
 
+// Brings the number of pictures up to date.
+export async function countAgain() {
+  const status = await send("GET", "/api/status");
+  const total = document.querySelector("[data-total]");
+  if (status && total) total.textContent = status.pictures.toLocaleString("en");
+}
+
 // Sends a file as it is; fetch could not tell how far it is. Rejects with the reason.
 export function upload(path, file, progress) {
   return new Promise((resolve, reject) => {

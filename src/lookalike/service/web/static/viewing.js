@@ -6,6 +6,24 @@ import { sure, toast } from "./notices.js";
 const LEAST = 0.03; // of the width or height, below which a region is a slip of the hand
 
 const FROM = "lookalike-list"; // the address of the list a picture was opened from
+const REMOVED = "lookalike-removed"; // set when lists that the browser kept show what is gone
+
+function stored(name) {
+  try {
+    return sessionStorage.getItem(name);
+  } catch {
+    return null; // Storage may be switched off.
+  }
+}
+
+function store(name, value) {
+  try {
+    if (value === null) sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, value);
+  } catch {
+    // Storage may be switched off.
+  }
+}
 
 // Goes to the picture before or after; the list stays one step back.
 export function turn(address) {
@@ -14,30 +32,27 @@ export function turn(address) {
 
 // Goes back to the list, to where it was left if it is the page before.
 export function leave(viewer) {
-  let from = null;
-  try {
-    from = sessionStorage.getItem(FROM);
-  } catch {
-    // Storage may be switched off.
-  }
-  if (from === viewer.dataset.back && history.length > 1) history.back();
+  if (stored(FROM) === viewer.dataset.back && history.length > 1) history.back();
   else location.assign(viewer.dataset.back);
 }
 
 function rememberList(event) {
-  try {
-    if (event.target.closest(".tile .open")) {
-      sessionStorage.setItem(FROM, location.pathname + location.search);
-    }
-  } catch {
-    // Storage may be switched off.
-  }
+  if (event.target.closest(".tile .open")) store(FROM, location.pathname + location.search);
+}
+
+// A list that is come back to comes as the browser kept it.
+function refreshList({ persisted }) {
+  const back = persisted || performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+  if (!back || !stored(REMOVED)) return;
+  store(REMOVED, null);
+  location.reload();
 }
 
 export function startViewer() {
   const viewer = document.querySelector(".viewer");
   if (!viewer) {
     document.addEventListener("click", rememberList);
+    addEventListener("pageshow", refreshList);
     return;
   }
   const { before, after } = viewer.dataset;
@@ -64,8 +79,18 @@ export function startViewer() {
     );
     if (!yes) return;
     const gone = await send("DELETE", `/api/pictures/${viewer.dataset.id}`);
-    if (gone) location.replace(viewer.dataset.back);
+    if (!gone) return;
+    store(REMOVED, "yes");
+    location.replace(following(viewer) ?? viewer.dataset.back);
   });
+}
+
+// Gives the address of the next picture, which takes the place of one that was removed.
+function following({ dataset }) {
+  if (!dataset.after) return null;
+  const address = new URL(dataset.after, location.origin);
+  address.searchParams.set("at", Number(address.searchParams.get("at")) - 1);
+  return address.pathname + address.search;
 }
 
 function startSwipe(viewer) {

@@ -7,7 +7,9 @@ const MOVE = 260; // ms
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 let queue = Promise.resolve();
-let last = null; // the event that z takes back
+const said = []; // votes of this page that z takes back, the last first to go: {event, picture}
+let voted = null; // the picture of the vote under way
+let swaps = 0; // new orders that came
 const waiting = new Map(); // what was said and is not answered yet: picture -> verdict
 
 const tilesNow = () => Array.from(document.querySelectorAll("#matches .tile"));
@@ -40,32 +42,47 @@ export function vote(tile, wanted) {
   const verdict = button.getAttribute("aria-pressed") === "true" ? 0 : wanted;
   const id = tile.dataset.id;
   const key = newKey();
+  const was = tile.classList.contains("liked") ? 1 : tile.classList.contains("unliked") ? -1 : 0;
   mark(tile, verdict);
   waiting.set(id, verdict);
   // One after the other: each is said of the order that was on the screen.
   queue = queue.then(() => {
     const values = asked();
+    voted = id;
     values.set("picture", id);
     values.set("verdict", verdict);
     values.set("key", key);
     if (waiting.get(id) === verdict) waiting.delete(id);
-    return post("/part/votes", values);
-  }).catch(() => {});
+    const before = swaps;
+    return post("/part/votes", values).catch(() => {}).then(() => {
+      // A vote that did not arrive must not look as if it had.
+      const now = tilesNow().find((other) => other.dataset.id === id);
+      if (swaps === before && now && !waiting.has(id)) mark(now, was);
+    });
+  });
 }
 
 export function takeBack() {
-  const event = last;
-  if (!event) {
-    toast("There is nothing to take back on this page.");
-    return;
-  }
-  last = null;
+  // Only when the votes before it are answered is it known which was the last.
   queue = queue.then(() => {
+    const last = said.pop();
+    if (!last) {
+      tell("There is nothing more to take back on this page.");
+      return null;
+    }
     const values = asked();
-    values.set("event", event);
+    voted = null;
+    values.set("event", last.event);
     values.set("key", newKey());
     return post("/part/take-back", values);
   }).catch(() => {});
+}
+
+// Says what became of a vote, in place of what was said of the one before.
+function tell(text, options) {
+  say(text);
+  document.querySelectorAll(".toast.said").forEach((box) => box.remove());
+  toast(text, options).box.classList.add("said");
 }
 
 export async function why(tile) {
@@ -100,10 +117,11 @@ function glide() {
     before = new Map(tilesNow().map((tile) => [tile.dataset.id, tile.getBoundingClientRect()]));
     const active = document.activeElement;
     const tile = active?.closest?.("#matches .tile");
-    focused = tile && { id: tile.dataset.id, what: active.className };
+    focused = tile && { id: tile.dataset.id, what: active.className, place: tilesNow().indexOf(tile) };
   });
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
     if (detail.target.id !== "matches") return;
+    swaps += 1;
     for (const tile of tilesNow()) {
       if (waiting.has(tile.dataset.id)) mark(tile, waiting.get(tile.dataset.id));
     }
@@ -122,7 +140,9 @@ function glide() {
       }
     }
     if (focused) {
-      const tile = document.querySelector(`#matches .tile[data-id="${focused.id}"]`);
+      // Who votes a picture off the page goes on with the one that took its place.
+      const tiles = tilesNow();
+      const tile = tiles.find((one) => one.dataset.id === focused.id) ?? tiles[Math.min(focused.place, tiles.length - 1)];
       const what = tile?.getElementsByClassName(focused.what)[0] ?? tile?.querySelector(".open");
       what?.focus({ preventScroll: true });
     }
@@ -156,20 +176,22 @@ export function startVoting() {
   });
   document.body.addEventListener("said", ({ detail }) => {
     if (detail.kind === "undo") {
-      say("Taken back.");
+      // What was taken back on the picture itself is not taken back again.
+      for (let place = said.length - 1; place >= 0; place -= 1) {
+        if (said[place].picture === voted) said.splice(place, 1);
+      }
+      tell("Taken back.");
       return;
     }
-    last = detail.event;
-    const text = { tag: "Tagged.", correction: "Noted: the tag is wrong." }[detail.kind] ?? "Thanks. The order follows.";
-    say(text);
-    document.querySelectorAll(".toast.said").forEach((box) => box.remove());
-    toast(text, { action: "Undo", act: takeBack }).box.classList.add("said");
+    said.push({ event: detail.event, picture: voted });
+    const text = { tag: "Tagged.", correction: "Noted: it does not show that." }[detail.kind] ?? "Thanks. The order follows.";
+    tell(text, { action: "Undo", act: takeBack });
   });
   form.addEventListener("change", () => keepOptions(form));
   const cut = document.getElementById("cut");
   cut?.addEventListener("input", () => {
     const value = Number(cut.value);
-    document.getElementById("cut-value").textContent = value ? value.toFixed(2) : "any";
+    document.getElementById("cut-value").textContent = value ? `≥ ${value.toFixed(2)}` : "any";
     form.elements.min_score.value = value ? cut.value : "";
   });
 }

@@ -1,0 +1,36 @@
+import pytest
+
+from lookalike.collection import Ask
+from lookalike.core.errors import LookalikeError, NotFound
+
+
+def test_a_long_chain_of_second_thoughts(collection):
+    event = collection.vote(Ask((1,)), picked=[2], rejected=[9])
+    for _ in range(400):
+        event = collection.undo(event.number)
+    assert collection.standing().votes == 1
+    assert [told.undone for told in collection.history(3)] == [False, True, False]
+    assert not collection.history(1, before=2)[0].undone
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**62, 2**63 - 1])
+def test_an_event_that_never_was(collection, number):
+    with pytest.raises(NotFound, match="no event"):
+        collection.undo(number)
+
+
+@pytest.mark.parametrize("number", [2**63, 2**70, -(2**70)])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda collection, number: collection.undo(number),
+        lambda collection, number: collection.history(before=number),
+        lambda collection, number: collection.picture(number),
+        lambda collection, number: collection.thumbnail(number),
+        lambda collection, number: collection.say(number, "x"),
+        lambda collection, number: collection.remove([number]),
+    ],
+)
+def test_numbers_beyond_all_others_are_refused(collection, asked, number):
+    with pytest.raises(LookalikeError, match="number"):
+        asked(collection, number)

@@ -1,0 +1,51 @@
+import numpy as np
+
+from lookalike.collection import Ask, Collection, rows
+from lookalike.collection.held_labels import HeldLabels
+from lookalike.supervision import Relevance
+from tests.collection.colours import Colours
+from tests.collection.teaching import learn
+
+
+def test_words_said_since_are_judged_by_at_once(collection):
+    learn(collection)
+    collection.vote(Ask((1,)), picked=[20], rejected=[2])
+    first = collection.standing()
+    said = []
+    for row in list(collection.pictures()):
+        words = collection.labels_of([row.id])[row.id]
+        said += [collection.say(row.id, word, shows=False) for word in words]
+        said.append(collection.say(row.id, "a" if row.id % 2 else "b"))
+    now = collection.standing()
+    assert now.labels_before != first.labels_before
+    with Collection.open(collection.path, feature=Colours()) as other:
+        assert other.standing() == now
+    for event in said:
+        collection.undo(event.number)
+    assert collection.standing() == first
+
+
+def test_a_word_for_a_picture_not_judged_by_costs_nothing(collection):
+    learn(collection)
+    collection.standing()
+    held = collection._serve().preferences._held
+    (number,) = collection._database.row("SELECT max(number) FROM models WHERE kind = 'similarity'")
+    judges, taught = rows.sides(collection._database, number)
+    collection.say(int(taught[0]), "neu")
+    assert collection._serve().preferences._held is held
+    collection.say(int(judges[0]), "neu")
+    assert collection._serve().preferences._held is not held
+
+
+def test_votes_go_as_far_as_labels_let_them():
+    scores = np.array([[9.0, 1.0, 0.5, 0.4]] * 4)
+    labels = ["a", "a", "b", "c"]
+    held = HeldLabels(np.eye(4, dtype=np.float32), scores, Relevance.of(labels, n=4))
+
+    def harm(weight):
+        return lambda items: np.array([[0.0, -weight, 0.0, 0.0]] * len(items))
+
+    before, after, strength = held.judge(harm(0.0), (1.0, 0.5, 0.25))
+    assert (before, strength) == (after, 1.0)
+    assert held.judge(harm(0.8), (1.0, 0.5, 0.25))[2] == 0.5
+    assert held.judge(harm(100.0), (1.0, 0.5, 0.25))[2] == 0.0

@@ -1,0 +1,161 @@
+"""What a collection was told, in any order, against a plain replay of the log."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from lookalike.collection import Ask, Collection
+from lookalike.collection import ledger as ledgers
+from lookalike.core.errors import InvalidInput, NotFound
+from tests.collection.colours import Colours, album
+
+PICTURES = st.integers(1, 6)
+WORDS = st.sampled_from(["katze", "KATZE", "hund"])
+PEOPLE = st.sampled_from(["", "b"])
+
+
+class Told(RuleBasedStateMachine):
+    """Says things to a collection and to a list; what counts is read from the list each time."""
+
+    made = None
+
+    def __init__(self):
+        super().__init__()
+        self.place = Path(tempfile.mkdtemp())
+        shutil.copytree(self.made, self.place / "sammlung")
+        self.collection = Collection.open(self.place / "sammlung", feature=Colours())
+        self.log = []
+        self.removed = set()
+
+    def teardown(self):
+        self.collection.close()
+        shutil.rmtree(self.place)
+
+    def add(self, event, *what):
+        assert event.number <= len(self.log) + 1
+        if event.number == len(self.log) + 1:
+            self.log.append(what)
+
+    def undone(self):
+        gone = set()
+        for number, (kind, *what) in reversed(list(enumerate(self.log, 1))):
+            if kind == "undo" and number not in gone:
+                gone.add(what[0])
+        return gone
+
+    def counting(self):
+        gone = self.undone()
+        found = [(n, *what) for n, what in enumerate(self.log, 1) if n not in gone]
+        resets = [n for n, kind, *_ in found if kind == "reset"]
+        start = max(resets, default=0)
+        return [what for what in found if what[1] != "vote" or what[0] > start]
+
+    @rule(query=PICTURES, picture=PICTURES, good=st.booleans(), who=PEOPLE)
+    def vote(self, query, picture, good, who):
+        side = {"picked" if good else "rejected": [picture]}
+        if self.removed & {query, picture}:
+            with pytest.raises(NotFound):
+                self.collection.vote(Ask((query,)), who=who, **side)
+            return
+        event = self.collection.vote(Ask((query,)), who=who, **side)
+        self.add(event, "vote", query, picture, 1 if good else -1, who)
+
+    @rule(picture=PICTURES, word=WORDS, shows=st.booleans())
+    def say(self, picture, word, shows):
+        if picture in self.removed:
+            with pytest.raises(NotFound):
+                self.collection.say(picture, word, shows=shows)
+            return
+        event = self.collection.say(picture, word, shows=shows)
+        self.add(event, "say", picture, word, shows)
+
+    @precondition(lambda self: self.log)
+    @rule(back=st.integers(0, 12))
+    def undo(self, back):
+        number = max(len(self.log) - back, 1)
+        if self.log[number - 1][0] == "deletion" or number in self.undone():
+            with pytest.raises(InvalidInput):
+                self.collection.undo(number)
+            return
+        self.add(self.collection.undo(number), "undo", number)
+
+    @rule()
+    def reset(self):
+        self.add(self.collection.reset_votes(), "reset")
+
+    @rule(picture=st.integers(4, 6))
+    def remove(self, picture):
+        if picture not in self.removed:
+            self.collection.remove([picture])
+            self.removed.add(picture)
+            self.log.append(("deletion",))
+
+    @rule()
+    def open_again(self):
+        self.collection.close()
+        self.collection = Collection.open(self.place / "sammlung", feature=Colours())
+
+    @invariant()
+    def words_are_those_said_last(self):
+        said = {}
+        for _, kind, *what in self.counting():
+            if kind == "say" and what[0] not in self.removed:
+                said[what[0], what[1].casefold()] = what[2]
+        database = self.collection._database
+        for table, column, shows in (("labels", "label", True), ("refusals", "word", False)):
+            rows = database.rows(f"SELECT picture, {column} FROM {table}")
+            found = [(picture, word.casefold()) for picture, word in rows]
+            assert sorted(found) == sorted(key for key in said if said[key] == shows)
+
+    @invariant()
+    def votes_are_those_that_count(self):
+        counting = [what for what in self.counting() if what[1] == "vote"]
+        ledger = self.collection._serve().preferences.ledger
+        assert [vote.number for vote in ledger.votes] == [what[0] for what in counting]
+        for query in range(1, 7):
+            said = {}
+            for _, _, asked, picture, sign, who in counting:
+                if asked == query:
+                    said[picture, who] = sign
+            total = {}
+            for (picture, _), sign in said.items():
+                total[picture] = total.get(picture, 0) + sign
+            signs = {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
+            assert self.collection.verdicts(Ask((query,))) == signs
+        history = self.collection.history(1000)
+        assert {event.number for event in history if event.undone} == self.undone()
+
+    @invariant()
+    def another_reader_finds_the_same(self):
+        with Collection.open(self.collection.path, feature=Colours()) as other:
+            ours, theirs = (it._serve().preferences for it in (self.collection, other))
+            assert ledgers.packed(ours.ledger.votes) == ledgers.packed(theirs.ledger.votes)
+            assert ours.ledger.totals == theirs.ledger.totals
+            assert self.collection.standing() == other.standing()
+            assert self.collection.search(1, 9) == other.search(1, 9)
+
+
+def test_what_was_told_is_what_a_replay_finds(tmp_path, monkeypatch):
+    monkeypatch.setattr("lookalike.collection.listening.SNAPSHOT_EVERY", 3)
+    album(tmp_path / "bilder", 2)
+    with Collection.create(tmp_path / "sammlung", feature=Colours()) as made:
+        made.add([tmp_path / "bilder"])
+    Told.made = tmp_path / "sammlung"
+    several = settings(
+        max_examples=20,
+        stateful_step_count=30,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(Told, settings=several)

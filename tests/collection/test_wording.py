@@ -1,0 +1,60 @@
+import pytest
+
+from tests.collection.teaching import learn
+
+
+@pytest.fixture
+def labels(collection):
+    """Labels for all pictures, the first of which has x."""
+    return {row.places[0]: ["x" if row.id % 2 else "y"] for row in collection.pictures()}
+
+
+def has(collection, picture=1):
+    return collection.labels_of([picture])[picture]
+
+
+def test_a_word_that_learning_took_away_can_be_said_again(collection, labels):
+    first = collection.say(1, "katze")
+    learn(collection, labels)
+    assert has(collection) == ["x"]
+    again = collection.say(1, "katze")
+    assert again.number > first.number
+    assert has(collection) == ["katze", "x"]
+    assert collection.say(1, "katze").number == again.number
+
+
+def test_a_word_that_learning_brought_back_can_be_refused_again(collection, labels):
+    collection.say(1, "x", shows=False)
+    learn(collection, labels)
+    assert has(collection) == ["x"]
+    collection.say(1, "x", shows=False)
+    assert has(collection) == []
+
+
+def test_undoing_a_refusal_gives_back_what_was_learned_from_since(collection, labels):
+    collection.undo(collection.say(1, "x").number)
+    learn(collection, labels)
+    refusal = collection.say(1, "x", shows=False)
+    assert has(collection) == []
+    collection.undo(refusal.number)
+    assert has(collection) == ["x"]
+
+
+def test_undoing_all_that_was_said_goes_back_to_before_the_first(collection):
+    said = collection.say(1, "katze"), collection.say(1, "katze", shows=False)
+    for event in said:
+        collection.undo(event.number)
+    assert has(collection) == []
+    assert collection._database.rows("SELECT * FROM refusals") == []
+
+
+def test_a_word_undone_twice_stays_undone_when_one_of_these_is_undone(collection):
+    said = collection.say(1, "katze").number
+    first = collection.undo(said).number
+    back = collection.undo(first).number
+    collection.undo(said)
+    away = collection.undo(back).number
+    assert has(collection) == []
+    collection.undo(away)
+    assert has(collection) == []
+    assert {event.number for event in collection.history() if event.undone} == {said, first, away}
