@@ -4,6 +4,7 @@ import shutil
 import pytest
 
 from lookalike import Collection
+from lookalike.collection import Ask
 from lookalike.evaluate import Spread, Table
 from lookalike.service.commands import COMMANDS
 
@@ -245,3 +246,15 @@ def test_reproduce_prints_and_writes_tables(run, tmp_path, monkeypatch):
     assert [path.name for path in sorted(out.iterdir())] == names
     assert ran.json["files"] == [str(out / name) for name in names]
     assert (out / names[1]).read_text().startswith("method,mAP,mAP ±,n\n")
+
+
+def test_rollback_of_votes(run, changeable):
+    with Collection.open(changeable) as store:
+        first, second, third = [picture.id for picture in store.pictures()][:3]
+        store.vote(Ask((first,)), picked=[second], rejected=[third])
+    ran = run("rollback", "--votes", "-c", changeable)
+    assert "1 votes count no more" in ran.out
+    again = run("rollback", "--votes", "-c", changeable, "--json").json
+    assert (again["votes"], again["event"]) == (0, None)
+    with Collection.open(changeable) as store:
+        assert [event.kind for event in store.history(2)] == ["reset", "vote"]

@@ -80,12 +80,15 @@ def rollback(
     screen = Screen(as_json)
     with Collection.open(collection) as store:
         if votes:
-            counted, event = store.standing().votes, store.reset_votes()
+            counted = store.standing().votes
+            event = store.reset_votes().number if counted else None
             screen.say(
-                f"{counted:,} votes count no more. The page's history can undo event "
-                f"{event.number}, and then they count again."
+                f"{counted:,} votes count no more. The page's history can undo event {event}, "
+                f"and then they count again."
+                if counted
+                else "There are no votes that count."
             )
-            screen.result({"collection": collection, "event": event.number, "votes": counted})
+            screen.result({"collection": collection, "event": event, "votes": counted})
             return
         left = store.rollback()
     screen.say(

@@ -131,7 +131,8 @@ def listening(settings: "Settings") -> Iterator[socket.socket]:
     except OSError as error:
         raise InvalidInput(
             f"serve: port {port} of {host or 'every address'} cannot be listened at: "
-            f"{error.strerror or error}. Another server may be running there; choose another "
+            f"{str(error.strerror or error).partition(' (while')[0]}. Another server may be "
+            f"running there; choose another "
             f"with --port, or any that is free with --port 0."
         ) from error
     with door:
