@@ -3,7 +3,7 @@ import numpy as np
 from lookalike.collection import Ask, Collection, rows
 from lookalike.collection.held_labels import HeldLabels
 from lookalike.supervision import Relevance
-from tests.collection.colours import Colours
+from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import learn
 
 
@@ -27,7 +27,7 @@ def test_words_said_since_are_judged_by_at_once(collection):
 
 def test_a_word_for_a_picture_not_judged_by_costs_nothing(collection):
     learn(collection)
-    collection.standing()
+    collection.vote(Ask((1,)), picked=[20], rejected=[2])
     held = collection._serve().preferences._held
     (number,) = collection._database.row("SELECT max(number) FROM models WHERE kind = 'similarity'")
     judges, taught = rows.sides(collection._database, number)
@@ -49,3 +49,24 @@ def test_votes_go_as_far_as_labels_let_them():
     assert (before, strength) == (after, 1.0)
     assert held.judge(harm(0.8), (1.0, 0.5, 0.25))[2] == 0.5
     assert held.judge(harm(100.0), (1.0, 0.5, 0.25))[2] == 0.0
+
+
+def test_labels_are_read_for_votes_alone_and_not_at_every_import(collection, pictures, monkeypatch):
+    learn(collection)
+    read = []
+    of = HeldLabels.of
+    monkeypatch.setattr(HeldLabels, "of", lambda *given: read.append(1) or of(*given))
+    collection.search(1)
+    assert not read
+    collection.vote(Ask((1,)), picked=[20], rejected=[2])
+    standing = collection.standing()
+    assert standing.labels_before is not None
+    assert len(read) == 1
+    picture(pictures / "neu.png", PALETTE["rot"], 4711)
+    collection.add([pictures])
+    assert collection.standing() == standing
+    collection.vote(Ask((25,)), picked=[20], rejected=[3])
+    assert len(read) == 1
+    with Collection.open(collection.path, feature=Colours()) as other:
+        assert other.standing() == collection.standing()
+        assert other.search(1, 30) == collection.search(1, 30)

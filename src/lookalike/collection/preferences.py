@@ -130,6 +130,12 @@ class Preferences:
         following._add(ledger.votes[known if goes_on else 0 :])
         return following
 
+    def over(self, vault: Vault) -> "Preferences":
+        """Give the same over an index that has more pictures."""
+        other = copy(self)
+        other.vault = vault
+        return other
+
     def judged_by(self, held: HeldLabels | None) -> "Preferences":
         """Give the same with other labelled pictures to judge by."""
         other = copy(self)

@@ -56,33 +56,35 @@ class Serving:
         plain = copy(self.plain)
         if not update(plain, self.space, database):
             return self
-        # What votes say is put anew on the vectors that are there.
-        if self.model is None:
-            return replace(self, plain=plain, learned=plain, preferences=None)
         # What stays keeps its order and what is new comes last.
         stays = np.isin(self.learned.ids, plain.ids)
+        preferences = self.preferences
+        if preferences is not None:
+            # Without all its pictures, what votes taught is put together anew.
+            vault = Vault(self.space, plain, database)
+            preferences = preferences.over(vault) if stays.all() else None
+        if self.model is None:
+            return replace(self, plain=plain, learned=plain, preferences=preferences)
         new = np.flatnonzero(~np.isin(plain.ids, self.learned.ids))
         scales = [self.learned.scales[stays], self.model.item_scales(plain.vectors[new])]
         learned = copy(plain)
         learned.set_scales(np.concatenate(scales))
-        return replace(self, plain=plain, learned=learned, preferences=None)
+        return replace(self, plain=plain, learned=learned, preferences=preferences)
 
     def heard(self, database: Database) -> "Serving":
         """Give the state with what was voted since."""
         before = self.preferences
+        ledger = Ledger.read(database, None if before is None else before.ledger)
         if before is None:
             vault = Vault(self.space, self.plain, database)
-            held = HeldLabels.of(database, self.plain, self.model, self.number)
-            before = Preferences(vault, self.model, self.space.dimension, held)
-            ledger = Ledger.read(database)
-        else:
-            ledger = Ledger.read(database, before.ledger)
-        if ledger is before.ledger:
-            return replace(self, preferences=before)
+            before = Preferences(vault, self.model, self.space.dimension)
+        elif ledger is before.ledger:
+            return self
         following = before.following(ledger)
-        if self.preferences is not None and HeldLabels.changed(
-            database, self.number, self.preferences.ledger.seen
-        ):
+        # Labels are read only once there are votes to judge, and again when they changed.
+        known = before.ledger
+        fresh = not known.votes or HeldLabels.changed(database, self.number, known.seen)
+        if ledger.votes and fresh:
             held = HeldLabels.of(database, self.plain, self.model, self.number)
             following = following.judged_by(held)
         return replace(self, preferences=following)
