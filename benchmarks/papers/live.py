@@ -234,12 +234,12 @@ def draw(name: str, curves: dict[str, dict[str, list[float]]]) -> None:
         Series(f"{method}{errors}", np.array(MARKS, float), np.array(values))
         for errors, methods in curves.items()
         for method, values in methods.items()
-        if not errors or method in ("ours", "none")
+        if not errors or method == "ours"
     ]
     curve_plot(
         series,
         path=PLOTS / f"papers-live-{name}.svg",
-        title=f"{name}: precision at 10 over pictures nobody asked with",
+        title=f"{name}: precision over other queries",
         x_label="votes, each on the ten pictures shown",
         y_label="precision at 10",
     )

@@ -42,7 +42,8 @@ function watch(timeline) {
     const { start, count } = chunk.dataset;
     const path = `/part/chunk${pairs ? `${pairs}&` : "?"}start=${start}&count=${count}`;
     chunk.dataset.asked = "";
-    htmx.ajax("GET", path, { source: chunk, target: chunk, swap: "innerHTML" });
+    // One that was scrolled past is given up; of trouble, htmx tells by events.
+    htmx.ajax("GET", path, { source: chunk, target: chunk, swap: "innerHTML" }).catch(() => {});
   }
 
   const near = new IntersectionObserver((entries) => {

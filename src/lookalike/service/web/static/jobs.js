@@ -63,11 +63,11 @@ function follow(room, job) {
     countAgain();
     say(`${NAMES[ended.kind]}: ${ENDS[ended.state]}. ${ended.message}`);
     if (document.getElementById("learned")) {
-      htmx.ajax("GET", "/part/learned", { source: "#main", target: "#learned", swap: "outerHTML" });
+      htmx.ajax("GET", "/part/learned", { source: "#main", target: "#learned", swap: "outerHTML" }).catch(() => {});
     }
     if (document.getElementById("refused")) {
-      htmx.ajax("GET", "/add", { source: "#main", target: "#refused", select: "#refused", swap: "outerHTML" });
-      htmx.ajax("GET", "/add", { source: "#main", target: "#places", select: "#places", swap: "outerHTML" });
+      htmx.ajax("GET", "/add", { source: "#main", target: "#refused", select: "#refused", swap: "outerHTML" }).catch(() => {});
+      htmx.ajax("GET", "/add", { source: "#main", target: "#places", select: "#places", swap: "outerHTML" }).catch(() => {});
     }
   });
 }

@@ -27,7 +27,7 @@ function askForFilters() {
   const search = location.pathname === "/search";
   const query = new URLSearchParams(search || location.pathname === "/" ? location.search : "");
   query.set("path", search ? "/search" : "/");
-  htmx.ajax("GET", `/part/filters?${query}`, { source: "#main", target: "#filters-inside", swap: "innerHTML" });
+  htmx.ajax("GET", `/part/filters?${query}`, { source: "#main", target: "#filters-inside", swap: "innerHTML" }).catch(() => {});
 }
 
 function startDialogs() {
