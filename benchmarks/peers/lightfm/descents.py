@@ -38,20 +38,22 @@ def lessons(task: Task, rows: NDArray[np.int64] | slice = slice(None)) -> Lesson
     return Lessons(task.train.vectors[rows], task.train.has[rows], task.words)
 
 
-def passes(
-    task: Task, epochs: int, seed: int, *, threads: int = 1, **settings: Any
-) -> tuple[list[float], list[float], Descent]:
-    """Learn for some passes at a falling rate; give the CPU and wall seconds of each."""
-    model, descent = begun(task, seed, threads=threads, **settings)
+def passes(task: Task, epochs: int, seed: int, **settings: Any) -> tuple[list[float], Descent]:
+    """Learn for some passes on one thread; give the CPU seconds of each."""
+    model, descent = begun(task, seed, **settings)
     pictures = lessons(task)
-    cpu, wall = [], []
+    cpu = []
     for epoch in range(epochs):
-        begin = time.process_time(), time.perf_counter()
-        descent.visit(pictures, model.learning_rate * (1 - (epoch + 0.5) / epochs), silent)
-        descent.settle()
-        cpu.append(time.process_time() - begin[0])
-        wall.append(time.perf_counter() - begin[1])
-    return cpu, wall, descent
+        begin = time.process_time()
+        a_pass(descent, pictures, model.learning_rate, epoch, epochs)
+        cpu.append(time.process_time() - begin)
+    return cpu, descent
+
+
+def a_pass(descent: Descent, pictures: Lessons, rate: float, epoch: int, epochs: int) -> None:
+    """Take a pass as ``fit`` does, at a rate that falls to zero over all of them."""
+    descent.visit(pictures, rate * (1 - (epoch + 0.5) / epochs), silent)
+    descent.settle()
 
 
 def best_words(descent: Descent, part: Part) -> NDArray[np.int32]:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation.confidence import Confidence
+from lookalike.annotation.glance import Glance
 from lookalike.annotation.words import pack_words, read_words, unpack_words
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
@@ -21,6 +22,8 @@ from lookalike.supervision.names import word_key
 
 _BLOCK_SCORES = 1 << 22
 _BLOCK_WORDS = 1 << 13
+_FEW = 4
+_LARGE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -228,6 +231,8 @@ class InnerProductAnnotator(Annotator):
     the other what an index stores, or the other way round.
     """
 
+    _glance: Glance | None = None
+
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
         """Turn pictures' vectors into the space they share with words."""
         raise NotImplementedError
@@ -244,17 +249,34 @@ class InnerProductAnnotator(Annotator):
     def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
         """Find the k best words of each picture; the lower number first among equals.
 
-        Costs O(Y·D) a picture for Y words in D dimensions, bound by memory traffic for a single
-        picture and by arithmetic for many.
+        Costs O(Y·D) a picture for Y words in D dimensions, bound by arithmetic for many pictures
+        and by memory traffic for a few; these look at the words' vectors rounded to bytes first
+        if the vectors are more than caches hold.
         """
         pictures = self.picture_vectors(X)
         words = self.word_vectors()
         best = self._room(pictures.shape[0], k)
+        few = pictures.shape[0] <= _FEW and words.nbytes >= _LARGE
+        if few and isinstance(pictures, np.ndarray):
+            self._rank_few(pictures, words, best)
+            return best
         for rows in blocks(pictures.shape[0], max(1, _BLOCK_SCORES // _BLOCK_WORDS)):
             for some in blocks(len(words), _BLOCK_WORDS):
                 products = _products(pictures[rows], words[some])
                 keep_top(products, some.start, best.scores[rows], best.words[rows])
         return best
+
+    def _rank_few(
+        self, pictures: NDArray[np.float32], words: NDArray[np.float32], best: Ranking
+    ) -> None:
+        if self._glance is None or self._glance.words is not words:
+            self._glance = Glance(words)
+        for row, picture in enumerate(pictures):
+            some = self._glance.candidates(picture, best.words.shape[1])
+            one = slice(row, row + 1)
+            products = _products(pictures[one], words[some])
+            keep_top(products, 0, best.scores[one], best.words[one])
+            best.words[one] = some[best.words[one]]
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class WSABIE(InnerProductAnnotator):
         and confidence is learned there. A word's only picture is never held out. 0 holds out
         nothing, takes all passes and leaves confidence unknown.
     threads : int
-        How many share the work. With more than one, runs differ in the last digits.
+        How many share the work. With more than one, no two runs are the same.
     random_state : int, Generator or None
         Makes a run with one thread repeatable.
 

@@ -329,20 +329,19 @@ def merge_copies(
     """
     threads, D = uint64(copies.shape[0]), uint64(V.shape[1])
     for row in range(uint64(begin), uint64(end)):
+        for t in range(uint64(1), threads):
+            for k in range(D):
+                copies[0, row, k] += copies[t, row, k] - V[row, k]
         squares = np.float32(0.0)
         for k in range(D):
-            value = V[row, k]
-            total = value
-            for t in range(threads):
-                total += copies[t, row, k] - value
-            V[row, k] = total
-            squares += total * total
+            squares += copies[0, row, k] * copies[0, row, k]
         length = np.sqrt(squares)
+        shrink = np.float32(1.0)
         if length > limit:
             shrink = limit / length
-            for k in range(D):
-                V[row, k] *= shrink
             length = limit
+        for k in range(D):
+            V[row, k] = shrink * copies[0, row, k]
         for t in range(threads):
             norms[t, row] = length
             for k in range(D):

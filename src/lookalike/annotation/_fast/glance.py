@@ -1,0 +1,54 @@
+"""Sort out by rounded vectors which words can be among a picture's best."""
+
+import numpy as np
+from numba import njit, uint64
+from numpy.typing import NDArray
+
+from lookalike.core._fast import LOOP
+
+Floats = NDArray[np.float32]
+
+
+@njit(**LOOP, fastmath={"reassoc", "contract", "nsz"})
+def may_be_best(
+    codes: NDArray[np.int8],
+    units: Floats,
+    query: Floats,
+    slack: np.float32,
+    best: Floats,
+    words: NDArray[np.int64],
+    highest: Floats,
+) -> int:
+    """Collect in ``words`` those that may be among the ``len(best)`` best; return how many.
+
+    The product of ``query`` with word i lies within units[i]·slack of units[i]·(codes[i]·query).
+    ``best``, full of -inf, comes to hold the largest lower bounds; ``words`` and ``highest`` are
+    room for all words.
+    """
+    Y, D = uint64(codes.shape[0]), uint64(codes.shape[1])
+    last = uint64(best.shape[0]) - uint64(1)
+    least = best[last]
+    count = uint64(0)
+    for word in range(Y):
+        total = np.float32(0.0)
+        for k in range(D):
+            total += np.float32(codes[word, k]) * query[k]
+        high = units[word] * (total + slack)
+        if high >= least:
+            words[count] = word
+            highest[count] = high
+            count += uint64(1)
+            low = units[word] * (total - slack)
+            if low > least:
+                place = last
+                while place > uint64(0) and best[place - uint64(1)] < low:
+                    best[place] = best[place - uint64(1)]
+                    place -= uint64(1)
+                best[place] = low
+                least = best[last]
+    kept = uint64(0)
+    for at in range(count):
+        if highest[at] >= least:
+            words[kept] = words[at]
+            kept += uint64(1)
+    return int(kept)

@@ -1,0 +1,40 @@
+"""Find the few words that can be among a picture's best, from vectors rounded to bytes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.annotation._fast.glance import may_be_best
+
+_LARGEST_CODE = 127
+
+
+class Glance:
+    """Words' vectors rounded to bytes, each in a unit of its own.
+
+    A picture's product with all words is bound by memory traffic, and this reads a quarter of
+    what the vectors themselves take. With w = u·(c + e), |e_j| ≤ ½, the product of the rounded
+    vector is off by at most u·½·Σ|q_j|; a word that even so stays below k others is not among
+    the k best, so what is left holds them all.
+    """
+
+    def __init__(self, words: NDArray[np.float32]) -> None:
+        self.words = words
+        self._units = np.abs(words).max(axis=1) / np.float32(_LARGEST_CODE)
+        self._codes = np.empty(words.shape, np.int8)
+        parts = np.maximum(self._units, np.finfo(np.float32).tiny)
+        for begin in range(0, len(words), 4096):
+            some = slice(begin, begin + 4096)
+            self._codes[some] = np.rint(words[some] / parts[some, None])
+
+    def candidates(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+        """Give the numbers, rising, of words among which are the k of the largest products.
+
+        ``query`` is a vector as wide as the words'. Costs O(Y·D) for Y words, at a byte a number.
+        """
+        # Beside the rounding to bytes, that of both sums of D products in float32.
+        rounding = 2 * query.size * _LARGEST_CODE * np.finfo(np.float32).eps
+        slack = (0.5 + rounding) * np.abs(query).sum(dtype=np.float64)
+        room = np.empty(len(self.words), np.int64), np.empty(len(self.words), np.float32)
+        least = np.full(min(k, len(self.words)), -np.inf, np.float32)
+        count = may_be_best(self._codes, self._units, query, np.float32(slack), least, *room)
+        return room[0][:count]
