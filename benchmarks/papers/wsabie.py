@@ -91,9 +91,7 @@ def forms(task: Task, features: str) -> dict[str, tuple[Vectors, Vectors, Vector
 
 def grids(quick: bool, features: str) -> dict[str, list[tuple[str, Callable[..., Any]]]]:
     """Name every method's settings, each with what makes a model of a seed."""
-    rates, norms, sizes = (0.03, 0.1), (0.6, 0.7, 1.0, 1.4), (50, 100)
-    if features == "embedding":
-        sizes = (50, 100, 300)
+    rates, norms, sizes = (0.03, 0.1), (0.6, 0.7, 1.0, 1.4), (50, 100, 300)
     if quick:
         rates, norms, sizes = (0.05,), (0.7, 1.4), (50,)
 
@@ -139,7 +137,7 @@ def grids(quick: bool, features: str) -> dict[str, list[tuple[str, Callable[...,
         "linear, AUC (PAMIR)": linear("auc"),
         "One-vs-Rest": [
             (f"C {C}", lambda seed, C=C: OneVsRest(aggressiveness=C, random_state=seed))
-            for C in ((0.1,) if quick else (0.01, 0.03, 0.1, 0.3))
+            for C in ((0.1,) if quick else (0.01, 0.03, 0.1, 0.3, 1.0, 3.0))
         ],
         "k-NN": [("", lambda seed: NearestNeighbours(random_state=seed))],
         "approximate k-NN": [

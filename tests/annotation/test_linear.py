@@ -10,7 +10,13 @@ from sklearn.datasets import load_digits
 from lookalike.annotation import LinearRanker
 from lookalike.annotation._fast.linear import Rows, draw_other, pair_steps, warp_steps
 from lookalike.annotation.base import Lessons
-from lookalike.annotation.held_out import MOST_HELD_OUT, hold_out, judged_by, precision
+from lookalike.annotation.held_out import (
+    MOST_HELD_OUT,
+    clearly_worse,
+    hold_out,
+    judged_by,
+    precision,
+)
 from lookalike.annotation.linear import Taught
 from lookalike.annotation.words import read_words
 from lookalike.core.arrays import load_arrays, save_arrays
@@ -155,15 +161,21 @@ def test_the_unit_of_the_vectors_does_not_matter(digits, loss):
     np.testing.assert_allclose(small, large, atol=1e-3)
 
 
-def test_best_pass_is_kept(digits):
+@pytest.mark.parametrize(("seed", "is_best"), [(0, False), (1, True)])
+def test_the_last_good_pass_is_kept(digits, seed, is_best):
     X, y = digits
-    model = LinearRanker(schedule="fixed", learning_rate=3.0, epochs=20, random_state=1)
-    model.fit(X[:600], y[:600])
-    figures = dict(model.history_)
-    assert figures[model.epochs_] == max(figures.values())
-    assert model.epochs_ + 4 == len(model.history_) < 20
-    again = LinearRanker(schedule="fixed", learning_rate=3.0, epochs=model.epochs_, random_state=1)
-    np.testing.assert_array_equal(again.fit(X[:600], y[:600]).W_, model.W_)
+    judged = X[600:660], y[600:660]
+    model = LinearRanker(schedule="fixed", learning_rate=3.0, epochs=20, random_state=seed)
+    model.fit(X[:600], y[:600], validation=judged)
+    figures = [figure for _, figure in model.history_]
+    most = max(figures)
+    good = [at for at, figure in model.history_ if not clearly_worse(figure, most, 60)]
+    assert model.epochs_ == good[-1]
+    assert (figures[model.epochs_ - 1] == most) == is_best
+    assert figures.index(most) + 1 + 4 == len(figures) < 20
+    first = model.rank(judged[0], 1).words[:, 0]
+    hits = [model.words_[word] == true for word, true in zip(first, judged[1], strict=True)]
+    assert np.mean(hits) == pytest.approx(figures[model.epochs_ - 1])
 
 
 def test_decay_takes_every_pass_and_without_held_out_there_is_no_history(digits):

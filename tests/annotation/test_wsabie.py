@@ -17,8 +17,9 @@ from lookalike.annotation._fast.wsabie import (
     merge_copies,
     sampled_steps,
 )
+from lookalike.annotation.held_out import clearly_worse
 from lookalike.annotation.layout import lay_out
-from lookalike.annotation.training import Descent, clearly_worse
+from lookalike.annotation.training import Descent
 from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import loop_state
 from tests.reference import wsabie as reference

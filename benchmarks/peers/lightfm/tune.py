@@ -43,7 +43,7 @@ CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {
     OURS: {
         "columns": COLUMNS,
         "learning_rate": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2),
-        "max_norm": (0.7, 1.0, 1.5, 2.0, 3.0, 5.0),
+        "max_norm": (0.6, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0),
         "max_trials": (10, 30, 100, None),
         "epochs": (30, 60, 100, 200, 400),
     },

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from lookalike.annotation._fast.top import keep_top
-from lookalike.annotation.confidence import Confidence
+from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.glance import Glance
 from lookalike.annotation.words import pack_words, read_words, unpack_words
 from lookalike.core.arrays import load_arrays, save_arrays
@@ -126,6 +126,14 @@ class Annotator(BaseEstimator):
                 for picture in zip(best.words, best.scores, sure, strict=True)
             ]
         return tags
+
+    def _learn_confidence(self, judged: "Lessons | None") -> None:
+        """Learn from pictures that were not learned from how sure a tag is, if there are some."""
+        self.confidence_ = None
+        if judged is not None:
+            rows = enough(len(judged), len(self.words_))
+            scores = self.scores(judged.vectors[rows])
+            self.confidence_ = Confidence.learned(scores, judged.has[rows])
 
     def save(self, path: str | Path, *, fingerprint: str = "") -> None:
         """Write the model to a safetensors file, with the fingerprint of its vectors."""

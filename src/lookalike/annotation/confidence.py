@@ -15,6 +15,7 @@ CANDIDATES = 20
 LEAST = 20
 """Pictures below which held-out data say too little about how sure a tag is."""
 
+_MOST_SCORES = 1 << 25
 _PRIOR = 3.0
 _EDGE = 1e-6
 
@@ -88,6 +89,12 @@ class Confidence:
         shares = np.exp(self.sharpness * best.astype(np.float64) - sums[:, None])
         clipped: NDArray[np.float64] = np.clip(shares, _EDGE, 1 - _EDGE)
         return clipped
+
+
+def enough(pictures: int, words: int) -> NDArray[np.int64]:
+    """Give the rows, spread evenly, of pictures to learn from: scores of all words must fit."""
+    most = max(LEAST, _MOST_SCORES // words)
+    return np.linspace(0, pictures - 1, min(pictures, most)).astype(np.int64)
 
 
 def _log_sums(sharpness: float, scores: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from lookalike.annotation.base import Annotator, Lessons
-from lookalike.annotation.confidence import Confidence
+from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.held_out import check_share, hold_out, judged_by
 from lookalike.annotation.load import load_annotator
 from lookalike.core.arrays import write_whole
@@ -27,7 +27,6 @@ from lookalike.similarity.base import check_vectors
 MOST_TRIED = 1001
 """Weightings tried at most: steps of a tenth for five models, coarser for more."""
 
-_MOST_SCORES = 1 << 25
 _KIND = "ensemble/1"
 
 
@@ -189,8 +188,8 @@ class Ensemble(Annotator):
 
     def _weigh(self, models: list[Annotator], judged: Lessons) -> Self:
         _check_alike(models)
-        some = slice(0, max(1, _MOST_SCORES // len(models[0].words_)))
-        vectors, has = judged.vectors[some], judged.has[some]
+        rows = enough(len(judged), len(models[0].words_))
+        vectors, has = judged.vectors[rows], judged.has[rows]
         scores = [model.scores(vectors) for model in models]
         spreads = np.array([max(float(table.std()), 1e-12) for table in scores])
         truth = has.toarray() > 0
@@ -202,7 +201,7 @@ class Ensemble(Annotator):
 
         best = max(_shares(len(models)), key=quality)
         self._publish(models, (best / spreads).astype(np.float32))
-        self.confidence_ = Confidence.learned(self.scores(vectors), has)
+        self._learn_confidence(Lessons(vectors, has, judged.words))
         return self
 
     def _publish(self, models: list[Annotator], weights: NDArray[np.float32]) -> None:

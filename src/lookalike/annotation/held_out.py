@@ -68,6 +68,14 @@ def precision(score: Callable[[slice], Matrix], has: sp.csr_matrix) -> tuple[flo
     return at_1, at_10
 
 
+def clearly_worse(figure: float, most: float, count: int) -> bool:
+    """Tell whether a precision at 1 is below another by more than the other's standard error.
+
+    Among dozens of passes judged by few pictures the highest figure is mostly luck.
+    """
+    return bool(figure < most - np.sqrt(most * (1 - most) / count))
+
+
 def check_share(who: str, share: Any) -> float:
     """Give the share to hold out, from 0 to below 1, or say what is wrong with it."""
     number = isinstance(share, int | float | np.number) and not isinstance(share, bool)

@@ -17,8 +17,7 @@ from lookalike.annotation.base import (
     blocks,
     check_matrix,
 )
-from lookalike.annotation.confidence import Confidence
-from lookalike.annotation.held_out import check_share, hold_out, judged_by, precision
+from lookalike.annotation.held_out import check_share, clearly_worse, hold_out, judged_by, precision
 from lookalike.annotation.layout import lay_out, squared_lengths
 from lookalike.annotation.words import read_words
 from lookalike.core.errors import InvalidInput
@@ -104,9 +103,7 @@ class LinearAnnotator(InnerProductAnnotator):
         W = _zeros(len(lessons.words), learned.vectors)
         best, epochs, history = self._train(W, taught, judged, rng, progress)
         self._publish(best, lessons.words, mean_length, epochs, history)
-        self.confidence_ = (
-            None if judged is None else Confidence.learned(self.scores(judged.vectors), judged.has)
-        )
+        self._learn_confidence(judged)
         return self
 
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
@@ -161,9 +158,9 @@ class LinearAnnotator(InnerProductAnnotator):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Matrix, int, list[tuple[int, float]]]:
-        """Take passes until the held-out precision rises no more; give the best W."""
+        """Take passes until the held-out precision rises no more; give a good W."""
         epochs = self.epochs or self._passes(len(taught))
-        best, most, kept = W, (-1.0, -1.0), epochs
+        best, most, peak, kept = W, (-1.0, -1.0), 0, epochs
         history: list[tuple[int, float]] = []
         total = epochs * len(taught)
         for epoch in range(epochs):
@@ -175,8 +172,10 @@ class LinearAnnotator(InnerProductAnnotator):
             figures = precision(lambda rows: scores_of(judged.vectors[rows], W), judged.has)
             history.append((epoch + 1, figures[0]))
             if figures > most:
-                best, most, kept = W.copy(order="K"), figures, epoch + 1
-            elif (epoch + 1 - kept) * PATIENCE >= epochs and not self._settles():
+                most, peak = figures, epoch
+            if not clearly_worse(figures[0], most[0], len(judged)):
+                best, kept = W.copy(order="K"), epoch + 1
+            if (epoch - peak) * PATIENCE >= epochs and not self._settles():
                 break
         progress(total, total)
         return best, kept, history
@@ -248,9 +247,10 @@ class LinearRanker(LinearAnnotator):
         at least 5; ten times as many with the AUC loss, which tries one word a visit.
     held_out : float
         The share of the pictures, at most 2,000, that is not learned from: the passes are judged
-        by precision at 1 on them, the best is kept, and confidence is learned there. Unless γ
-        decays, training ends when a fifth of ``epochs`` in a row were no better. A word's only
-        picture is never held out. 0 holds out nothing and takes every pass.
+        by precision at 1 on them, the last that is within a standard error of the best is kept,
+        and confidence is learned there. Unless γ decays, training ends when a fifth of ``epochs``
+        in a row were no better. A word's only picture is never held out. 0 holds out nothing and
+        takes every pass.
     random_state : int, Generator or None
         Makes a run repeatable.
 

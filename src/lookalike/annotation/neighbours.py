@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation._fast.trees import Forest, Room, grow, list_products, search_trees
 from lookalike.annotation.base import Annotator, Lessons, blocks
-from lookalike.annotation.confidence import Confidence
+from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.held_out import check_share, hold_out, judged_by, precision
 from lookalike.annotation.layout import lay_out, squared_lengths
 from lookalike.core.progress import Progress, silent
@@ -269,8 +269,9 @@ class NearestNeighbours(Annotator):
             history.append((k, figures[0]))
             if figures > most:
                 best, most = k, figures
-        scores = votes((rows[:, :best], cosines[:, :best]), has, prior)
-        return best, history, Confidence.learned(scores, judged.has)
+        some = enough(len(judged), has.shape[1])
+        scores = votes((rows[some, :best], cosines[some, :best]), has, prior)
+        return best, history, Confidence.learned(scores, judged.has[some])
 
     def _publish(
         self,

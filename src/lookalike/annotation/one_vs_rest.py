@@ -30,9 +30,9 @@ class OneVsRest(LinearAnnotator):
         at least 5.
     held_out : float
         The share of the pictures, at most 2,000, that is not learned from: the passes are judged
-        by precision at 1 on them, the best is kept, and confidence is learned there. Training
-        ends when a fifth of ``epochs`` in a row were no better. A word's only picture is never
-        held out. 0 holds out nothing and takes every pass.
+        by precision at 1 on them, the last that is within a standard error of the best is kept,
+        and confidence is learned there. Training ends when a fifth of ``epochs`` in a row were no
+        better. A word's only picture is never held out. 0 holds out nothing and takes every pass.
     random_state : int, Generator or None
         Makes a run repeatable.
 

@@ -252,14 +252,6 @@ class OnDisk:
             yield Lessons(vectors, has, self.words)
 
 
-def clearly_worse(figure: float, most: float, count: int) -> bool:
-    """Tell whether a precision at 1 is below another by more than the other's standard error.
-
-    Among dozens of passes judged by few pictures the highest figure is mostly luck.
-    """
-    return bool(figure < most - np.sqrt(most * (1 - most) / count))
-
-
 def bounded(matrix: Matrix, limit: float) -> Matrix:
     """Shorten the rows that are longer than ``limit``, in place; rounding is no reason to."""
     lengths = np.linalg.norm(matrix, axis=1)

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation.base import InnerProductAnnotator, Lessons, check_matrix, check_words
-from lookalike.annotation.confidence import Confidence
-from lookalike.annotation.held_out import check_share, judged_by
+from lookalike.annotation.held_out import check_share, clearly_worse, judged_by
 from lookalike.annotation.parts import Parts
 from lookalike.annotation.training import (
     UNAVERAGED,
@@ -18,7 +17,6 @@ from lookalike.annotation.training import (
     Matrix,
     OnDisk,
     bounded,
-    clearly_worse,
 )
 from lookalike.annotation.words import read_words
 from lookalike.core.errors import InvalidInput
@@ -182,9 +180,7 @@ class WSABIE(InnerProductAnnotator):
         V, W, epochs, history = self._train(start, source, judged, scale, rng, progress)
         self._publish(V, W, source.words, epochs, history)
         self.mean_length_ = float(mean_length)
-        self.confidence_ = (
-            None if judged is None else Confidence.learned(self.scores(judged.vectors), judged.has)
-        )
+        self._learn_confidence(judged)
         return self
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 10) -> Self:

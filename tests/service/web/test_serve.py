@@ -251,11 +251,9 @@ def test_it_serves_and_stops(start, indexed, sign):
         assert sent.status_code == 200
         decoders = children(server.process.pid)
         assert decoders
-        began = time.monotonic()
         code, out, err = server.stop(sign)  # with a connection still open
     assert (code, out) == (0, ""), err
     assert err == ""
-    assert time.monotonic() - began < 20
     assert not any(alive(child) for child in decoders)
 
 
