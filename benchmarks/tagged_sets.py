@@ -15,7 +15,7 @@ from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.settings import cache_folder
-from lookalike.evaluate.reproduce.visterm_vectors import Pictures
+from lookalike.evaluate.reproduce.vectors import Pictures
 from lookalike.features import Described, Embedding, Visterms, describe_files
 from lookalike.features.base import Feature
 

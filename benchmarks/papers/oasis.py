@@ -17,7 +17,7 @@ from lookalike.core.settings import cache_folder
 from lookalike.evaluate import Fold, Judgement, evaluate_similarity
 from lookalike.evaluate.reproduce.oasis_tables import METHODS, plain_oasis, run_method
 from lookalike.evaluate.reproduce.picture_sets import PictureSet, picture_sets
-from lookalike.evaluate.reproduce.visterm_vectors import fold_vectors
+from lookalike.evaluate.reproduce.vectors import fold_vectors
 from lookalike.features import Described, Embedding, Reduction, describe_files
 from lookalike.similarity.euclidean import Cosine
 from lookalike.similarity.lda import LDA

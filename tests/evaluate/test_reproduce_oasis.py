@@ -13,10 +13,10 @@ from lookalike.evaluate.reproduce import (
     oasis_figures,
     oasis_paper,
     oasis_tables,
-    visterm_vectors,
+    vectors,
 )
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
-from lookalike.evaluate.reproduce.visterm_vectors import FoldVectors
+from lookalike.evaluate.reproduce.vectors import FoldVectors
 
 KINDS = ("stripes", "spots", "noise")
 
@@ -48,7 +48,7 @@ def pictures(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
-    monkeypatch.setattr(visterm_vectors, "DIMENSION", 48)
+    monkeypatch.setattr(vectors, "DIMENSION", 48)
     monkeypatch.setattr(oasis_tables, "STEPS", (500, 2000))
     monkeypatch.setattr(oasis, "QUICK_STEPS", 2000)
     monkeypatch.setattr(oasis, "QUICK_POSITIVE_STEPS", 1600)
@@ -114,11 +114,7 @@ def test_progress_goes_up_by_one_to_the_end(outcome):
 def test_a_second_run_reads_the_vectors_and_gives_the_same(pictures, outcome, monkeypatch):
     tables, out, _ = outcome
     before = {path.name: path.read_bytes() for path in out.glob("figure-*.csv")}
-
-    def never(*arguments):
-        raise AssertionError("described again")
-
-    monkeypatch.setattr(visterm_vectors, "_described", never)
+    monkeypatch.setattr(vectors, "describe_files", None)
     again = oasis.reproduce(pictures, out, quick=True)
     assert again[0].csv() == tables[0].csv()
     assert again[2].csv() == tables[2].csv()
@@ -206,11 +202,12 @@ def test_the_paper_is_quoted_right():
         assert {len(row) for row in table.values()} == {4}
 
 
-def test_the_codebook_knows_only_the_training_part(pictures):
+def test_the_codebook_knows_only_the_training_part(pictures, tmp_path):
     files = [pictures / kind / f"{number:03}.png" for number in range(10) for kind in KINDS[:2]]
     others = [pictures / "noise" / f"{number:03}.png" for number in range(10)]
-    with_some = visterm_vectors._described([*files, *others], 20, 0)
-    with_others = visterm_vectors._described([*files, *others[5:]], 20, 0)
+    settings = {"dimension": 48, "random_state": 0}
+    with_some = vectors.kept_vectors([*files, *others], 20, tmp_path, **settings)
+    with_others = vectors.kept_vectors([*files, *others[5:]], 20, tmp_path, **settings)
     assert (with_some[:20] != with_others[:20]).nnz == 0
     assert (with_some[25:] != with_others[20:]).nnz == 0
 
@@ -219,11 +216,11 @@ def test_vectors_kept_by_an_earlier_state_are_made_again(pictures, tmp_path):
     files = tuple(pictures / kind / f"{number:03}.png" for number in range(10) for kind in KINDS)
     fold = Fold(np.arange(20), np.arange(20, 30))
     some = PictureSet("some", files, np.array(KINDS * 10), (fold,), "a test")
-    right = visterm_vectors.fold_vectors(some, fold, tmp_path, random_state=0)
+    right = vectors.fold_vectors(some, fold, tmp_path, random_state=0)
     (kept,) = tmp_path.iterdir()
-    arrays, _ = load_arrays(kept, kind=visterm_vectors.KIND)
+    arrays, _ = load_arrays(kept, kind=vectors.KIND)
     wrong = {**arrays, "data": np.zeros_like(arrays["data"])}
     save_arrays(kept, wrong, kind="fold-vectors/1", manifest={})
-    again = visterm_vectors.fold_vectors(some, fold, tmp_path, random_state=0)
+    again = vectors.fold_vectors(some, fold, tmp_path, random_state=0)
     assert (again.train != right.train).nnz == 0
     assert (again.test != right.test).nnz == 0

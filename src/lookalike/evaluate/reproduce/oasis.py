@@ -16,7 +16,7 @@ from lookalike.evaluate.reproduce.oasis_tables import (
     table_of_text,
 )
 from lookalike.evaluate.reproduce.picture_sets import PictureSet, picture_sets
-from lookalike.evaluate.reproduce.visterm_vectors import FoldVectors, fold_vectors
+from lookalike.evaluate.reproduce.vectors import FoldVectors, fold_vectors
 from lookalike.evaluate.tables import Table
 
 QUICK_SETS, QUICK_FOLDS = 1, 2

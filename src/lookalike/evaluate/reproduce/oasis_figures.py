@@ -16,7 +16,7 @@ from lookalike.evaluate.plots import Level, Series, curve_plot
 from lookalike.evaluate.protocols import Result
 from lookalike.evaluate.reproduce.oasis_tables import CURVE, plain_oasis
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
-from lookalike.evaluate.reproduce.visterm_vectors import FoldVectors
+from lookalike.evaluate.reproduce.vectors import FoldVectors
 from lookalike.evaluate.spread import Spread
 from lookalike.evaluate.tables import Table
 from lookalike.similarity.blend import project_positive

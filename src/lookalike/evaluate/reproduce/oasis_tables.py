@@ -10,7 +10,7 @@ from lookalike.evaluate.metrics import evaluate_similarity
 from lookalike.evaluate.protocols import Choice, Result, choose
 from lookalike.evaluate.reproduce import oasis_paper as paper
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
-from lookalike.evaluate.reproduce.visterm_vectors import FoldVectors
+from lookalike.evaluate.reproduce.vectors import FoldVectors
 from lookalike.evaluate.spread import Spread
 from lookalike.evaluate.tables import Cell, Table
 from lookalike.similarity.euclidean import Euclidean

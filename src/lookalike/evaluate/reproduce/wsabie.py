@@ -14,9 +14,9 @@ from lookalike.evaluate.reproduce import wsabie_figures as figures
 from lookalike.evaluate.reproduce import wsabie_methods as methods
 from lookalike.evaluate.reproduce import wsabie_tables as tables
 from lookalike.evaluate.reproduce.oasis_figures import Drawn
+from lookalike.evaluate.reproduce.vectors import FeatureName, kept_vectors
 from lookalike.evaluate.reproduce.wsabie_data import TaggedPictures, tagged_pictures
 from lookalike.evaluate.reproduce.wsabie_methods import Chosen, Judged, Part, Study, choose
-from lookalike.evaluate.reproduce.wsabie_vectors import FeatureName, picture_vectors
 from lookalike.evaluate.tables import Table
 from lookalike.features import Vectors
 
@@ -80,8 +80,9 @@ def reproduce(
     if dimension is not None:
         plan = replace(plan, visterms=dimension)
     count = _Count(progress, DESCRIBING + methods.fits(plan) + len(LOSSES))
-    vectors = picture_vectors(
-        pictures,
+    vectors = kept_vectors(
+        pictures.files,
+        pictures.sizes[0],
         out / "vectors",
         feature=feature,
         dimension=plan.visterms,

@@ -1,9 +1,9 @@
-"""Describe the pictures of a fold by visterms whose codebook knows its training part only."""
+"""Describe the pictures of an experiment, knowing the training part only, and keep the vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,13 +13,18 @@ from PIL import Image
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, UnreadablePicture
 from lookalike.core.fingerprint import fingerprint
+from lookalike.core.progress import Progress, silent
 from lookalike.evaluate.protocols import Fold
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
-from lookalike.features import Described, Visterms, describe_files
+from lookalike.features import Described, Embedding, Feature, Vectors, Visterms, describe_files
 from lookalike.images import Limits, decode, read_bytes
 
 DIMENSION = 1000
-KIND = "fold-vectors/2"
+"""d of paper 1's visterms."""
+
+KIND = "experiment-vectors/1"
+
+FeatureName = Literal["visterms", "embedding"]
 
 
 @dataclass(frozen=True)
@@ -64,40 +69,76 @@ class Pictures(Sequence[Image.Image]):
 def fold_vectors(
     pictures: PictureSet, fold: Fold, cache: Path, *, random_state: int
 ) -> FoldVectors:
-    """Describe one fold, or read what an earlier run kept in ``cache`` of the same pictures.
-
-    The codebook, the palette and the weights of the words are learned from the training part
-    alone (paper 1, section 3, took other pictures of the web for that).
-    """
+    """Describe one fold by visterms (paper 1, section 3, had a codebook of the web's pictures)."""
     rows = np.concatenate([fold.train_rows, fold.test_rows])
     files = [pictures.files[row] for row in rows]
+    train = len(fold.train_rows)
+    vectors = kept_vectors(files, train, cache, dimension=DIMENSION, random_state=random_state)
+    return FoldVectors.split(sp.csr_matrix(vectors), pictures.labels[rows], train)
+
+
+def kept_vectors(
+    files: Sequence[Path],
+    train: int,
+    cache: Path,
+    *,
+    feature: FeatureName = "visterms",
+    dimension: int,
+    random_state: int,
+    progress: Progress = silent,
+) -> Vectors:
+    """Describe pictures, or read what an earlier run kept in ``cache`` of the same.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The pictures, the training part first.
+    train : int
+        How many those are: the codebook of visterms, their palette and their weights come from
+        them alone.
+    cache : Path
+        A folder.
+    feature : {"visterms", "embedding"}
+        What describes pictures.
+    dimension : int
+        d of visterms.
+    random_state : int
+        Seeds the codebook.
+    progress : callable
+        Told the pictures described and in all.
+    """
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     key = fingerprint(
-        {"files": facts, "train": len(fold.train_rows), "seed": random_state, "d": DIMENSION}, {}
+        {"files": facts, "train": train, "seed": random_state, "d": dimension, "by": feature}, {}
     )
     path = cache / f"{key}.safetensors"
-    labels = pictures.labels[rows]
     try:
-        arrays, _ = load_arrays(path, kind=KIND)
-        matrix = sp.csr_matrix(
-            (arrays["data"], arrays["indices"], arrays["indptr"]), shape=(len(rows), DIMENSION)
+        arrays, manifest = load_arrays(path, kind=KIND)
+        if feature == "embedding":
+            return arrays["rows"]
+        return sp.csr_matrix(
+            (arrays["data"], arrays["indices"], arrays["indptr"]), shape=manifest["shape"]
         )
     except (DamagedFile, KeyError, ValueError):
-        matrix = _described(files, len(fold.train_rows), random_state)
-        kept = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
-        save_arrays(path, kept, kind=KIND, manifest={})
-    return FoldVectors.split(matrix, labels, len(fold.train_rows))
-
-
-def _described(files: list[Path], train: int, random_state: int) -> sp.csr_matrix:
-    visterms = Visterms(dimension=DIMENSION, random_state=random_state)
-    visterms.fit(Pictures(files[:train], visterms.decode_side))
+        pass
+    described: Feature = Embedding()
+    if feature == "visterms":
+        visterms = Visterms(dimension=dimension, random_state=random_state)
+        described = visterms.fit(Pictures(files[:train], visterms.decode_side))
     rows: list[Any] = []
-    for outcome in describe_files(files, visterms):
+    for outcome in describe_files(files, described):
         if not isinstance(outcome, Described):
             raise _unreadable(outcome.path, getattr(outcome, "reason", "known already"))
         rows.append(outcome.vector)
-    return sp.csr_matrix(sp.vstack(rows, format="csr"), dtype=np.float32)
+        progress(len(rows), len(files))
+    if feature == "embedding":
+        dense = np.asarray(np.stack(rows), dtype=np.float32)
+        save_arrays(path, {"rows": dense}, kind=KIND, manifest={})
+        return dense
+    matrix = sp.csr_matrix(sp.vstack(rows, format="csr"), dtype=np.float32)
+    kept = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+    save_arrays(path, kept, kind=KIND, manifest={"shape": list(matrix.shape)})
+    return matrix
 
 
 def _unreadable(path: Path, reason: str) -> InvalidInput:
