@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.annotation._fast.wsabie import Pictures, Truth
+from lookalike.annotation._fast.wsabie import Pictures, Truth, embed
 from lookalike.core._fast import LOOP
 from lookalike.core._fast.random import next_below
 
@@ -61,37 +61,11 @@ def add(W: Floats, word: np.uint64, step: np.float32, pictures: Pictures, row: n
             W[word, uint64(pictures.columns[e])] += step * pictures.data[e]
 
 
-@njit(**LOOP, fastmath=True)
-def products(W: Floats, pictures: Pictures, row: np.uint64, scores: Floats) -> None:
-    """Put Wx into ``scores``, four columns of W at a time; W is column-major."""
-    Y = uint64(W.shape[0])
-    e, end = pictures.indptr[row], pictures.indptr[row + uint64(1)]
-    shift = e if pictures.dense else uint64(0)
-    for word in range(Y):
-        scores[word] = np.float32(0.0)
-    while e + uint64(3) < end:
-        a = uint64(pictures.columns[e - shift])
-        b = uint64(pictures.columns[e + uint64(1) - shift])
-        c = uint64(pictures.columns[e + uint64(2) - shift])
-        d = uint64(pictures.columns[e + uint64(3) - shift])
-        w, x = pictures.data[e], pictures.data[e + uint64(1)]
-        y, z = pictures.data[e + uint64(2)], pictures.data[e + uint64(3)]
-        for word in range(Y):
-            scores[word] += (w * W[word, a] + x * W[word, b]) + (y * W[word, c] + z * W[word, d])
-        e += uint64(4)
-    while e < end:
-        a = uint64(pictures.columns[e - shift])
-        w = pictures.data[e]
-        for word in range(Y):
-            scores[word] += w * W[word, a]
-        e += uint64(1)
-
-
 @njit(**LOOP)
 def score_rows(W: Floats, pictures: Pictures, scores: Floats) -> None:
     """Put W x of every sparse picture into the rows of ``scores``."""
     for row in range(uint64(scores.shape[0])):
-        products(W, pictures, row, scores[row])
+        embed(W.T, pictures, row, scores[row])
 
 
 @njit(**LOOP, inline="always")
@@ -177,7 +151,7 @@ def warp_steps(
                     for word in range(Y):
                         scores[word] = product(rows.W, word, pictures, row)
                 else:
-                    products(rows.W, pictures, row, scores)
+                    embed(rows.W.T, pictures, row, scores)
                 violators = 0
                 for word in range(Y):
                     scores[word] *= rows.scales[word]
@@ -269,7 +243,7 @@ def one_vs_rest_steps(
             place = uint64(truth.words[e]) - offset  # a word before the block wraps around
             if place < uint64(WIDE):
                 signs[place] = np.float32(1.0)
-        products(block.T, pictures, row, scores)
+        embed(block, pictures, row, scores)
         violators = 0
         for b in range(uint64(WIDE)):
             loss = max(np.float32(0.0), np.float32(1.0) - signs[b] * scores[b])
