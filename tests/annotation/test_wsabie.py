@@ -20,8 +20,10 @@ from lookalike.annotation._fast.wsabie import (
 from lookalike.annotation.held_out import clearly_worse
 from lookalike.annotation.layout import lay_out
 from lookalike.annotation.training import Descent
-from lookalike.core.errors import InvalidInput
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.seeds import loop_state
+from lookalike.evaluate import evaluate_annotation
 from tests.reference import wsabie as reference
 from tests.reference.xoshiro import next_word
 
@@ -374,6 +376,78 @@ def test_parts_on_disk_learn_as_well(digits, tmp_path: Path) -> None:
     assert precision_at_1(model, X_test, y_test) >= precision_at_1(whole, X_test, y_test) - 0.02
 
 
+@pytest.fixture(scope="module")
+def often(digits) -> tuple[np.ndarray, list[set[str]], np.ndarray, list[set[str]]]:
+    """Digits around their mean, so that no direction is common to all; half have one more word."""
+    X, y, X_test, y_test = digits
+    centre = X.mean(axis=0)
+    rng = np.random.default_rng(5)
+
+    def words(names: np.ndarray) -> list[set[str]]:
+        return [{name, "seen"} if rng.random() < 0.5 else {name} for name in names]
+
+    return X - centre, words(y), X_test - centre, words(y_test)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "on disk"])
+def test_a_constant_lets_a_frequent_word_be_likely(often, tmp_path: Path, kind: str) -> None:
+    X, y, X_test, y_test = often
+    found = {}
+    for constant in (0.0, 0.3):
+        model = WSABIE(constant=constant, random_state=0)
+        if kind == "on disk":
+            parts = Parts.create(tmp_path / f"{constant}")
+            parts.add(X, y)
+            model.fit(parts)
+        else:
+            model.fit(sp.csr_matrix(X) if kind == "sparse" else X, y)
+        found[constant] = evaluate_annotation(model, X_test, y_test).mean_average_precision
+        assert model.V_.shape == (64, 100)
+        places = model.picture_vectors(np.zeros((1, 64)))
+        np.testing.assert_array_equal(places, model.offset_[None])
+        assert bool(model.offset_.any()) == (constant > 0)
+    assert found[0.3] > found[0.0] + 0.03
+
+
+def test_a_constant_is_in_the_unit_of_the_vectors(often) -> None:
+    X, y, X_test, _ = often
+    model = WSABIE(constant=0.3, epochs=3, random_state=0)
+    small = model.fit(X, y).scores(X_test)
+    large = model.fit(X * np.float32(64), y).scores(X_test * np.float32(64))
+    np.testing.assert_allclose(small, large, atol=1e-3)
+
+
+def test_a_constant_is_kept_saved_and_gone_on_with(often, tmp_path: Path) -> None:
+    X, y, X_test, _ = often
+    model = WSABIE(constant=0.3, epochs=5, random_state=0).fit(X[:600], y[:600])
+    model.save(tmp_path / "model")
+    again = WSABIE.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.scores(X_test), model.scores(X_test))
+    known = len(model.words_)
+    again.partial_fit(X[600:700], ["new"] * 100)
+    np.testing.assert_allclose(
+        again.scores(X_test)[:, :known], model.scores(X_test), rtol=1e-5, atol=1e-6
+    )
+    again.partial_fit(X[700:], y[700:])
+    assert not np.allclose(again.offset_, model.offset_)
+    asked = model.word_queries(model.words_)
+    offsets = model.scores(X_test) - X_test @ asked.T
+    np.testing.assert_allclose(offsets, np.broadcast_to(offsets[:1], offsets.shape), atol=1e-4)
+
+
+def test_an_offset_that_is_missing_or_wrong_is_damage(often, tmp_path: Path) -> None:
+    X, y, *_ = often
+    WSABIE(constant=0.3, epochs=1, random_state=0).fit(X, y).save(tmp_path / "model")
+    arrays, manifest = load_arrays(tmp_path / "model", kind=WSABIE.file_kind)
+    right = arrays.pop("offset")
+    for offset in ({}, {"offset": right[:7]}, {"offset": right * np.float32(np.nan)}):
+        save_arrays(
+            tmp_path / "wrong", {**arrays, **offset}, kind=WSABIE.file_kind, manifest=manifest
+        )
+        with pytest.raises(DamagedFile):
+            WSABIE.load(tmp_path / "wrong")
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -382,6 +456,9 @@ def test_parts_on_disk_learn_as_well(digits, tmp_path: Path) -> None:
         ({"dimension": 0}, "dimension"),
         ({"learning_rate": -1}, "learning_rate"),
         ({"max_norm": 0}, "max_norm"),
+        ({"constant": -0.1}, "constant"),
+        ({"constant": float("nan")}, "constant"),
+        ({"constant": None}, "constant"),
         ({"epochs": 0}, "epochs"),
         ({"max_trials": 0}, "max_trials"),
         ({"threads": 0}, "threads"),

@@ -11,6 +11,7 @@ from lookalike.annotation import WSABIE
 from lookalike.collection import Collection, InUse, naming, rows
 from lookalike.collection.lessons import Lesson
 from lookalike.collection.naming import Vocabulary
+from lookalike.collection.records import Figures
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.supervision import read_labels
 from tests.collection.colours import Colours
@@ -281,3 +282,32 @@ def test_evaluate_words_without_any_in_use(collection):
     collection.rollback()
     before, after = collection.evaluate_words()
     assert before == after == learned.words.before
+
+
+@pytest.mark.parametrize(
+    ("first", "after", "published"),
+    [
+        (True, Figures(0.5, 0.3, 0.1, 9), True),
+        (False, Figures(0.5, 0.3, 0.1, 9), False),
+        (False, Figures(0.5, 0.4, 0.1, 9), True),
+        (True, Figures(0.2, 0.6, 0.1, 9), False),
+    ],
+)
+def test_the_first_words_need_not_be_right_at_once_as_often_as_the_commonest(
+    first, after, published
+):
+    lesson = Lesson(
+        kind="tags",
+        model=WSABIE(),
+        source="labels",
+        threshold=0.0,
+        labels=2,
+        before=Figures(0.4, 0.4, 0.1, 9),
+        after=after,
+        held_back=np.arange(1),
+        learned_from=np.arange(1, 9),
+        changes=True,
+        settings="{}",
+        first=first,
+    )
+    assert lesson.published is published

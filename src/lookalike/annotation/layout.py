@@ -20,6 +20,16 @@ def lay_out(vectors: Vectors) -> Pictures:
     return Pictures(vectors.reshape(-1), np.arange(width, dtype=np.uint32), indptr, True)
 
 
+def widened(vectors: Vectors, constant: float) -> Vectors:
+    """Put a number beside the numbers of each row; 0 leaves them as they are."""
+    if constant == 0:
+        return vectors
+    column = np.full((vectors.shape[0], 1), constant, np.float32)
+    if sp.issparse(vectors):
+        return sp.csr_matrix(sp.hstack([vectors, sp.csr_matrix(column)], format="csr"))
+    return np.hstack([vectors, column])
+
+
 def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
     """Give |x|² of each row."""
     if not sp.issparse(vectors):

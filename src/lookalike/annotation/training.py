@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from lookalike.annotation._fast.wsabie import (
 )
 from lookalike.annotation.base import Lessons, blocks
 from lookalike.annotation.held_out import MOST_HELD_OUT, hold_out, precision
-from lookalike.annotation.layout import lay_out, squared_lengths
+from lookalike.annotation.layout import lay_out, squared_lengths, widened
 from lookalike.annotation.parts import Parts
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
@@ -206,6 +207,12 @@ class InMemory:
         self._lessons, judged = hold_out(self._lessons, share, rng)
         return judged
 
+    def widen(self, constant: float) -> None:
+        """Put a number beside those of each picture that is learned from, unless it is 0."""
+        vectors = widened(self._lessons.vectors, constant)
+        self._lessons = replace(self._lessons, vectors=vectors)
+        self.width = int(vectors.shape[1])
+
     def blocks(self, rng: np.random.Generator) -> Iterator[Lessons]:
         """Give all pictures that are not held out once, in blocks that memory holds."""
         yield self._lessons
@@ -217,6 +224,7 @@ class OnDisk:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._held = np.zeros(0, np.int64)
+        self._constant = 0.0
         self.words = parts.words
         self.width = parts.width
 
@@ -246,10 +254,15 @@ class OnDisk:
         self._held = drawn[spared]
         return Lessons(vectors[spared], has[spared], self.words)
 
+    def widen(self, constant: float) -> None:
+        """Put a number beside those of each picture that is learned from, unless it is 0."""
+        self._constant = constant
+        self.width = self._parts.width + int(constant != 0)
+
     def blocks(self, rng: np.random.Generator) -> Iterator[Lessons]:
         """Give all pictures that are not held out once, in blocks that memory holds."""
         for vectors, has in self._parts.blocks(rng, self._held):
-            yield Lessons(vectors, has, self.words)
+            yield Lessons(widened(vectors, self._constant), has, self.words)
 
 
 def bounded(matrix: Matrix, limit: float) -> Matrix:

@@ -1,6 +1,7 @@
 """WSABIE: pictures and words in one space, learned by ranking words for pictures."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation.base import InnerProductAnnotator, Lessons, check_matrix, check_words
 from lookalike.annotation.held_out import check_share, clearly_worse, judged_by
+from lookalike.annotation.layout import widened
 from lookalike.annotation.parts import Parts
 from lookalike.annotation.training import (
     UNAVERAGED,
@@ -56,6 +58,9 @@ class WSABIE(InnerProductAnnotator):
         then training ends when five passes in a row, after the first ten, were no better.
     max_norm : float
         C, for pictures of length 1.
+    constant : float
+        A number put beside those of each picture, for pictures of length 1: with it a word may
+        be likely whatever a picture shows, as with a bias. 0, as in the paper, is none.
     epochs : int or None
         Passes over the pictures, at most. None takes 30, fewer of more than 20,000 pictures, and
         at least 5.
@@ -77,6 +82,8 @@ class WSABIE(InnerProductAnnotator):
         A row a feature.
     W_ : ndarray of shape (Y, D)
         A row a word.
+    offset_ : ndarray of shape (D,)
+        What ``constant`` adds to the place of each picture.
     epochs_ : int
         Passes that they have taken.
     history_ : list of (int, float)
@@ -93,7 +100,7 @@ class WSABIE(InnerProductAnnotator):
     length 1, so that they mean the same whatever the vectors' unit. Pictures are visited in a
     new random order each pass, not drawn with replacement. After ten passes V and W are means
     over the ends of the passes since, later ones weighing more, where the paper takes the last
-    step's; the means are judged and kept (``docs/decisions/0006``).
+    step's; the means are judged and kept (``docs/decisions/0006``). ``constant`` is not in it.
 
     Examples
     --------
@@ -107,6 +114,7 @@ class WSABIE(InnerProductAnnotator):
 
     V_: Matrix
     W_: Matrix
+    offset_: Matrix
     epochs_: int
     history_: list[tuple[int, float]]
     mean_length_: float
@@ -119,6 +127,7 @@ class WSABIE(InnerProductAnnotator):
         learning_rate: float = 0.05,
         schedule: Literal["decay", "fixed"] = "decay",
         max_norm: float = 1.5,
+        constant: float = 0.0,
         epochs: int | None = None,
         max_trials: int | None = None,
         held_out: float = 0.1,
@@ -130,6 +139,7 @@ class WSABIE(InnerProductAnnotator):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.max_norm = max_norm
+        self.constant = constant
         self.epochs = epochs
         self.max_trials = max_trials
         self.held_out = held_out
@@ -173,13 +183,16 @@ class WSABIE(InnerProductAnnotator):
         if mean_length == 0:
             raise InvalidInput("WSABIE: all vectors are zero, so there is nothing to learn from.")
         scale = 1 / np.sqrt(mean_length)
+        constant = self.constant / scale
+        source.widen(constant)
         d, D = source.width, self.dimension
         V = rng.standard_normal((d, D), np.float32) * np.float32(scale / np.sqrt(d))
         W = rng.standard_normal((len(source.words), D), np.float32) * np.float32(1 / np.sqrt(d))
         start = bounded(V, self.max_norm * scale), bounded(W, self.max_norm)
-        V, W, epochs, history = self._train(start, source, judged, scale, rng, progress)
-        self._publish(V, W, source.words, epochs, history)
+        wide = judged and replace(judged, vectors=widened(judged.vectors, constant))
+        V, W, epochs, history = self._train(start, source, wide, scale, rng, progress)
         self.mean_length_ = float(mean_length)
+        self._publish(*self._parted(V), W, source.words, epochs, history)
         self._learn_confidence(judged)
         return self
 
@@ -204,13 +217,16 @@ class WSABIE(InnerProductAnnotator):
             return self.fit(X, y)
         self._check_parameters()
         check_whole("WSABIE", "epochs", epochs, 1)
-        vectors = self._vectors(X)
+        scale = 1 / np.sqrt(self.mean_length_)
+        vectors = widened(self._vectors(X), self.constant / scale)
+        V = self.V_
+        if self.constant:
+            V = np.concatenate([V, self.offset_[None] * np.float32(scale / self.constant)])
         known = len(self.words_)
         has, words = read_words("WSABIE", y, vectors.shape[0], self.words_)
         grown = np.zeros((len(words) - known, self.W_.shape[1]), np.float32)
         rng = generator(self.random_state)
-        scale = 1 / np.sqrt(self.mean_length_)
-        descent = self._descent(self.V_.copy(), np.concatenate([self.W_, grown]), scale, rng)
+        descent = self._descent(V.copy(), np.concatenate([self.W_, grown]), scale, rng)
         is_new = np.diff(has[:, known:].indptr) > 0
         for new in (False, True):
             rows = np.flatnonzero(is_new == new)
@@ -219,13 +235,14 @@ class WSABIE(InnerProductAnnotator):
             for epoch in range(epochs if len(rows) else 0):
                 descent.visit(block, rate * (1 - epoch / epochs), fixed=known if new else 0)
         descent.settle()
-        self._publish(descent.V, descent.W, words, self.epochs_ + epochs, self.history_)
+        epochs += self.epochs_
+        self._publish(*self._parted(descent.V), descent.W, words, epochs, self.history_)
         return self
 
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Matrix:
-        """Give Vx for each picture: its place among the words."""
+        """Give Vx for each picture, with what ``constant`` adds: its place among the words."""
         places: Matrix = np.asarray(self._vectors(X) @ self.V_, dtype=np.float32)
-        return places
+        return places + self.offset_
 
     def word_vectors(self) -> Matrix:
         """Give the words' places W_i, a row a word."""
@@ -235,7 +252,8 @@ class WSABIE(InnerProductAnnotator):
     def word_queries(self, words: Sequence[str]) -> Matrix:
         """Give VᵀW_i for words: its inner product with a picture's own vector x is f_i(x).
 
-        So an index of pictures finds those of a word, and stores nothing new for it.
+        So an index of pictures finds those of a word, and stores nothing new for it. What
+        ``constant`` adds is the same for all pictures of a word, and left out.
         """
         chosen = [self.word_number(word) for word in words]
         queries: Matrix = self.word_vectors()[chosen] @ self.V_.T
@@ -252,7 +270,8 @@ class WSABIE(InnerProductAnnotator):
         return [(self.words_[other], float(cosines[other])) for other in order]
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        return {"V": self.V_, "W": self.W_}, {
+        offset = {"offset": self.offset_} if self.constant else {}
+        return {"V": self.V_, "W": self.W_, **offset}, {
             "epochs": self.epochs_,
             "mean_length": self.mean_length_,
         }
@@ -263,8 +282,12 @@ class WSABIE(InnerProductAnnotator):
         check_matrix("W", W, rows=len(self.words_))
         if V.shape[1] != W.shape[1]:
             raise ValueError(f"V has {V.shape[1]} dimensions and W {W.shape[1]}")
+        offset = arrays["offset"] if self.constant else np.zeros(V.shape[1], np.float32)
+        check_matrix("offset", offset[None])
+        if offset.shape != (V.shape[1],):
+            raise ValueError(f"offset is of shape {offset.shape}; V has {V.shape[1]} dimensions")
         self.mean_length_ = check_number("WSABIE", "mean_length", learned["mean_length"])
-        self._publish(V, W, self.words_, int(learned["epochs"]), self.history_)
+        self._publish(V, offset, W, self.words_, int(learned["epochs"]), self.history_)
 
     def _train(
         self,
@@ -319,15 +342,23 @@ class WSABIE(InnerProductAnnotator):
             rng=rng,
         )
 
+    def _parted(self, V: Matrix) -> tuple[Matrix, Matrix]:
+        """Part V from the row of the constant: give it, and what the constant adds to a place."""
+        if not self.constant:
+            return V, np.zeros(V.shape[1], np.float32)
+        constant = np.float32(self.constant * np.sqrt(self.mean_length_))
+        return V[:-1], constant * V[-1]
+
     def _publish(
         self,
         V: Matrix,
+        offset: Matrix,
         W: Matrix,
         words: tuple[str, ...],
         epochs: int,
         history: list[tuple[int, float]],
     ) -> None:
-        self.V_, self.W_ = V, W
+        self.V_, self.W_, self.offset_ = V, W, offset
         self.words_ = words
         self.n_features_in_ = len(V)
         self.epochs_ = epochs
@@ -343,6 +374,8 @@ class WSABIE(InnerProductAnnotator):
             )
         check_number(who, "learning_rate", self.learning_rate)
         check_number(who, "max_norm", self.max_norm)
+        if self.constant != 0:
+            check_number(who, "constant", self.constant)
         check_whole(who, "dimension", self.dimension, 1)
         check_whole(who, "threads", self.threads, 1)
         for name in ("epochs", "max_trials"):

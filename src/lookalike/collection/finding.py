@@ -90,8 +90,9 @@ class Finding(Showing):
     ) -> list[Match]:
         """Find the pictures that a word suits most, best first.
 
-        The score is f_w(x) = W_wᵀVx (paper 2, Eq. 1), an inner product of the stored vector x
-        with VᵀW_w, so that no index has to be made for words.
+        The score is W_wᵀVx (paper 2, Eq. 1), an inner product of the stored vector x with VᵀW_w,
+        so that no index has to be made for words. The scores of ``tag`` add to it what the word
+        gets from every picture alike.
 
         Parameters
         ----------

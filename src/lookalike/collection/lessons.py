@@ -31,6 +31,8 @@ _REASONS: dict[Kind, tuple[str, str, str]] = {
     ),
 }
 
+_FIRST = "These are the first words learned, and tags come from them from now on."
+
 
 @dataclass(frozen=True)
 class Split:
@@ -49,7 +51,7 @@ class Lesson:
     """A model, how it and what it would replace were judged, and by which pictures.
 
     ``changes`` says whether it differs from what it would replace, and is not the start over
-    the start; ``settings`` are the learner's, as JSON.
+    the start; ``settings`` are the learner's, as JSON. ``first`` says that it replaces nothing.
     """
 
     kind: Kind
@@ -63,6 +65,7 @@ class Lesson:
     learned_from: Ids
     changes: bool
     settings: str
+    first: bool = False
 
     @property
     def published(self) -> bool:
@@ -70,7 +73,7 @@ class Lesson:
         return (
             self.changes
             and self.after.mean_average_precision >= self.before.mean_average_precision
-            and self.after.precision_at_1 >= self.before.precision_at_1
+            and (self.first or self.after.precision_at_1 >= self.before.precision_at_1)
         )
 
     @property
@@ -78,7 +81,7 @@ class Lesson:
         """Say why it is to be used or not."""
         good, worse, same = _REASONS[self.kind]
         if self.published:
-            return good
+            return _FIRST if self.first else good
         return worse if self.changes else same
 
     def told(self, number: int) -> Trial:

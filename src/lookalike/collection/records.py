@@ -158,7 +158,8 @@ class Trial:
         could be learned.
     published : bool
         Whether what was learned is used: only if it is at least as good in mean average precision
-        and in precision at 1, and not if it is what there is without learning.
+        and in precision at 1, and not if it is what there is without learning. The first words
+        need only be above the commonest words in mean average precision.
     reason : str
         Why it is published or not, or why nothing could be learned, in a sentence.
     pictures, labels : int
