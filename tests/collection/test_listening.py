@@ -176,6 +176,16 @@ def test_a_vote_of_another_process_is_seen(collection):
     assert collection.search(ask, 30) == found != before
 
 
+def test_the_same_again_of_a_deleted_picture_is_refused(collection):
+    collection.vote(Ask((4,)), picked=[1])
+    collection.vote(Ask((5,)), rejected=[6])
+    collection.remove([4, 6])
+    with pytest.raises(NotFound):
+        collection.vote(Ask((4,)), picked=[1])
+    with pytest.raises(NotFound):
+        collection.vote(Ask((5,)), rejected=[6])
+
+
 def test_a_deleted_picture_teaches_no_more(collection):
     ask = Ask((1,))
     collection.vote(ask, picked=[2], rejected=[9])

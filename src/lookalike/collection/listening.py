@@ -137,8 +137,6 @@ class Listening(Opened):
             with self._database.transaction() as connection:
                 if (known := events.with_key(connection, key)) is not None:
                     return known
-                if (said := self._said(str(ask), good, bad, who)) is not None:
-                    return said
                 return self._learn_vote(connection, ask, (good, bad, seen), who, key)
 
     def _said(self, subject: str, good: list[int], bad: list[int], who: str) -> Event | None:
@@ -172,6 +170,9 @@ class Listening(Opened):
         lost = {*good, *bad} - preferences.vault.held([*good, *bad])
         if lost:
             raise self._unknown(min(lost))
+        preferences.vault.ask(ask)
+        if (said := self._said(subject, good, bad, who)) is not None:
+            return said
         earlier = asking.verdicts(self._database, subject)
         against = [p for p, sign in earlier.items() if sign < 0 and p not in good and p not in bad]
         chosen = [p for p, sign in earlier.items() if sign > 0 and p not in good and p not in bad]
