@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 import lookalike.annotation.base as base
 from lookalike.annotation import WSABIE
+from lookalike.annotation._fast.glance import may_be_best
 from lookalike.annotation.glance import Glance
+from tests.reference import glance as slow
 
 
 @settings(deadline=None)
@@ -31,6 +33,21 @@ def test_the_best_are_among_the_candidates(seed, words, width, k, tail):
     assert (np.diff(found) > 0).all()
 
 
+@pytest.mark.parametrize(("words", "k"), [(1, 1), (40, 1), (40, 7), (40, 40), (500, 10)])
+def test_the_loop_equals_the_slow_twin(words, k):
+    rng = np.random.default_rng(words + k)
+    # Whole and half numbers, so that float32 rounds nothing, and many words are equal.
+    codes = rng.integers(-3, 4, (words, 6)).astype(np.int8)
+    units = rng.integers(1, 3, words).astype(np.float32)
+    query = rng.integers(-2, 3, 6).astype(np.float32)
+    slack = np.float32(1.5)
+    room = np.empty(words, np.int64), np.empty(words, np.float32)
+    best = np.full(k, -np.inf, np.float32)
+    count = may_be_best(codes, units, query, slack, best, *room)
+    expected = slow.may_be_best(codes, units, query, slack, k)
+    np.testing.assert_array_equal(room[0][:count], expected)
+
+
 def test_few_are_candidates():
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((20_000, 100)).astype(np.float32)
@@ -39,14 +56,17 @@ def test_few_are_candidates():
     assert 3 in found
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-42, 1e-20, 1e15])
-def test_vectors_of_any_size(scale):
+@pytest.mark.parametrize("scale", [0.0, 1e-42, 1e-37, 1e-36, 1e-20, 1e15])
+@pytest.mark.parametrize("length", [1e-40, 1.0, 1e37])
+def test_vectors_of_any_size(scale, length):
     rng = np.random.default_rng(1)
-    vectors = (scale * rng.standard_normal((50, 8))).astype(np.float32)
-    vectors[7] = 0
-    query = rng.standard_normal(8).astype(np.float32)
-    best = np.argsort(-(vectors.astype(np.float64) @ query), kind="stable")[:5]
-    assert set(best) <= set(Glance(vectors).candidates(query, 5))
+    for _ in range(20):
+        vectors = (scale * rng.standard_normal((50, 8))).astype(np.float32)
+        vectors[7] = 0
+        query = (length * rng.standard_normal(8)).astype(np.float32)
+        products = vectors.astype(np.float64) @ query.astype(np.float64)
+        best = np.argsort(-products, kind="stable")[:5]
+        assert set(best) <= set(Glance(vectors).candidates(query, 5))
 
 
 def test_equal_words_stay_in_order_of_their_numbers():

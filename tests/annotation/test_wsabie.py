@@ -306,6 +306,18 @@ def test_new_words_leave_known_ones_as_they_were(digits) -> None:
     assert precision_at_1(model, X_test[known], y_test[known]) >= was - 0.06  # 0.977 to 0.934
 
 
+@pytest.mark.parametrize("loss", ["auc", "owpc"])
+def test_new_words_leave_known_ones_whatever_the_loss(digits, loss: str) -> None:
+    X, y, *_ = digits
+    late = y == "digit 9"
+    model = WSABIE(loss=loss, epochs=3, random_state=0).fit(X[~late], y[~late])
+    V, W = model.V_.copy(), model.W_.copy()
+    model.partial_fit(X[late], y[late])
+    np.testing.assert_array_equal(model.V_, V)
+    np.testing.assert_array_equal(model.W_[:9], W)
+    assert model.W_[9].any()
+
+
 def test_more_pictures_of_known_words_help(digits) -> None:
     X, y, X_test, y_test = digits
     model = WSABIE(random_state=0).fit(X[:80], y[:80])
@@ -404,8 +416,9 @@ def test_a_constant_lets_a_frequent_word_be_likely(often, tmp_path: Path, kind: 
         found[constant] = evaluate_annotation(model, X_test, y_test).mean_average_precision
         assert model.V_.shape == (64, 100)
         places = model.picture_vectors(np.zeros((1, 64)))
-        np.testing.assert_array_equal(places, model.offset_[None])
-        assert bool(model.offset_.any()) == (constant > 0)
+        added = np.float32(model.constant_) * model.constant_row_
+        np.testing.assert_array_equal(places, added[None])
+        assert bool(added.any()) == (constant > 0)
     assert found[0.3] > found[0.0] + 0.03
 
 
@@ -421,31 +434,39 @@ def test_a_constant_is_kept_saved_and_gone_on_with(often, tmp_path: Path) -> Non
     X, y, X_test, _ = often
     model = WSABIE(constant=0.3, epochs=5, random_state=0).fit(X[:600], y[:600])
     model.save(tmp_path / "model")
-    again = WSABIE.load(tmp_path / "model")
+    again = WSABIE.load(tmp_path / "model").set_params(constant=0.0)
     np.testing.assert_array_equal(again.scores(X_test), model.scores(X_test))
     known = len(model.words_)
     again.partial_fit(X[600:700], ["new"] * 100)
-    np.testing.assert_allclose(
-        again.scores(X_test)[:, :known], model.scores(X_test), rtol=1e-5, atol=1e-6
-    )
+    assert len(again.words_) == known + 1
+    for name in ("V_", "constant_row_", "constant_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+    np.testing.assert_array_equal(again.W_[:known], model.W_)
     again.partial_fit(X[700:], y[700:])
-    assert not np.allclose(again.offset_, model.offset_)
+    assert not np.allclose(again.constant_row_, model.constant_row_)
+    again.save(tmp_path / "again")
+    np.testing.assert_array_equal(
+        WSABIE.load(tmp_path / "again").scores(X_test), again.scores(X_test)
+    )
     asked = model.word_queries(model.words_)
     offsets = model.scores(X_test) - X_test @ asked.T
     np.testing.assert_allclose(offsets, np.broadcast_to(offsets[:1], offsets.shape), atol=1e-4)
 
 
-def test_an_offset_that_is_missing_or_wrong_is_damage(often, tmp_path: Path) -> None:
+def test_a_row_of_the_constant_that_is_missing_or_wrong_is_damage(often, tmp_path: Path) -> None:
     X, y, *_ = often
     WSABIE(constant=0.3, epochs=1, random_state=0).fit(X, y).save(tmp_path / "model")
     arrays, manifest = load_arrays(tmp_path / "model", kind=WSABIE.file_kind)
-    right = arrays.pop("offset")
-    for offset in ({}, {"offset": right[:7]}, {"offset": right * np.float32(np.nan)}):
-        save_arrays(
-            tmp_path / "wrong", {**arrays, **offset}, kind=WSABIE.file_kind, manifest=manifest
-        )
+    right = arrays.pop("constant_row")
+    path, kind = tmp_path / "wrong", WSABIE.file_kind
+    for row in ({}, {"constant_row": right[:7]}, {"constant_row": right * np.float32(np.nan)}):
+        save_arrays(path, {**arrays, **row}, kind=kind, manifest=manifest)
         with pytest.raises(DamagedFile):
-            WSABIE.load(tmp_path / "wrong")
+            WSABIE.load(path)
+    # As it was written before there was a constant.
+    del manifest["settings"]["constant"], manifest["learned"]["constant"]
+    save_arrays(path, arrays, kind=kind, manifest=manifest)
+    assert WSABIE.load(path).constant_ == 0
 
 
 @pytest.mark.parametrize(

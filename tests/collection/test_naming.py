@@ -285,7 +285,7 @@ def test_evaluate_words_without_any_in_use(collection):
 
 
 @pytest.mark.parametrize(
-    ("first", "after", "published"),
+    ("beside_commonest", "after", "published"),
     [
         (True, Figures(0.5, 0.3, 0.1, 9), True),
         (False, Figures(0.5, 0.3, 0.1, 9), False),
@@ -293,8 +293,8 @@ def test_evaluate_words_without_any_in_use(collection):
         (True, Figures(0.2, 0.6, 0.1, 9), False),
     ],
 )
-def test_the_first_words_need_not_be_right_at_once_as_often_as_the_commonest(
-    first, after, published
+def test_words_need_not_be_right_at_once_as_often_as_the_commonest(
+    beside_commonest, after, published
 ):
     lesson = Lesson(
         kind="tags",
@@ -308,6 +308,7 @@ def test_the_first_words_need_not_be_right_at_once_as_often_as_the_commonest(
         learned_from=np.arange(1, 9),
         changes=True,
         settings="{}",
-        first=first,
+        beside_commonest=beside_commonest,
     )
     assert lesson.published is published
+    assert ("how common" in lesson.reason) is beside_commonest

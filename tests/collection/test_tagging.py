@@ -121,7 +121,7 @@ def test_a_word_finds_pictures(collection):
     learn(collection)
     serving, tagger = collection._naming()
     number = tagger.word_number("grün")
-    always = tagger.offset_ @ tagger.W_[number]
+    always = tagger.constant_ * tagger.constant_row_ @ tagger.W_[number]
     assert always != 0
     expected = tagger.scores(serving.plain.vectors)[:, number] - always
     order = serving.plain.ids[np.argsort(-expected, kind="stable")].tolist()

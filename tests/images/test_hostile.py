@@ -1,4 +1,4 @@
-"""Broken and hostile files: a picture or UnreadablePicture comes out, soon, and nothing else."""
+"""Broken and hostile files: a picture or UnreadablePicture comes out, and nothing else."""
 
 import struct
 import warnings

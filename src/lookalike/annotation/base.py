@@ -277,10 +277,11 @@ class InnerProductAnnotator(Annotator):
     def _rank_few(
         self, pictures: NDArray[np.float32], words: NDArray[np.float32], best: Ranking
     ) -> None:
-        if self._glance is None or self._glance.words is not words:
-            self._glance = Glance(words)
+        glance = self._glance
+        if glance is None or glance.words is not words:
+            glance = self._glance = Glance(words)
         for row, picture in enumerate(pictures):
-            some = self._glance.candidates(picture, best.words.shape[1])
+            some = glance.candidates(picture, best.words.shape[1])
             one = slice(row, row + 1)
             products = _products(pictures[one], words[some])
             keep_top(products, 0, best.scores[one], best.words[one])

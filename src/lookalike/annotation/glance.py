@@ -19,18 +19,20 @@ class Glance:
 
     def __init__(self, words: NDArray[np.float32]) -> None:
         self.words = words
-        self._units = np.abs(words).max(axis=1) / np.float32(_LARGEST_CODE)
+        units = np.abs(words).max(axis=1) / np.float32(_LARGEST_CODE)
+        self._units = np.maximum(units, np.finfo(np.float32).tiny)
         self._codes = np.empty(words.shape, np.int8)
-        parts = np.maximum(self._units, np.finfo(np.float32).tiny)
         for begin in range(0, len(words), 4096):
             some = slice(begin, begin + 4096)
-            self._codes[some] = np.rint(words[some] / parts[some, None])
+            self._codes[some] = np.rint(words[some] / self._units[some, None])
 
     def candidates(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
         """Give the numbers, rising, of words among which are the k of the largest products.
 
         ``query`` is a vector as wide as the words'. Costs O(Y·D) for Y words, at a byte a number.
         """
+        # Of any length, it has the same best words; at this one no sum is too large for float32.
+        query = query / max(np.abs(query).max(), np.finfo(np.float32).tiny)
         # Beside the rounding to bytes, that of both sums of D products in float32.
         rounding = 2 * query.size * _LARGEST_CODE * np.finfo(np.float32).eps
         slack = (0.5 + rounding) * np.abs(query).sum(dtype=np.float64)

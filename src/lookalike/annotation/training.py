@@ -88,8 +88,10 @@ class Descent:
     ) -> None:
         """Take a step for each picture of a block, in random order.
 
-        With ``fixed`` words, these and V stay where they are.
+        With ``fixed`` words, these and V stay where they are, and the others learn by Algorithm 1
+        whatever the loss.
         """
+        steps = sampled_steps if fixed else self._steps
         pictures = lay_out(block.vectors)
         truth = Truth(block.has.indices.astype(np.uint32), block.has.indptr.astype(np.uint64))
         pace = Pace(
@@ -107,7 +109,7 @@ class Descent:
 
         def run(rows: NDArray[np.uint32]) -> None:
             number = free.pop()
-            self._steps(
+            steps(
                 self._models[number],
                 pictures,
                 truth,
@@ -129,8 +131,8 @@ class Descent:
         with ThreadPoolExecutor(threads) as pool:
             for some in blocks(len(order), together):
                 # By handfuls, so that none waits long for one whose core was busy with others.
-                count = max(threads, (some.stop - some.start) // _HANDFUL)
-                list(pool.map(run, np.array_split(order[some], count)))
+                turns = max(1, (some.stop - some.start) // (threads * _HANDFUL))
+                list(pool.map(run, np.array_split(order[some], threads * turns)))
                 self._merge(pool)
                 progress(some.stop, len(order))
 

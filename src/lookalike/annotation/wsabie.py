@@ -82,8 +82,10 @@ class WSABIE(InnerProductAnnotator):
         A row a feature.
     W_ : ndarray of shape (Y, D)
         A row a word.
-    offset_ : ndarray of shape (D,)
-        What ``constant`` adds to the place of each picture.
+    constant_ : float
+        What stood beside the pictures' numbers; 0 if nothing did.
+    constant_row_ : ndarray of shape (D,)
+        The row of V for it.
     epochs_ : int
         Passes that they have taken.
     history_ : list of (int, float)
@@ -94,7 +96,8 @@ class WSABIE(InnerProductAnnotator):
     Notes
     -----
     A step costs O(D·(nnz + N)): no pass over all words. Ranking costs O(D·(nnz + Y)) a picture,
-    and a model takes 4·D·(Y + d) bytes.
+    and a model takes 4·D·(Y + d) bytes, in memory a quarter more for its words once it has ranked
+    a few pictures by many words.
 
     *Departures.* ``learning_rate`` and ``max_norm`` are measured on pictures of mean squared
     length 1, so that they mean the same whatever the vectors' unit. Pictures are visited in a
@@ -114,7 +117,8 @@ class WSABIE(InnerProductAnnotator):
 
     V_: Matrix
     W_: Matrix
-    offset_: Matrix
+    constant_: float
+    constant_row_: Matrix
     epochs_: int
     history_: list[tuple[int, float]]
     mean_length_: float
@@ -183,7 +187,7 @@ class WSABIE(InnerProductAnnotator):
         if mean_length == 0:
             raise InvalidInput("WSABIE: all vectors are zero, so there is nothing to learn from.")
         scale = 1 / np.sqrt(mean_length)
-        constant = self.constant / scale
+        constant = float(self.constant / scale)
         source.widen(constant)
         d, D = source.width, self.dimension
         V = rng.standard_normal((d, D), np.float32) * np.float32(scale / np.sqrt(d))
@@ -191,7 +195,7 @@ class WSABIE(InnerProductAnnotator):
         start = bounded(V, self.max_norm * scale), bounded(W, self.max_norm)
         wide = judged and replace(judged, vectors=widened(judged.vectors, constant))
         V, W, epochs, history = self._train(start, source, wide, scale, rng, progress)
-        self.mean_length_ = float(mean_length)
+        self.mean_length_, self.constant_ = float(mean_length), constant
         self._publish(*self._parted(V), W, source.words, epochs, history)
         self._learn_confidence(judged)
         return self
@@ -218,15 +222,15 @@ class WSABIE(InnerProductAnnotator):
         self._check_parameters()
         check_whole("WSABIE", "epochs", epochs, 1)
         scale = 1 / np.sqrt(self.mean_length_)
-        vectors = widened(self._vectors(X), self.constant / scale)
-        V = self.V_
-        if self.constant:
-            V = np.concatenate([V, self.offset_[None] * np.float32(scale / self.constant)])
+        vectors = widened(self._vectors(X), self.constant_)
+        V = self.V_.copy()
+        if self.constant_:
+            V = np.concatenate([V, self.constant_row_[None]])
         known = len(self.words_)
         has, words = read_words("WSABIE", y, vectors.shape[0], self.words_)
         grown = np.zeros((len(words) - known, self.W_.shape[1]), np.float32)
         rng = generator(self.random_state)
-        descent = self._descent(V.copy(), np.concatenate([self.W_, grown]), scale, rng)
+        descent = self._descent(V, np.concatenate([self.W_, grown]), scale, rng)
         is_new = np.diff(has[:, known:].indptr) > 0
         for new in (False, True):
             rows = np.flatnonzero(is_new == new)
@@ -242,7 +246,7 @@ class WSABIE(InnerProductAnnotator):
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Matrix:
         """Give Vx for each picture, with what ``constant`` adds: its place among the words."""
         places: Matrix = np.asarray(self._vectors(X) @ self.V_, dtype=np.float32)
-        return places + self.offset_
+        return places + np.float32(self.constant_) * self.constant_row_
 
     def word_vectors(self) -> Matrix:
         """Give the words' places W_i, a row a word."""
@@ -270,10 +274,11 @@ class WSABIE(InnerProductAnnotator):
         return [(self.words_[other], float(cosines[other])) for other in order]
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        offset = {"offset": self.offset_} if self.constant else {}
-        return {"V": self.V_, "W": self.W_, **offset}, {
+        row = {"constant_row": self.constant_row_} if self.constant_ else {}
+        return {"V": self.V_, "W": self.W_, **row}, {
             "epochs": self.epochs_,
             "mean_length": self.mean_length_,
+            "constant": self.constant_,
         }
 
     def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
@@ -282,12 +287,14 @@ class WSABIE(InnerProductAnnotator):
         check_matrix("W", W, rows=len(self.words_))
         if V.shape[1] != W.shape[1]:
             raise ValueError(f"V has {V.shape[1]} dimensions and W {W.shape[1]}")
-        offset = arrays["offset"] if self.constant else np.zeros(V.shape[1], np.float32)
-        check_matrix("offset", offset[None])
-        if offset.shape != (V.shape[1],):
-            raise ValueError(f"offset is of shape {offset.shape}; V has {V.shape[1]} dimensions")
+        # Files of before there was a constant do not name it.
+        self.constant_ = _check_constant(learned.get("constant", 0.0))
+        row = arrays["constant_row"] if self.constant_ else np.zeros(V.shape[1], np.float32)
+        check_matrix("constant_row", row[None])
+        if row.shape != (V.shape[1],):
+            raise ValueError(f"constant_row has {row.shape} numbers and V {V.shape[1]} dimensions")
         self.mean_length_ = check_number("WSABIE", "mean_length", learned["mean_length"])
-        self._publish(V, offset, W, self.words_, int(learned["epochs"]), self.history_)
+        self._publish(V, row, W, self.words_, int(learned["epochs"]), self.history_)
 
     def _train(
         self,
@@ -343,22 +350,19 @@ class WSABIE(InnerProductAnnotator):
         )
 
     def _parted(self, V: Matrix) -> tuple[Matrix, Matrix]:
-        """Part V from the row of the constant: give it, and what the constant adds to a place."""
-        if not self.constant:
-            return V, np.zeros(V.shape[1], np.float32)
-        constant = np.float32(self.constant * np.sqrt(self.mean_length_))
-        return V[:-1], constant * V[-1]
+        """Part V from the row of the constant, and give both."""
+        return (V[:-1], V[-1]) if self.constant_ else (V, np.zeros(V.shape[1], np.float32))
 
     def _publish(
         self,
         V: Matrix,
-        offset: Matrix,
+        constant_row: Matrix,
         W: Matrix,
         words: tuple[str, ...],
         epochs: int,
         history: list[tuple[int, float]],
     ) -> None:
-        self.V_, self.W_, self.offset_ = V, W, offset
+        self.V_, self.constant_row_, self.W_ = V, constant_row, W
         self.words_ = words
         self.n_features_in_ = len(V)
         self.epochs_ = epochs
@@ -374,11 +378,19 @@ class WSABIE(InnerProductAnnotator):
             )
         check_number(who, "learning_rate", self.learning_rate)
         check_number(who, "max_norm", self.max_norm)
-        if self.constant != 0:
-            check_number(who, "constant", self.constant)
+        _check_constant(self.constant)
         check_whole(who, "dimension", self.dimension, 1)
         check_whole(who, "threads", self.threads, 1)
         for name in ("epochs", "max_trials"):
             if getattr(self, name) is not None:
                 check_whole(who, name, getattr(self, name), 1)
         check_share(who, self.held_out)
+
+
+def _check_constant(constant: Any) -> float:
+    number = isinstance(constant, int | float | np.number) and not isinstance(constant, bool)
+    if not number or not 0 <= constant < np.inf:
+        raise InvalidInput(
+            f"WSABIE: constant must be 0, or above 0 and finite; got {constant!r:.80}."
+        )
+    return float(constant)

@@ -239,11 +239,12 @@ class Collection(Finding):
 
         Labels and folders teach both: which pictures are alike, and their words (paper 2). Clicks
         teach only what is alike. A share of the pictures is held back; the models learn from the
-        others, and each is judged beside what is in use now by those held back: how these rank
-        each other, and how they rank words. Without words in use, words are ranked by how many
-        pictures have them. Pictures that a model in use was judged by or learned from stay on
-        their side, so that the two are compared on what neither has seen; only a picture without
-        which a word would not be learned at all is always learned from.
+        others, and each is judged beside what is in use now by those held back: how these rank each
+        other, and how they rank words. Without words in use, words are ranked by how many pictures
+        have them, and only mean average precision is compared. Pictures that a model in use was
+        judged by or learned from stay on their side, so that the two are compared on what neither
+        has seen; only a picture without which a word would not be learned at all is always learned
+        from.
 
         Each is published by itself. Where only one of them can be learned, the other is as before
         and says why.

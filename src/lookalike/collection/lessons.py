@@ -31,7 +31,11 @@ _REASONS: dict[Kind, tuple[str, str, str]] = {
     ),
 }
 
-_FIRST = "These are the first words learned, and tags come from them from now on."
+_BESIDE_COMMONEST = (
+    "The words learned are ranked better than by how common they are, and tags come from them from "
+    "now on.",
+    "The words learned are ranked worse than by how common they are, so they are not used.",
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class Lesson:
     """A model, how it and what it would replace were judged, and by which pictures.
 
     ``changes`` says whether it differs from what it would replace, and is not the start over
-    the start; ``settings`` are the learner's, as JSON. ``first`` says that it replaces nothing.
+    the start; ``settings`` are the learner's, as JSON. ``beside_commonest`` says that
+    there is no tagger to judge it beside, only the commonest words.
     """
 
     kind: Kind
@@ -65,23 +70,28 @@ class Lesson:
     learned_from: Ids
     changes: bool
     settings: str
-    first: bool = False
+    beside_commonest: bool = False
 
     @property
     def published(self) -> bool:
-        """Whether it is to be used: only if it changes anything, and for no worse."""
+        """Whether it is to be used: only if it changes anything, and for no worse.
+
+        Words that half of all pictures have are hard to beat at rank 1, and are no tags.
+        """
         return (
             self.changes
             and self.after.mean_average_precision >= self.before.mean_average_precision
-            and (self.first or self.after.precision_at_1 >= self.before.precision_at_1)
+            and (self.beside_commonest or self.after.precision_at_1 >= self.before.precision_at_1)
         )
 
     @property
     def reason(self) -> str:
         """Say why it is to be used or not."""
         good, worse, same = _REASONS[self.kind]
+        if self.beside_commonest:
+            good, worse = _BESIDE_COMMONEST
         if self.published:
-            return _FIRST if self.first else good
+            return good
         return worse if self.changes else same
 
     def told(self, number: int) -> Trial:

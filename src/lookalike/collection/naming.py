@@ -119,8 +119,7 @@ def teach(
 ) -> Lesson | Trial:
     """Learn words from one side and judge them by the other, beside the current tagger.
 
-    Without one, beside the commonest words, by mean average precision alone: words that half of
-    all pictures have make these hard to beat at rank 1, and are no tags. Where what is known
+    Without one, beside the commonest words, by mean average precision alone. Where what is known
     does not allow that, the trial says why it failed.
     """
     split = vocabulary.split(hold_back, generator(random_state), earlier)
@@ -143,7 +142,7 @@ def teach(
         held_back=vocabulary.ids[split.held],
         learned_from=vocabulary.ids[split.train],
         changes=True,
-        first=current is None,
+        beside_commonest=current is None,
         settings=json.dumps({"random_state": random_state}),
     )
 

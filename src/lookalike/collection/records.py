@@ -158,8 +158,9 @@ class Trial:
         could be learned.
     published : bool
         Whether what was learned is used: only if it is at least as good in mean average precision
-        and in precision at 1, and not if it is what there is without learning. The first words
-        need only be above the commonest words in mean average precision.
+        and in precision at 1, and not if it is what there is without learning. Words that no
+        tagger was there for before need only be as good in mean average precision as ranking
+        them by how common they are.
     reason : str
         Why it is published or not, or why nothing could be learned, in a sentence.
     pictures, labels : int

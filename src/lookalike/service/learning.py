@@ -66,7 +66,8 @@ def learn(
 
     Tags and folders teach both; clicks teach no words. What is learned is judged on pictures
     held back, before and after, and used only if it ranks at least as well as what it would
-    replace. Without a source, what was given before is used again.
+    replace; the first words, as ranking them by how common they are. Without a source, what was
+    given before is used again.
     """
     from lookalike.collection import Collection
 
