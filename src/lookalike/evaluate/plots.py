@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import write_whole
@@ -104,6 +104,11 @@ def curve_plot(
         ends.append((level.value, line, level.name))
     if logarithmic:
         axes.set_xscale("log")
+        least, most = (edge([edge(x) for _, x, _, _ in drawn]) for edge in (np.min, np.max))
+        subs = (1.0, 2.0, 5.0) if most < 1e3 * least else (1.0,)
+        axes.xaxis.set_major_locator(LogLocator(subs=subs))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.12g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     elif all(np.all(x == np.round(x)) for _, x, _, _ in drawn):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     _dress(axes, title, x_label, y_label)
