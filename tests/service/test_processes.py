@@ -3,9 +3,11 @@
 import os
 import pty
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 from lookalike import Collection
 from tests.service.pictures import draw
@@ -27,13 +29,24 @@ def wait_for(condition, process):
         time.sleep(0.02)
 
 
+def stored(place):
+    """Count the pictures that a collection holds while another process adds to it."""
+    database = place / "collection.sqlite"
+    if not (place / "manifest.json").exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        try:
+            return connection.execute("SELECT count(*) FROM pictures").fetchone()[0]
+        except sqlite3.OperationalError:
+            return 0  # no table yet
+
+
 def test_interrupted_index_leaves_a_usable_collection(run, tmp_path):
     for number in range(1200):
         draw(tmp_path / "many" / f"{number}.png", (90, 90, 90), number)
     place = tmp_path / "store"
     process = start("index", tmp_path / "many", "-c", place)
-    wait_for((place / "manifest.json").exists, process)
-    time.sleep(1)
+    wait_for(lambda: stored(place), process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
