@@ -110,21 +110,25 @@ def size(model: WSABIE, words: int) -> list[Figure]:
 
 
 def growth(options: Options, rng: np.random.Generator) -> list[Figure]:
-    """Train on random words: seconds of CPU for a million examples against Y and n."""
+    """Train on random words: seconds of CPU for a million examples against Y and n.
+
+    Each is measured in turns and counts by its least time: other work of the machine only adds.
+    """
     n = 20_000 if options.quick else 100_000
     words = (1_000, 10_000) if options.quick else (1_000, 3_000, 10_000, 30_000, 100_000)
     sizes = (5_000, 20_000) if options.quick else (10_000, 30_000, 100_000, 300_000)
     X = bags(rng, n)
-    by_words = [seconds_a_million(X, named(rng, n, count)) for count in words]
-    by_n = []
+    cases = [(X, named(rng, n, count)) for count in words]
     for count in sizes:
         some = X[:count] if count <= n else sp.csr_matrix(sp.vstack([X] * (count // n)))
-        by_n.append(seconds_a_million(some, named(rng, count, 5_000)))
+        cases.append((some, named(rng, count, 5_000)))
+    turns = [[seconds_a_million(*case) for case in cases] for _ in range(1 if options.quick else 4)]
+    by_words, by_n = np.split(np.min(turns, axis=0), [len(words)])
     if not options.quick:
         curve_plot(
             [
-                Series("words Y", np.array(words), np.array(by_words)),
-                Series("pictures n", np.array(sizes), np.array(by_n)),
+                Series("words Y", np.array(words), by_words),
+                Series("pictures n", np.array(sizes), by_n),
             ],
             path=PLOT,
             title="CPU seconds for a million examples",

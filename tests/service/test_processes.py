@@ -12,7 +12,10 @@ from contextlib import closing
 from lookalike import Collection
 from tests.service.pictures import draw
 
-LOOKALIKE = [sys.executable, "-c", "from lookalike.service.command_line import main; main()"]
+# A shell's job in the background ignores the signal, and so would what it starts.
+HEEDFUL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+MAIN = "from lookalike.service.command_line import main; main()"
+LOOKALIKE = [sys.executable, "-c", f"{HEEDFUL}; {MAIN}"]
 
 
 def start(*args, **options):
