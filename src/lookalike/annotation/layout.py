@@ -5,7 +5,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.annotation._fast.wsabie import Pictures
+from lookalike.annotation.base import blocks
 from lookalike.similarity.base import Vectors
+
+_ROWS = 1024
 
 
 def lay_out(vectors: Vectors) -> Pictures:
@@ -35,6 +38,11 @@ def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
     if not sp.issparse(vectors):
         sums: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
         return sums
-    rows = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
-    squares = np.square(vectors.data, dtype=np.float64)
-    return np.bincount(rows, squares, vectors.shape[0]).astype(np.float64)
+    # A few rows at a time: new memory for all of them would cost more than a pass of training.
+    lengths = np.empty(vectors.shape[0])
+    for some in blocks(len(lengths), _ROWS):
+        ends = vectors.indptr[some.start : some.stop + 1]
+        rows = np.repeat(np.arange(some.stop - some.start), np.diff(ends))
+        squares = np.square(vectors.data[ends[0] : ends[-1]], dtype=np.float64)
+        lengths[some] = np.bincount(rows, squares, some.stop - some.start)
+    return lengths
