@@ -193,7 +193,9 @@ class WSABIE(InnerProductAnnotator):
         V = rng.standard_normal((d, D), np.float32) * np.float32(scale / np.sqrt(d))
         W = rng.standard_normal((len(source.words), D), np.float32) * np.float32(1 / np.sqrt(d))
         start = bounded(V, self.max_norm * scale), bounded(W, self.max_norm)
-        wide = judged and replace(judged, vectors=widened(judged.vectors, constant))
+        wide = None
+        if judged is not None:
+            wide = replace(judged, vectors=widened(judged.vectors, constant))
         V, W, epochs, history = self._train(start, source, wide, scale, rng, progress)
         self.mean_length_, self.constant_ = float(mean_length), constant
         self._publish(*self._parted(V), W, source.words, epochs, history)
