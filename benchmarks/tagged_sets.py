@@ -34,7 +34,7 @@ class Part:
     has: sp.csr_matrix
 
     def words(self, names: tuple[str, ...]) -> list[set[str]]:
-        """Give each picture's words by name."""
+        """Return each picture's words by name."""
         return [
             {names[word] for word in self.has.indices[begin:end]}
             for begin, end in pairwise(self.has.indptr)
@@ -201,7 +201,7 @@ def _described(files: list[Path], feature: Feature) -> Iterator[sp.csr_matrix]:
 
 
 def _falling(count: int, flat: int) -> NDArray[np.float64]:
-    """Give the distribution function of 1/(rank + flat)."""
+    """Return the distribution function of 1/(rank + flat)."""
     weights = 1.0 / np.arange(flat, flat + count)
     return np.cumsum(weights / weights.sum())
 

@@ -43,7 +43,7 @@ Vectors = NDArray[np.float32]
 
 
 def picture_sets(data: Path) -> Iterator[tuple[str, list[tuple[Path, str]]]]:
-    """Give the sets, each picture with its class."""
+    """Return the sets, each picture with its class."""
     objects = sorted((data / "objects" / "images").glob("*/*.jpg"))
     yield "objects", [(path, path.parent.name) for path in objects]
     for name, column in (("groceries", "fine"), ("clipart", "category")):
@@ -84,7 +84,7 @@ class World:
         self.names = np.array([self.classes[number] for number in self.ids.tolist()])
 
     def row(self, number: int) -> int:
-        """Give the place of a picture."""
+        """Return the place of a picture."""
         return int(np.searchsorted(self.ids, number))
 
     def right(self, query: int, found: list[int]) -> list[bool]:

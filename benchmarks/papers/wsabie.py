@@ -84,7 +84,7 @@ class Logistic:
 
 
 def forms(task: Task, features: str) -> dict[str, tuple[Vectors, Vectors, Vectors]]:
-    """Give the vectors of train, validation and test, in the forms that methods choose from."""
+    """Return the vectors of train, validation and test, in the forms that methods choose from."""
     parts = (task.train.vectors, task.validation.vectors, task.test.vectors)
     if features != "embedding":
         return {"as they are": parts}
@@ -266,7 +266,7 @@ def deviation(runs: list[Run], pick: Pick) -> float | None:
 
 
 def error(ones: list[Run], others: list[Run], pick: Pick) -> float:
-    """Give the standard error over pictures of a difference of two methods."""
+    """Return the standard error over pictures of a difference of two methods."""
     one, other = (
         np.mean([[pick(block) for block in run.blocks] for run in runs], axis=0)
         for runs in (ones, others)
@@ -275,7 +275,7 @@ def error(ones: list[Run], others: list[Run], pick: Pick) -> float:
 
 
 def orders(name: str, results: dict[str, dict[str, list[Run]]]) -> list[Figure]:
-    """Give the differences that the paper's tables promise to be above zero."""
+    """Return the differences that the paper's tables promise to be above zero."""
     pairs = [
         ("p@1, WARP − AUC, WSABIE", "MAP", "WSABIE", "WSABIE, AUC", at_1),
         ("p@1, WARP − AUC, linear", "MAP", "linear, WARP", "linear, AUC (PAMIR)", at_1),
@@ -298,7 +298,7 @@ def orders(name: str, results: dict[str, dict[str, list[Run]]]) -> list[Figure]:
 
 
 def rows(name: str, results: dict[str, list[Run]]) -> list[Figure]:
-    """Give p@1 of every method, the other figures beside."""
+    """Return p@1 of every method, the other figures beside."""
     return [
         Figure(
             f"{name}: {method}, p@1",

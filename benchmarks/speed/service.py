@@ -136,7 +136,7 @@ def together(each: list[Callable[[int], Any]], queries: list[int]) -> NDArray[np
 
 
 def in_process(place: Path, rounds: list[list[int]]) -> Callable[[int], NDArray[np.float64]]:
-    """Give a way to time searches on the index itself, several at once."""
+    """Return a way to time searches on the index itself, several at once."""
     store = Collection.open(place)
     serving = store._serve()
 
@@ -148,7 +148,7 @@ def in_process(place: Path, rounds: list[list[int]]) -> Callable[[int], NDArray[
 
 
 def votes(line: Line, queries: list[int]) -> tuple[float, float, float]:
-    """Give the medians of a search, of a vote on what it found, and of the search after it."""
+    """Return the medians of a search, of a vote on what it found, and of the search after it."""
     searches, said, after = [], [], []
     for query in queries:
         found: list[int] = []
@@ -167,7 +167,7 @@ def votes(line: Line, queries: list[int]) -> tuple[float, float, float]:
 
 
 def rate(port: int, queries: list[int], until: Callable[[], bool]) -> float:
-    """Give the searches a second of all clients until something is over."""
+    """Return the searches a second of all clients until something is over."""
     done = [0] * CLIENTS
 
     def one(place: int) -> None:
@@ -190,7 +190,7 @@ def rate(port: int, queries: list[int], until: Callable[[], bool]) -> float:
 def while_importing(
     server: Server, pictures: Path, numbers: list[int], count: int
 ) -> tuple[float, float]:
-    """Give the rate of searches alone, and while pictures are imported."""
+    """Return the rate of searches alone, and while pictures are imported."""
     files = []
     rng = np.random.default_rng(1)
     for number in range(count):
@@ -256,7 +256,7 @@ def measure(options: Options) -> list[Figure]:
 
 
 def unchanged(place: Path) -> tuple[Any, ...]:
-    """Give what an index that is made or changed anew would not leave as it is."""
+    """Return what an index that is made or changed anew would not leave as it is."""
     files = [(file.name, file.stat()) for file in sorted((place / "cache").iterdir())]
     with Collection.open(place) as store:
         changes = store._database.state()["changes"]

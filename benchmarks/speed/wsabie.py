@@ -32,7 +32,7 @@ def bags(rng: np.random.Generator, rows: int) -> sp.csr_matrix:
 
 
 def named(rng: np.random.Generator, rows: int, words: int) -> Relevance:
-    """Give each picture one of the words, each word to some picture while there are enough."""
+    """Return each picture one of the words, each word to some picture while there are enough."""
     chosen = np.r_[np.arange(min(rows, words)), rng.integers(0, words, max(0, rows - words))]
     links = sp.csr_matrix(
         (np.ones(rows), rng.permutation(chosen), np.arange(rows + 1)), shape=(rows, words)

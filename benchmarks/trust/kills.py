@@ -34,10 +34,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import events, ledger
+from lookalike.core.text import word_key
 from lookalike.service.serving import listening, run
 from lookalike.service.web.app import make_app
 from lookalike.service.web.settings import Settings
-from lookalike.supervision.names import word_key
 
 COLOURS = (
     (220, 40, 40),
@@ -180,7 +180,7 @@ class World:
         self.say(line, "/api/votes", told)
 
     def tags(self, line: http.client.HTTPConnection, _: Any) -> None:
-        """Give or refuse a word."""
+        """Return or refuse a word."""
         word, shows = self.random.choice(WORDS), self.random.random() < 0.7
         self.say(line, "/api/tags", {"picture": self.some(1)[0], "word": word, "shows": shows})
 

@@ -45,7 +45,7 @@ def right_at_1(model, X, y):
 
 
 def leaves(forest, tree, n):
-    """Give the pictures of each leaf of a tree."""
+    """Return the pictures of each leaf of a tree."""
     nodes = np.flatnonzero(forest.rights == 0)
     spans = zip(forest.begins[nodes].tolist(), forest.ends[nodes].tolist(), strict=True)
     return [forest.order[a:b].tolist() for a, b in spans if tree * n <= a < (tree + 1) * n]

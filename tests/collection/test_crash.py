@@ -45,7 +45,7 @@ class Writers:
         return self.rest()
 
     def rest(self):
-        """Give what the writer has said until it was dead."""
+        """Return what the writer has said until it was dead."""
         lines = []
         while self._line() != ["dead"]:
             lines.append(self._last)

@@ -13,7 +13,7 @@ from lookalike.collection import filtering
 from lookalike.collection.database import Database, stored
 from lookalike.collection.where import Where
 from lookalike.core.errors import InvalidInput
-from lookalike.supervision.names import word_key
+from lookalike.core.text import word_key
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def siblings_slowly(first, second, relations, meanings, level):
 
 
 def judge_words_slowly(scores, words, truths, siblings, cutoffs):
-    """Give (MAP, p@k, p_sib@k, pictures): ``siblings(i, j)`` is S, a truth a set of words."""
+    """Return (MAP, p@k, p_sib@k, pictures): ``siblings(i, j)`` is S, a truth a set of words."""
     averages, at, at_siblings = [], [], []
     for row, true in zip(scores, truths, strict=True):
         if not true:

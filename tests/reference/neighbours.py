@@ -11,7 +11,7 @@ def cosine(a, b):
 
 
 def nearest(query, points, k, among=None):
-    """Give (row, cosine) of the k nearest, the lower row first among equals."""
+    """Return (row, cosine) of the k nearest, the lower row first among equals."""
     rows = range(len(points)) if among is None else sorted(among)
     found = [(row, cosine(query, points[row])) for row in rows]
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
@@ -39,7 +39,7 @@ def project(point, key, node):
 
 
 def grow(points, rows, key, node, leaf):
-    """Give (tree, the next node's number): a leaf is a set, a node is (number, cut, left, right).
+    """Return (tree, the next node's number): a leaf is a set, a node is (number, cut, left, right).
 
     For points without equal projections.
     """

@@ -4,7 +4,7 @@ import math
 
 
 def judge_slowly(scores, relevant, own, cutoffs):
-    """Give (average precision, precisions) for one query's row."""
+    """Return (average precision, precisions) for one query's row."""
     order = [column for column in range(len(scores)) if column != own]
     order.sort(key=lambda column: (-scores[column], column))
     hits = [bool(relevant[column]) for column in order]

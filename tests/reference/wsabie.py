@@ -9,7 +9,7 @@ Matrix = NDArray[np.float64]
 
 
 def penalty(rank: int) -> float:
-    """Give L(k) = Σ_{j≤k} 1/j (Eq. 5 with α_j = 1/j)."""
+    """Return L(k) = Σ_{j≤k} 1/j (Eq. 5 with α_j = 1/j)."""
     return sum(1 / j for j in range(1, rank + 1))
 
 
@@ -80,7 +80,7 @@ def descend(
 
 
 def mean_of_passes(ends: Sequence[Matrix], unaveraged: int) -> Matrix:
-    """Give the mean of a matrix over the ends of passes; the t-th that counts t(t + 1)(t + 2)."""
+    """Return the mean of a matrix over the ends of passes; the t-th that counts t(t + 1)(t + 2)."""
     counted = ends[unaveraged:]
     if not counted:
         return ends[-1]
@@ -89,7 +89,7 @@ def mean_of_passes(ends: Sequence[Matrix], unaveraged: int) -> Matrix:
 
 
 def pass_kept(figures: Sequence[float], judged: int) -> int:
-    """Give the last pass, from 1, whose precision is within a standard error of the highest."""
+    """Return the last pass, from 1, whose precision is within a standard error of the highest."""
     most = max(figures)
     error = (most * (1 - most) / judged) ** 0.5
     return max(at for at, figure in enumerate(figures, 1) if figure >= most - error)

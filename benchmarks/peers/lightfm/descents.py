@@ -34,7 +34,7 @@ def begun(task: Task, seed: int, *, threads: int = 1, **settings: Any) -> tuple[
 
 
 def lessons(task: Task, rows: NDArray[np.int64] | slice = slice(None)) -> Lessons:
-    """Give training pictures as the loops take them."""
+    """Return training pictures as the loops take them."""
     return Lessons(task.train.vectors[rows], task.train.has[rows], task.words)
 
 

@@ -24,7 +24,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def interpreter() -> Path:
-    """Give the Python of the peer's environment, making that where it is not yet.
+    """Return the Python of the peer's environment, making that where it is not yet.
 
     LightFM comes as source: pip compiles it here with ``-O3 -march=native -ffast-math`` and
     OpenMP, so a C compiler is needed.

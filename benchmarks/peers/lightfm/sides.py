@@ -27,12 +27,12 @@ class Overtime(RuntimeError):
 
 
 def real_tasks(data: Path) -> Iterator[Task]:
-    """Give the real sets, described both ways."""
+    """Return the real sets, described both ways."""
     return (pictures(data, kind) for pictures in (clipart, groceries) for kind in BUDGET)
 
 
 def budget(task: Task) -> float:
-    """Give the CPU seconds that each side may learn for."""
+    """Return the CPU seconds that each side may learn for."""
     return BUDGET[task.name.split(", ")[1]]
 
 

@@ -69,7 +69,7 @@ DEFAULTS: dict[str, Chosen] = {
 
 
 def tried(name: str, task: Task, chosen: Chosen, seed: int) -> float:
-    """Give the figure both sides are chosen by; 0 where it diverged or took too long."""
+    """Return the figure both sides are chosen by; 0 where it diverged or took too long."""
     try:
         course = SIDES[name](task, chosen, seed, budget(task), ("validation",))
     except RuntimeError:

@@ -17,8 +17,8 @@ from lookalike.annotation.words import pack_words, read_words, unpack_words
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 from lookalike.core.progress import Progress, silent
+from lookalike.core.text import word_key
 from lookalike.similarity.base import Vectors, check_vectors
-from lookalike.supervision.names import word_key
 
 _BLOCK_SCORES = 1 << 22
 _BLOCK_WORDS = 1 << 13
@@ -47,7 +47,7 @@ class Annotator(BaseEstimator):
     """Rank words for pictures: f_i(x) for the word i and the picture x, larger is better.
 
     A subclass learns in ``fit`` and offers ``scores``. Words are told apart whatever their case
-    and Unicode form (see :func:`~lookalike.supervision.names.word_key`); pictures without a word
+    and Unicode form (see :func:`~lookalike.core.text.word_key`); pictures without a word
     teach nothing.
 
     Attributes
@@ -167,7 +167,7 @@ class Annotator(BaseEstimator):
         return model
 
     def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Give what was learned besides the words: arrays, and what JSON can hold."""
+        """Return what was learned besides the words: arrays, and what JSON can hold."""
         raise NotImplementedError
 
     def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
@@ -179,7 +179,7 @@ class Annotator(BaseEstimator):
         raise NotImplementedError
 
     def _settings(self) -> dict[str, Any]:
-        """Give what the model was made with, as JSON can hold it; a Generator becomes None."""
+        """Return what the model was made with, as JSON can hold it; a Generator becomes None."""
         settings = {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self.get_params().items()
@@ -246,7 +246,7 @@ class InnerProductAnnotator(Annotator):
         raise NotImplementedError
 
     def word_vectors(self) -> NDArray[np.float32]:
-        """Give the words' vectors, a row a word."""
+        """Return the words' vectors, a row a word."""
         raise NotImplementedError
 
     def scores(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:

@@ -60,7 +60,7 @@ class Confidence:
         return cls(start.sharpness, *_beta(p.ravel(), true))
 
     def of(self, best: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Give the chance that words with the scores ``best`` are true, among all ``scores``."""
+        """Return the chance that words with the scores ``best`` are true, among all ``scores``."""
         from scipy.special import expit
 
         p = self._shares(best, scores)
@@ -69,7 +69,7 @@ class Confidence:
         return chances
 
     def written(self) -> dict[str, float]:
-        """Give it as JSON can hold it."""
+        """Return it as JSON can hold it."""
         return asdict(self)
 
     @classmethod
@@ -92,13 +92,13 @@ class Confidence:
 
 
 def enough(pictures: int, words: int) -> NDArray[np.int64]:
-    """Give the rows, spread evenly, of pictures to learn from: scores of all words must fit."""
+    """Return the rows, spread evenly, of pictures to learn from: scores of all words must fit."""
     most = max(LEAST, _MOST_SCORES // words)
     return np.linspace(0, pictures - 1, min(pictures, most)).astype(np.int64)
 
 
 def _log_sums(sharpness: float, scores: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Give ln Σ_j exp(βf_j) for each row."""
+    """Return ln Σ_j exp(βf_j) for each row."""
     top = scores.max(axis=1)
     inner = np.exp(np.float32(sharpness) * (scores - top[:, None])).sum(axis=1, dtype=np.float64)
     sums: NDArray[np.float64] = sharpness * top.astype(np.float64) + np.log(inner)

@@ -222,7 +222,7 @@ def _check_alike(models: list[Annotator]) -> None:
 
 
 def _shares(models: int) -> Iterator[NDArray[np.float64]]:
-    """Give all ways to divide 1 among models in steps of at least a tenth; even ones first."""
+    """Return all ways to divide 1 among models in steps of at least a tenth; even ones first."""
     steps = next(
         steps for steps in range(10, 0, -1) if comb(steps + models - 1, steps) <= MOST_TRIED
     )
@@ -233,7 +233,7 @@ def _shares(models: int) -> Iterator[NDArray[np.float64]]:
 
 
 def _words_of(lessons: Lessons) -> list[list[str]]:
-    """Give each picture's words by name."""
+    """Return each picture's words by name."""
     ends = lessons.has.indptr
     return [
         [lessons.words[word] for word in lessons.has.indices[begin:end]]

@@ -27,7 +27,7 @@ class Glance:
             self._codes[some] = np.rint(words[some] / self._units[some, None])
 
     def candidates(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-        """Give the numbers, rising, of words among which are the k of the largest products.
+        """Return the numbers, rising, of words among which are the k of the largest products.
 
         ``query`` is a vector as wide as the words'. Costs O(Y·D) for Y words, at a byte a number.
         """

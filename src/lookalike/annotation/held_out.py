@@ -59,7 +59,7 @@ def judged_by(who: str, lessons: Lessons, X: ArrayLike | sp.spmatrix, y: Any) ->
 
 
 def precision(score: Callable[[slice], Matrix], has: sp.csr_matrix) -> tuple[float, float]:
-    """Give the mean precision at 1 and at 10, scoring a few rows of ``has`` at a time."""
+    """Return the mean precision at 1 and at 10, scoring a few rows of ``has`` at a time."""
     sums = np.zeros(2)
     for rows in blocks(has.shape[0], max(1, _SCORES // has.shape[1])):
         truth = has[rows].toarray() > 0
@@ -69,7 +69,7 @@ def precision(score: Callable[[slice], Matrix], has: sp.csr_matrix) -> tuple[flo
 
 
 def clearly_worse(figure: float, most: float, count: int) -> bool:
-    """Tell whether a precision at 1 is below another by more than the other's standard error.
+    """Return whether a precision at 1 is below another by more than the other's standard error.
 
     Among dozens of passes judged by few pictures the highest figure is mostly luck.
     """
@@ -77,7 +77,7 @@ def clearly_worse(figure: float, most: float, count: int) -> bool:
 
 
 def check_share(who: str, share: Any) -> float:
-    """Give the share to hold out, from 0 to below 1, or say what is wrong with it."""
+    """Return the share to hold out, from 0 to below 1, or say what is wrong with it."""
     number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
     if not number or not 0 <= share < 1:
         raise InvalidInput(f"{who}: held_out must be from 0 to below 1; got {share!r}.")

@@ -12,7 +12,7 @@ _ROWS = 1024
 
 
 def lay_out(vectors: Vectors) -> Pictures:
-    """Give vectors as the loops take them."""
+    """Return vectors as the loops take them."""
     if sp.issparse(vectors):
         columns = vectors.indices
         # The same bytes: a copy of millions of them for each pass would be felt.
@@ -34,7 +34,7 @@ def widened(vectors: Vectors, constant: float) -> Vectors:
 
 
 def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
-    """Give |x|² of each row."""
+    """Return |x|² of each row."""
     if not sp.issparse(vectors):
         sums: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
         return sums

@@ -107,11 +107,11 @@ class LinearAnnotator(InnerProductAnnotator):
         return self
 
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        """Give pictures' vectors as they are: words live in the same space."""
+        """Return pictures' vectors as they are: words live in the same space."""
         return self._vectors(X)
 
     def word_vectors(self) -> Matrix:
-        """Give the words' vectors w_i, a row a word."""
+        """Return the words' vectors w_i, a row a word."""
         self._check_fitted()
         return self.W_
 
@@ -390,7 +390,7 @@ class LinearRanker(LinearAnnotator):
 
 
 def scores_of(vectors: Vectors, W: Matrix) -> Matrix:
-    """Give w_iᵀx for every row x and every word i."""
+    """Return w_iᵀx for every row x and every word i."""
     if not sp.issparse(vectors):
         return np.ascontiguousarray(vectors @ W.T)
     scores = np.empty((vectors.shape[0], len(W)), np.float32)

@@ -1,4 +1,4 @@
-"""Give a picture the words of those it is most like, found exactly or by random trees."""
+"""Return a picture the words of those it is most like, found exactly or by random trees."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -85,7 +85,7 @@ class StoredPictures:
         search_trees(self._items, none, forest, lay_out(queries), cosines, rows, room)
 
     def _like_stored(self, vectors: Vectors) -> Vectors:
-        """Give vectors at unit length, sparse or dense as the stored ones are."""
+        """Return vectors at unit length, sparse or dense as the stored ones are."""
         if sp.issparse(self.units):
             return unit_vectors(sp.csr_matrix(vectors))
         return unit_vectors(vectors.toarray() if sp.issparse(vectors) else vectors)

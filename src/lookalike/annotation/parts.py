@@ -170,7 +170,7 @@ class Parts:
     def blocks(
         self, rng: np.random.Generator, skip: NDArray[np.int64]
     ) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
-        """Give all pictures but those of ``skip`` once, in blocks of runs from all over."""
+        """Return all pictures but those of ``skip`` once, in blocks of runs from all over."""
         starts = np.concatenate(
             [
                 np.arange(first, last, RUN)

@@ -173,13 +173,13 @@ class Descent:
                 np.add(mean, share * matrix, out=mean)
 
     def precision(self, judged: Lessons) -> tuple[float, float]:
-        """Give the precision at 1 and at 10 of what is learned, on pictures."""
+        """Return the precision at 1 and at 10 of what is learned, on pictures."""
         V, W = self._mean
         places = np.asarray(judged.vectors @ V)
         return precision(lambda rows: places[rows] @ W.T, judged.has)
 
     def learned(self) -> tuple[Matrix, Matrix]:
-        """Give copies of what is learned: the mean, or V and W while there is none."""
+        """Return copies of what is learned: the mean, or V and W while there is none."""
         V, W = self._mean
         return V.copy(), W.copy()
 
@@ -201,7 +201,7 @@ class InMemory:
         return float(squared_lengths(self._lessons.vectors).mean())
 
     def some(self) -> Lessons:
-        """Give pictures that are as wide and have the same words as all."""
+        """Return pictures that are as wide and have the same words as all."""
         return self._lessons
 
     def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
@@ -216,7 +216,7 @@ class InMemory:
         self.width = int(vectors.shape[1])
 
     def blocks(self, rng: np.random.Generator) -> Iterator[Lessons]:
-        """Give all pictures that are not held out once, in blocks that memory holds."""
+        """Return all pictures that are not held out once, in blocks that memory holds."""
         yield self._lessons
 
 
@@ -239,7 +239,7 @@ class OnDisk:
         return self._parts.mean_length
 
     def some(self) -> Lessons:
-        """Give pictures that are as wide and have the same words as all."""
+        """Return pictures that are as wide and have the same words as all."""
         return Lessons(*self._parts.rows(self._held), self.words)
 
     def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
@@ -262,7 +262,7 @@ class OnDisk:
         self.width = self._parts.width + int(constant != 0)
 
     def blocks(self, rng: np.random.Generator) -> Iterator[Lessons]:
-        """Give all pictures that are not held out once, in blocks that memory holds."""
+        """Return all pictures that are not held out once, in blocks that memory holds."""
         for vectors, has in self._parts.blocks(rng, self._held):
             yield Lessons(widened(vectors, self._constant), has, self.words)
 

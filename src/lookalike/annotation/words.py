@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.text import word_key
 from lookalike.supervision import Relevance
-from lookalike.supervision.names import word_key
 
 MAX_WORD = 1000
 """Characters of the longest word; a longer one is a mistake, as a quote never closed."""
@@ -22,7 +22,7 @@ _MAX_PACKED = 2**30
 def read_words(
     who: str, y: Any, n: int, known: Sequence[str] = ()
 ) -> tuple[sp.csr_matrix, tuple[str, ...]]:
-    """Give numbers to the words of n pictures, the known words first and as they were.
+    """Return numbers to the words of n pictures, the known words first and as they were.
 
     Spellings that differ in case or Unicode form only are one word, written as most pictures
     have it (the first in order among equals), or as it was known before.
@@ -82,7 +82,7 @@ def read_words(
 
 
 def pack_words(words: Sequence[str]) -> NDArray[np.uint8]:
-    """Give words as bytes for :func:`~lookalike.core.arrays.save_arrays`."""
+    """Return words as bytes for :func:`~lookalike.core.arrays.save_arrays`."""
     return np.frombuffer(zlib.compress("\n".join(words).encode(), 9), np.uint8)
 
 

@@ -246,17 +246,17 @@ class WSABIE(InnerProductAnnotator):
         return self
 
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Matrix:
-        """Give Vx for each picture, with what ``constant`` adds: its place among the words."""
+        """Return Vx for each picture, with what ``constant`` adds: its place among the words."""
         places: Matrix = np.asarray(self._vectors(X) @ self.V_, dtype=np.float32)
         return places + np.float32(self.constant_) * self.constant_row_
 
     def word_vectors(self) -> Matrix:
-        """Give the words' places W_i, a row a word."""
+        """Return the words' places W_i, a row a word."""
         self._check_fitted()
         return self.W_
 
     def word_queries(self, words: Sequence[str]) -> Matrix:
-        """Give VᵀW_i for words: its inner product with a picture's own vector x is f_i(x).
+        """Return VᵀW_i for words: its inner product with a picture's own vector x is f_i(x).
 
         So an index of pictures finds those of a word, and stores nothing new for it. What
         ``constant`` adds is the same for all pictures of a word, and left out.

@@ -133,7 +133,7 @@ class Adder:
     def _picture(
         self, connection: sqlite3.Connection, outcome: Described | Known, added: Added
     ) -> int | None:
-        """Give the picture a file shows; None if it was known and is gone by now."""
+        """Return the picture a file shows; None if it was known and is gone by now."""
         sha256 = outcome.facts.sha256 if isinstance(outcome, Described) else outcome.sha256
         found = connection.execute("SELECT id FROM pictures WHERE sha256 = ?", (sha256,)).fetchone()
         if found:
@@ -181,7 +181,7 @@ class Adder:
 
 
 def digest(path: bytes, size: int, mtime_ns: int) -> bytes:
-    """Give what tells a file as it is now from all others, and says nothing of it."""
+    """Return what tells a file as it is now from all others, and says nothing of it."""
     return hashlib.blake2b(b"%b\0%d %d" % (path, size, mtime_ns), digest_size=16).digest()
 
 

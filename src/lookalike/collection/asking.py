@@ -69,7 +69,7 @@ class Vault:
         self._database = database
 
     def vectors(self, refs: Iterable[Ref]) -> dict[Ref, Vectors]:
-        """Give those that there are, a matrix of one row each."""
+        """Return those that there are, a matrix of one row each."""
         found: dict[Ref, Vectors] = {}
         vectors = self._index.vectors
         for ref in dict.fromkeys(refs):
@@ -82,7 +82,7 @@ class Vault:
         return found
 
     def held(self, pictures: Iterable[int]) -> set[int]:
-        """Give those pictures that there are."""
+        """Return those pictures that there are."""
         return {number for number in pictures if self._row(number) is not None}
 
     def _row(self, number: int) -> int | None:
@@ -95,7 +95,7 @@ class Vault:
         return int(rows[0]) if rows.size else None
 
     def ask(self, ask: Ask, verdicts: Mapping[int, int] | None = None) -> Vectors:
-        """Give the one vector that stands for examples, and for what was said of them before.
+        """Return the one vector that stands for examples, and for what was said of them before.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Vault:
 
 
 def verdicts(database: Database, subject: str) -> dict[int, int]:
-    """Give what was said of the pictures found for a query: +1 picked, -1 rejected.
+    """Return what was said of the pictures found for a query: +1 picked, -1 rejected.
 
     Of one person the last word counts, and persons are added up.
     """
@@ -149,7 +149,7 @@ def verdicts(database: Database, subject: str) -> dict[int, int]:
 
 
 def last_reset(database: Database) -> int:
-    """Give the number of the last reset that counts, or 0."""
+    """Return the number of the last reset that counts, or 0."""
     rows = database.rows("SELECT number FROM events WHERE about = 'reset' ORDER BY 1 DESC")
     return next((n for (n,) in rows if not events.is_undone(database, n)), 0)
 

@@ -155,7 +155,7 @@ _UPDATES = {
 
 
 def stored(path: str | Path) -> bytes:
-    """Give a path as the database keeps it: absolute, in the file system's own bytes.
+    """Return a path as the database keeps it: absolute, in the file system's own bytes.
 
     Bind it as ``CAST(? AS TEXT)``: names that are not UTF-8 come back as they were.
     """
@@ -163,7 +163,7 @@ def stored(path: str | Path) -> bytes:
 
 
 def numbers(ids: Iterable[int]) -> str:
-    """Give ids for ``IN (SELECT value FROM json_each(?))``."""
+    """Return ids for ``IN (SELECT value FROM json_each(?))``."""
     return json.dumps([int(number) for number in ids])
 
 
@@ -236,7 +236,7 @@ class Database:
             ) from error
 
     def version(self) -> int:
-        """Give a number that changes when anyone commits."""
+        """Return a number that changes when anyone commits."""
         return int(self.rows("PRAGMA data_version")[0][0])
 
     @contextmanager
@@ -251,7 +251,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection whose changes are committed together at the end, or not at all."""
+        """Return a connection whose changes are committed together at the end, or not at all."""
         with _told(self._path):
             connection = _connect(self._path)
             try:

@@ -25,7 +25,7 @@ PICTURES_TO_FIT = 2000
 
 
 def is_fitted(feature: Feature) -> bool:
-    """Tell whether a feature can describe pictures yet."""
+    """Return whether a feature can describe pictures yet."""
     try:
         return bool(feature.fingerprint)
     except NotFitted:
@@ -46,7 +46,7 @@ def save_feature(feature: Feature, folder: Folder) -> None:
 
 
 def open_feature(folder: Folder, given: Feature | None = None) -> Feature:
-    """Give the feature the manifest names, and see that it is the same."""
+    """Return the feature the manifest names, and see that it is the same."""
     named = folder.read_manifest()
     if named["fingerprint"] is None:
         if given is not None:
@@ -93,7 +93,7 @@ class Decoded(Sequence[Any]):
         return decode(data, self._limits, side=self._feature.decode_side).image
 
     def is_readable(self, place: int) -> bool:
-        """Tell whether a picture can be decoded."""
+        """Return whether a picture can be decoded."""
         try:
             self[place]
         except UnreadablePicture:

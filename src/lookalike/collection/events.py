@@ -55,7 +55,7 @@ def append(
 
 
 def digest(before: bytes, *facts: str | None) -> bytes:
-    """Give the digest of a row that follows another."""
+    """Return the digest of a row that follows another."""
     content = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(before + content, digest_size=16).digest()
 
@@ -70,7 +70,7 @@ def check_names(who: str, key: str | None) -> None:
 
 
 def with_key(connection: Connection, key: str | None) -> Event | None:
-    """Give the event that was stored with a key, if there is one."""
+    """Return the event that was stored with a key, if there is one."""
     if key is None:
         return None
     row = connection.execute(
@@ -80,12 +80,12 @@ def with_key(connection: Connection, key: str | None) -> Event | None:
 
 
 def last_number(database: Database) -> int:
-    """Give the number of the last event, or 0."""
+    """Return the number of the last event, or 0."""
     return int(database.rows("SELECT ifnull(max(number), 0) FROM events")[0][0])
 
 
 def after(database: Database, number: int) -> list[Event]:
-    """Give the events after one, in order, whether undone or not."""
+    """Return the events after one, in order, whether undone or not."""
     rows = database.rows(
         "SELECT number, at, kind, who, body FROM events WHERE number > ? ORDER BY number", number
     )
@@ -94,7 +94,7 @@ def after(database: Database, number: int) -> list[Event]:
 
 
 def about(database: Database, subject: str, *, undone: bool = False) -> list[Event]:
-    """Give the events about something in order, those undone too or only those that count."""
+    """Return the events about something in order, those undone too or only those that count."""
     rows = database.rows(
         "SELECT number, at, kind, who, body FROM events WHERE about = ? ORDER BY number", subject
     )
@@ -104,7 +104,7 @@ def about(database: Database, subject: str, *, undone: bool = False) -> list[Eve
 
 
 def history(database: Database, limit: int, before: int | None) -> list[Event]:
-    """Give events before one, or the last, newest first."""
+    """Return events before one, or the last, newest first."""
     rows = database.rows(
         "SELECT number, at, kind, who, body FROM events WHERE number < ? ORDER BY 1 DESC LIMIT ?",
         2**62 if before is None else before,
@@ -115,7 +115,7 @@ def history(database: Database, limit: int, before: int | None) -> list[Event]:
 
 
 def event(database: Database, number: int) -> Event:
-    """Give one event."""
+    """Return one event."""
     row = database.row("SELECT number, at, kind, who, body FROM events WHERE number = ?", number)
     if row is not None:
         with database.parsing("an event"):
@@ -126,7 +126,7 @@ def event(database: Database, number: int) -> Event:
 
 
 def undid(database: Database, event: Event) -> Event:
-    """Give what an event undid in the end, through undoings of undoings; itself if nothing."""
+    """Return what an event undid in the end, through undoings of undoings; itself if nothing."""
     found = event
     while found.kind == "undo":
         rows = database.rows(
@@ -138,7 +138,7 @@ def undid(database: Database, event: Event) -> Event:
 
 
 def is_undone(database: Database, number: int) -> bool:
-    """Tell whether an event was undone, and that not undone again."""
+    """Return whether an event was undone, and that not undone again."""
     return number in _undone(database.rows(_LATER, _UNDO, number))
 
 
@@ -148,14 +148,14 @@ def undone_in(connection: Connection, number: int) -> bool:
 
 
 def undone(database: Database) -> set[int]:
-    """Give the numbers of all events that were undone."""
+    """Return the numbers of all events that were undone."""
     return _undone(
         database.rows("SELECT number, about FROM events WHERE kind = 'undo' ORDER BY 1 DESC")
     )
 
 
 def _undone(rows: Iterable[Sequence[Any]]) -> set[int]:
-    """Give what undoing events, the last first, have undone."""
+    """Return what undoing events, the last first, have undone."""
     found: set[int] = set()
     for number, subject in rows:
         # A later event may have undone this one; those come first.
@@ -165,12 +165,12 @@ def _undone(rows: Iterable[Sequence[Any]]) -> set[int]:
 
 
 def undo_of(number: int) -> str:
-    """Give what an undoing event is about."""
+    """Return what an undoing event is about."""
     return f"{_UNDO}{number}"
 
 
 def first_damaged(database: Database, since: int = 0) -> int | None:
-    """Give the first event after ``since`` that is not as it was written, or None."""
+    """Return the first event after ``since`` that is not as it was written, or None."""
     rows = database.rows(
         "SELECT number, at, kind, who, key, about, body, digest FROM events WHERE number >= ? "
         "ORDER BY number",

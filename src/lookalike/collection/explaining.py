@@ -23,8 +23,8 @@ from lookalike.collection.tagging import SURE_ENOUGH
 from lookalike.collection.vectors import AnyIndex
 from lookalike.collection.where import Where
 from lookalike.core.errors import InvalidInput, NotFound
+from lookalike.core.text import word_key
 from lookalike.features import Vectors
-from lookalike.supervision.names import word_key
 
 NEARLY_THE_SAME = 0.95
 """The cosine above which two pictures are taken for nearly the same."""
@@ -50,7 +50,7 @@ Scores = NDArray[np.float64]
 def reasons(
     serving: Serving, tagger: WSABIE | None, database: Database, ask: Ask, picture: int, k: int
 ) -> list[str]:
-    """Give at most ``k`` sentences on why a picture is found for what is asked.
+    """Return at most ``k`` sentences on why a picture is found for what is asked.
 
     What people said of it comes first; then what it has in common with the examples, the rarest
     first; then what votes and labels taught, and how alike they look. Places count all pictures,
@@ -81,7 +81,7 @@ class Spoken:
 
 
 def spoken(preferences: Preferences, query: Vectors, item: Vectors) -> Iterator[Spoken]:
-    """Give what speaks most for an item and what most against it, of all that votes add."""
+    """Return what speaks most for an item and what most against it, of all that votes add."""
     queries, links, pictures = preferences.factors()
     if not len(links.queries):
         return
@@ -123,7 +123,7 @@ class Case:
         self._voted = vault.ask(ask, self._verdicts) if self._verdicts else self._asked
 
     def sentences(self) -> Iterator[str]:
-        """Give all there is to say, the most telling first."""
+        """Return all there is to say, the most telling first."""
         yield from self._verdict()
         cosine = _cosine(self._asked, self._found)
         if cosine > NEARLY_THE_SAME:
@@ -265,7 +265,7 @@ class Case:
         yield from _moved("What was learned from votes", before, after)
 
     def _place(self, index: AnyIndex, query: Vectors) -> int:
-        """Give the place of the picture among all but the examples, as a search has it."""
+        """Return the place of the picture among all but the examples, as a search has it."""
         score = _exact(index, np.flatnonzero(index.ids == self._picture), query)[0]
         scores = dense(index.vectors @ query.T).ravel() * index.scales
         near = np.flatnonzero(np.abs(scores - score) <= _NEAR * max(1.0, abs(score)))
@@ -313,5 +313,5 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _readable(name: str) -> str:
-    """Give the name of a file as text, whatever bytes it has."""
+    """Return the name of a file as text, whatever bytes it has."""
     return os.fsencode(name).decode("utf-8", "replace")

@@ -62,7 +62,7 @@ def export(serving: Serving, database: Database, path: Path) -> None:
 
 
 def recipe_beside(path: Path) -> Path:
-    """Give the name of the page that says how to use an exported file."""
+    """Return the name of the page that says how to use an exported file."""
     return path.with_name(f"{path.name}.md")
 
 
@@ -86,7 +86,7 @@ def _arrays(serving: Serving) -> Arrays:
 
 
 def _taught(serving: Serving) -> tuple[Weights, Weights]:
-    """Give A and B whose product AᵀB is what votes taught, as strong as searches use it."""
+    """Return A and B whose product AᵀB is what votes taught, as strong as searches use it."""
     preferences = serving.preferences
     if preferences is None or not preferences.standing.strength:
         nothing = np.zeros((0, serving.space.dimension))

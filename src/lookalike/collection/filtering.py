@@ -15,7 +15,7 @@ from lookalike.collection.database import Database, numbers, stored
 from lookalike.collection.records import PictureRow
 from lookalike.collection.where import END, Where
 from lookalike.core.errors import InvalidInput
-from lookalike.supervision.names import label_name, word_key
+from lookalike.core.text import label_name, word_key
 
 # SQLite has NULL, an unknown date, before all others.
 ORDERS = {
@@ -32,7 +32,7 @@ _key = lru_cache(1 << 16)(word_key)
 
 
 def matching(database: Database, where: Where | None) -> NDArray[np.int64] | None:
-    """Give the ids that pass a filter, rising; None where it lets everything pass."""
+    """Return the ids that pass a filter, rising; None where it lets everything pass."""
     condition, values = _condition(database, where)
     if not condition:
         return None
@@ -45,7 +45,7 @@ def matching(database: Database, where: Where | None) -> NDArray[np.int64] | Non
 def browse(
     database: Database, k: int, offset: int = 0, where: Where | None = None, order: str = "newest"
 ) -> list[PictureRow]:
-    """Give ``k`` pictures that pass a filter after the first ``offset``, in one of ``ORDERS``."""
+    """Return ``k`` pictures that pass a filter after the first ``offset``, in one of ``ORDERS``."""
     if order not in ORDERS:
         raise InvalidInput(f"browse: order must be one of {', '.join(ORDERS)}; got {order!r:.80}.")
     for name, number, least in (("k", k, 1), ("offset", offset, 0)):
@@ -134,7 +134,7 @@ def labels_used(database: Database) -> list[tuple[str, int]]:
 
 
 def labels_of(database: Database, ids: Iterable[int]) -> dict[int, list[str]]:
-    """Give the labels of pictures; of each one asked for, if only an empty list."""
+    """Return the labels of pictures; of each one asked for, if only an empty list."""
     found: dict[int, list[str]] = {int(number): [] for number in ids}
     for picture, label in database.rows(
         "SELECT picture, label FROM labels "
@@ -148,7 +148,7 @@ def labels_of(database: Database, ids: Iterable[int]) -> dict[int, list[str]]:
 def _condition(
     database: Database, where: Where | None, *, walked: bool = False
 ) -> tuple[str, list[Any]]:
-    """Give a filter as SQL over the table of pictures, with its values; empty for none.
+    """Return a filter as SQL over the table of pictures, with its values; empty for none.
 
     ``walked`` has pictures tested one by one in the order of an index, rather than fetched by
     the ids that a folder or tag holds: without it, a page would be sorted out of all of them.
@@ -185,13 +185,13 @@ def _condition(
 
 
 def _below(folder: str) -> tuple[bytes, bytes]:
-    """Give the two ends that the paths below a folder lie between, as the database keeps them."""
+    """Return the two ends that the paths below a folder lie between, as the database keeps them."""
     first = stored(folder).rstrip(os.sep.encode()) + os.sep.encode()
     return first, first[:-1] + bytes([first[-1] + 1])
 
 
 def _spellings(database: Database, words: Iterable[str]) -> Iterator[list[str]]:
-    """Give for each word the labels that are it, however they are spelled."""
+    """Return for each word the labels that are it, however they are spelled."""
     asked = [_key(label_name(word)) for word in words]
     if not asked:
         return
@@ -209,7 +209,7 @@ def _spellings(database: Database, words: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _up_to_top(folder: str, tops: set[str]) -> list[str]:
-    """Give a folder and those above it, up to the highest that is among ``tops``."""
+    """Return a folder and those above it, up to the highest that is among ``tops``."""
     chain = [folder]
     while (above := os.path.dirname(chain[-1])) != chain[-1]:  # noqa: PTH120
         chain.append(above)

@@ -17,9 +17,9 @@ from lookalike.collection.vectors import AnyIndex
 from lookalike.collection.where import Where
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
+from lookalike.core.text import word_key
 from lookalike.features import Vectors
 from lookalike.images import Limits, find_pictures
-from lookalike.supervision.names import word_key
 
 
 class Finding(Showing):
@@ -152,7 +152,7 @@ class Finding(Showing):
         return Tagging(tagging.pictures, [*found.problems, *tagging.refused], ignored=found.ignored)
 
     def words(self) -> dict[str, int]:
-        """Give the words that pictures are tagged with, and how many have each as a label."""
+        """Return the words that pictures are tagged with, and how many have each as a label."""
         _, tagger = self._naming()
         uses = Counter(
             key
@@ -162,7 +162,7 @@ class Finding(Showing):
         return {word: uses[word_key(word)] for word in tagger.words_}
 
     def word_neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """Give the words most like a word, with the cosine of their vectors (paper 2, Table 3)."""
+        """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
         _check_k("word_neighbours", k)
         _, tagger = self._naming()
         return tagger.neighbours(self._known_word(word, tagger), int(k))

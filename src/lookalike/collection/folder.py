@@ -35,21 +35,21 @@ class Folder:
         self._manifest = path / _MANIFEST
 
     def reduction(self, fingerprint: str) -> Path:
-        """Give the file of a reduction."""
+        """Return the file of a reduction."""
         return self.path / f"reduction-{fingerprint}.safetensors"
 
     def model(self, number: int) -> Path:
-        """Give the file of a learned model."""
+        """Return the file of a learned model."""
         return self.path / "models" / f"{number}.safetensors"
 
     def cache(self, fingerprint: str) -> Path:
-        """Give the file with the vectors ready to be searched."""
+        """Return the file with the vectors ready to be searched."""
         return self.path / "cache" / f"index-{fingerprint}.safetensors"
 
     @classmethod
     @contextmanager
     def making(cls, path: Path) -> Iterator["Folder"]:
-        """Give a folder beside the place, which takes it whole when all is written."""
+        """Return a folder beside the place, which takes it whole when all is written."""
         if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
             what = "is a collection already" if (path / _MANIFEST).exists() else "exists already"
             raise CollectionError(f"{path} {what}. Open it, or name a new or empty folder.")

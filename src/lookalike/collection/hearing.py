@@ -11,8 +11,8 @@ from lookalike.collection.learning import Clicks, Knowledge, Labels
 from lookalike.collection.names import Places
 from lookalike.collection.naming import Vocabulary
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import label_name
 from lookalike.supervision import folder_labels
-from lookalike.supervision.names import label_name
 
 NamedLabels: TypeAlias = (
     Mapping[str, Sequence[str]] | Mapping[Path, Sequence[str]] | Mapping[str | Path, Sequence[str]]
@@ -97,7 +97,7 @@ def vocabulary(database: Database, heard: Heard) -> Vocabulary | None:
 
 
 def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]]:
-    """Give the labels of the pictures that names stand for, and the names that stand for none."""
+    """Return the labels of the pictures that names stand for, and the names that stand for none."""
     found: Labels = {}
     unmatched = []
     for name, given in labels.items():
@@ -113,7 +113,7 @@ def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]
 
 
 def named_clicks(clicks: NamedClicks, places: Places) -> tuple[Clicks, list[str]]:
-    """Give the weights of the pictures that names stand for, and the names that stand for none."""
+    """Return the weights of the pictures that names stand for, and names that stand for none."""
     found: Clicks = {}
     unmatched: dict[str, str] = {}
     for query, chosen in clicks.items():

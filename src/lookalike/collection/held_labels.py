@@ -60,7 +60,7 @@ class HeldLabels:
 
     @staticmethod
     def changed(database: Database, number: int | None, since: int) -> bool:
-        """Tell whether something said after an event changes the labels that are judged by."""
+        """Return whether something said after an event changes the labels that are judged by."""
         sides = rows.sides(database, number)
         if sides is None:
             return False
@@ -74,7 +74,7 @@ class HeldLabels:
     def judge(
         self, added: Callable[[Vectors], NDArray[np.float64]], strengths: Sequence[float]
     ) -> tuple[float, float, float]:
-        """Give how far votes may go, with the mean average precision without them and that far.
+        """Return how far votes may go, with the mean average precision without them and that far.
 
         Of ``strengths``, falling, the first that does no harm; 0 where all do, and then the
         precision is that of the last tried.
@@ -96,6 +96,6 @@ class HeldLabels:
 
 
 def dense(matrix: Any) -> NDArray[np.float64]:
-    """Give a dense or sparse matrix as a dense one."""
+    """Return a dense or sparse matrix as a dense one."""
     sparse: bool = sp.issparse(matrix)
     return np.asarray(matrix.toarray() if sparse else matrix, np.float64)

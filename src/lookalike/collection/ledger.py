@@ -95,7 +95,7 @@ class Ledger:
 
     @classmethod
     def kept(cls, database: Database) -> "Ledger":
-        """Give the last snapshot, or an empty ledger where there is none that can be read."""
+        """Return the last snapshot, or an empty ledger where there is none that can be read."""
         row = database.row("SELECT event, state FROM snapshots ORDER BY event DESC LIMIT 1")
         return cls() if row is None else _unpacked(int(row[0]), row[1])
 
@@ -106,7 +106,7 @@ class Ledger:
 
 
 def _reaches_back(event: Event, seen: int) -> bool:
-    """Tell whether an event changes what counts of what was read before.
+    """Return whether an event changes what counts of what was read before.
 
     An undoing of something new may itself be undone: then all is read again as well.
     """

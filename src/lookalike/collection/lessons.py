@@ -95,7 +95,7 @@ class Lesson:
         return worse if self.changes else same
 
     def told(self, number: int) -> Trial:
-        """Give what came of it, as the model ``number``."""
+        """Return what came of it, as the model ``number``."""
         return Trial(
             before=self.before,
             after=self.after,
@@ -125,7 +125,7 @@ class Run:
         return dict(enumerate(found, self.first))
 
     def told(self, unmatched: Iterable[str] = ()) -> Learned:
-        """Give what came of it."""
+        """Return what came of it."""
         trials = {kind: it for kind, it in self.results.items() if isinstance(it, Trial)}
         trials |= {lesson.kind: lesson.told(number) for number, lesson in self.lessons.items()}
         return Learned(trials.get("similarity"), trials.get("tags"), list(unmatched))

@@ -14,9 +14,9 @@ from lookalike.collection.records import Ask, Event, Standing
 from lookalike.collection.vectors import pack
 from lookalike.collection.wording import Wording, subject_of
 from lookalike.core.errors import InvalidInput, UnreadablePicture
+from lookalike.core.text import label_name
 from lookalike.images import Limits, content_hash, decode, read_bytes, thumbnail
 from lookalike.images.colours import to_rgb
-from lookalike.supervision.names import label_name
 
 Box = tuple[float, float, float, float]
 """A part of a picture: left, top, right and bottom as shares of its sides, from 0 to 1."""
@@ -91,7 +91,7 @@ class Listening(Opened):
         raise UnreadablePicture(trouble)
 
     def query_thumbnail(self, token: str) -> bytes:
-        """Give a small JPEG of a kept query."""
+        """Return a small JPEG of a kept query."""
         row = self._database.row("SELECT jpeg FROM queries WHERE token = ?", token)
         if row is None:
             raise self._unknown(token)
@@ -140,7 +140,7 @@ class Listening(Opened):
                 return self._learn_vote(connection, ask, (good, bad, seen), who, key)
 
     def _said(self, subject: str, good: list[int], bad: list[int], who: str) -> Event | None:
-        """Give the last vote that said some of this, if all of it was said and still holds."""
+        """Return the last vote that said some of this, if all of it was said and still holds."""
         said: dict[int, tuple[int, Event]] = {}
         reset = asking.last_reset(self._database)
         for event in events.about(self._database, subject):
@@ -210,7 +210,7 @@ class Listening(Opened):
         return event
 
     def verdicts(self, ask: Ask) -> dict[int, int]:
-        """Give what was said of pictures found for a query: +1 for picked, -1 for rejected."""
+        """Return what was said of pictures found for a query: +1 for picked, -1 for rejected."""
         check_ask(ask)
         return asking.verdicts(self._database, str(ask))
 
@@ -289,7 +289,7 @@ class Listening(Opened):
             return known or events.append(connection, "reset", {}, who=who, key=key, about="reset")
 
     def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
-        """Give what was said, newest first: the last ``limit`` events, or those before one."""
+        """Return what was said, newest first: the last ``limit`` events, or those before one."""
         if not 1 <= limit <= 1000:
             raise InvalidInput(f"Collection.history: limit must be from 1 to 1000; got {limit}.")
         return events.history(self._database, limit, before)

@@ -38,7 +38,7 @@ class Places:
         self._deepest = max((len(PurePath(path).parts) for path in self._by_path), default=0)
 
     def find(self, name: str | Path) -> tuple[int | None, str]:
-        """Give the one picture that a name stands for, or None and the reason.
+        """Return the one picture that a name stands for, or None and the reason.
 
         A name is a path, absolute or relative to the current folder; or relative to a root; or
         the last parts of a path. The first of these that fits anything decides. Composed and
@@ -66,7 +66,7 @@ class Places:
         }
 
     def _endings(self, length: int) -> dict[tuple[str, ...], set[str]]:
-        """Give the paths by their last ``length`` parts, gone over once for each length."""
+        """Return the paths by their last ``length`` parts, gone over once for each length."""
         if not 0 < length <= self._deepest:
             return {}
         if length not in self._by_ending:

@@ -67,29 +67,29 @@ class Opened:
         return rows.pictures(self._database, 0)
 
     def picture(self, number: int) -> PictureRow:
-        """Give what is known of a picture."""
+        """Return what is known of a picture."""
         for found in rows.pictures(self._database, number, number):
             return found
         raise self._unknown(number)
 
     def thumbnail(self, number: int) -> bytes:
-        """Give a small JPEG of a picture."""
+        """Return a small JPEG of a picture."""
         row = self._database.row("SELECT jpeg FROM thumbnails WHERE picture = ?", number)
         if row is None:
             raise self._unknown(number)
         return bytes(row[0])
 
     def labels(self) -> dict[int, list[str]]:
-        """Give the labels of all pictures that have any."""
+        """Return the labels of all pictures that have any."""
         return rows.labels(self._database)
 
     def refused(self) -> list[Refused]:
-        """Give the files that could not be used when they were last looked at."""
+        """Return the files that could not be used when they were last looked at."""
         found = self._database.rows("SELECT path, reason FROM refused ORDER BY path")
         return [Refused(Path(path), reason) for path, reason in found]
 
     def models(self) -> list[ModelRow]:
-        """Give what was learned, oldest first, published or not."""
+        """Return what was learned, oldest first, published or not."""
         return rows.models(self._database)
 
     @contextmanager
@@ -105,7 +105,7 @@ class Opened:
             yield
 
     def _serve(self) -> Serving:
-        """Give what searches use now."""
+        """Return what searches use now."""
         with self._lock:
             self._refresh_feature()
             if not is_fitted(self._feature):
@@ -117,7 +117,7 @@ class Opened:
             return self._serving
 
     def _naming(self) -> tuple[Serving, WSABIE]:
-        """Give what searches use now, and the tagger of the same moment."""
+        """Return what searches use now, and the tagger of the same moment."""
         while True:
             serving = self._serve()
             try:

@@ -119,7 +119,7 @@ class Preferences:
         self.ledger = Ledger()
 
     def following(self, ledger: Ledger) -> "Preferences":
-        """Give what a ledger that goes on from this one comes to."""
+        """Return what a ledger that goes on from this one comes to."""
         known = len(self.ledger.votes)
         goes_on = ledger.votes[:known] == self.ledger.votes
         following = Preferences(self.vault, self._model, self._width, self._held)
@@ -131,13 +131,13 @@ class Preferences:
         return following
 
     def over(self, vault: Vault) -> "Preferences":
-        """Give the same over an index that has more pictures."""
+        """Return the same over an index that has more pictures."""
         other = copy(self)
         other.vault = vault
         return other
 
     def judged_by(self, held: HeldLabels | None) -> "Preferences":
-        """Give the same with other labelled pictures to judge by."""
+        """Return the same with other labelled pictures to judge by."""
         other = copy(self)
         other._held = held
         other.__dict__.pop("standing", None)
@@ -171,13 +171,13 @@ class Preferences:
             )
 
     def item(self, vector: Vectors) -> Vectors:
-        """Give a vector as items are compared: divided by its self-score, where that is done."""
+        """Return a vector as items are compared: divided by its self-score, where that is done."""
         if self._model is None:
             return vector
         return self._model.item_vectors(vector)
 
     def turned(self, item: Vectors, learners: slice = ALL_VOTES) -> Weights:
-        """Give Dq of some learners, a row each; by default of all votes."""
+        """Return Dq of some learners, a row each; by default of all votes."""
         if not len(self._links.queries):
             return np.zeros((len(range(*learners.indices(FOLDS + 1))), self._width))
         A, P = self._queries.matrix, self._pictures.matrix
@@ -195,7 +195,7 @@ class Preferences:
         return sums / 2
 
     def turned_all(self, items: Vectors) -> NDArray[np.float64]:
-        """Give q'ᵀDq for all pairs of some items, by all votes."""
+        """Return q'ᵀDq for all pairs of some items, by all votes."""
         A, P = self._queries.matrix, self._pictures.matrix
         weights = self._links.weights.rows[:, -1]
         places = (self._links.queries.rows, self._links.pictures.rows)
@@ -206,11 +206,11 @@ class Preferences:
         return (half + half.T - OWN * to_pictures.T @ (own * to_pictures)) / 2
 
     def factors(self) -> tuple[Rows, Links, Rows]:
-        """Give the queries, the weights between them and pictures, and the pictures."""
+        """Return the queries, the weights between them and pictures, and the pictures."""
         return self._queries, self._links, self._pictures
 
     def parts(self, query: Vectors, item: Vectors) -> Weights:
-        """Give what each of the weights between queries and pictures adds to qᵀDp."""
+        """Return what each of the weights between queries and pictures adds to qᵀDp."""
         a, x = self._links.queries.rows, self._links.pictures.rows
         A, P = self._queries.matrix, self._pictures.matrix
         qa, qx, pa, px = (_flat(rows @ it.T) for it in (query, item) for rows in (A, P))
@@ -218,7 +218,7 @@ class Preferences:
         return np.asarray(weights / 2 * ((qa[a] - OWN * qx[x]) * px[x] + qx[x] * pa[a]))
 
     def halves(self) -> tuple[Weights, Weights]:
-        """Give two matrices whose product HᵀT is D, with a row for each query and picture."""
+        """Return two matrices whose product HᵀT is D, with a row for each query and picture."""
         A, P = dense(self._queries.matrix), dense(self._pictures.matrix)
         weights = self._links.weights.rows[:, -1]
         places = (self._links.queries.rows, self._links.pictures.rows)
@@ -227,7 +227,7 @@ class Preferences:
         return np.vstack([A, P]), np.vstack([C @ P, C.T @ A - OWN * own * P]) / 2
 
     def geometry(self, ask: Ask, pictures: Sequence[int]) -> Geometry:
-        """Give the inner products of a query and pictures; 0 stands for the query itself."""
+        """Return the inner products of a query and pictures; 0 stands for the query itself."""
         vector = self.vault.ask(ask)
         found = self.vault.vectors(picture for picture in pictures if picture)
         query: Any = vector if self._model is None else self._model.query_vectors(vector)

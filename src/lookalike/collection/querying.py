@@ -20,7 +20,7 @@ Query: TypeAlias = int | str | Path | bytes | Image.Image
 def query_vector(
     query: Query, serving: Serving, database: Database, limits: Limits | None
 ) -> tuple[Vectors, int] | None:
-    """Give the vector of a query, a row, and its own id, or -1; None for an unknown id."""
+    """Return the vector of a query, a row, and its own id, or -1; None for an unknown id."""
     if isinstance(query, Image.Image):
         return _described(to_rgb(query), serving), -1
     content = query if isinstance(query, bytes) else None
@@ -38,7 +38,7 @@ def query_vector(
 
 
 def as_it_was(query: int | str | Path, database: Database) -> int | None:
-    """Give the picture named by an id or a path, unless the file there has changed since."""
+    """Return the picture named by an id or a path, unless the file there has changed since."""
     number = rows.find_id(database, query)
     if number is None or not isinstance(query, str | os.PathLike):
         return number

@@ -205,7 +205,7 @@ class Learned:
     unmatched: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
-        """Give in short what the log keeps of it."""
+        """Return in short what the log keeps of it."""
         return {
             name: {"published": trial.published, "model": trial.model, "pictures": trial.pictures}
             for name, trial in (("similarity", self.similarity), ("words", self.words))

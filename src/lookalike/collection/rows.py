@@ -20,12 +20,12 @@ _PAGE = 1000
 
 
 def now() -> str:
-    """Give the time in UTC, to the second."""
+    """Return the time in UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def find_id(database: Database, picture: object) -> int | None:
-    """Give the id of a picture named by id or path, or None."""
+    """Return the id of a picture named by id or path, or None."""
     if isinstance(picture, int | np.integer) and not isinstance(picture, bool):
         row = database.row("SELECT id FROM pictures WHERE id = ?", int(picture))
     elif isinstance(picture, str | os.PathLike):
@@ -40,13 +40,13 @@ def find_id(database: Database, picture: object) -> int | None:
 
 
 def find_content(database: Database, sha256: str) -> int | None:
-    """Give the id of the picture with this content, or None."""
+    """Return the id of the picture with this content, or None."""
     row = database.row("SELECT id FROM pictures WHERE sha256 = ?", sha256)
     return None if row is None else int(row[0])
 
 
 def file_facts(database: Database, path: str | Path) -> tuple[int, int] | None:
-    """Give the size and time a file had when it was read, or None."""
+    """Return the size and time a file had when it was read, or None."""
     row = database.row(
         "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
     )
@@ -54,7 +54,7 @@ def file_facts(database: Database, path: str | Path) -> tuple[int, int] | None:
 
 
 def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, ...]]:
-    """Give the paths of pictures, oldest first."""
+    """Return the paths of pictures, oldest first."""
     found: dict[int, tuple[Path, ...]] = {}
     rows = database.rows(
         "SELECT picture, path FROM places "
@@ -85,18 +85,18 @@ def pictures(database: Database, first: int, last: int | None = None) -> Iterato
 
 
 def all_places(database: Database) -> list[tuple[str, int]]:
-    """Give every path and its picture, oldest first."""
+    """Return every path and its picture, oldest first."""
     rows = database.rows("SELECT path, picture FROM places ORDER BY id")
     return [(path, picture) for path, picture in rows]
 
 
 def roots(database: Database) -> list[str]:
-    """Give the folders that were added."""
+    """Return the folders that were added."""
     return [path for (path,) in database.rows("SELECT path FROM roots ORDER BY path")]
 
 
 def labels(database: Database) -> Labels:
-    """Give the labels of all pictures that have any."""
+    """Return the labels of all pictures that have any."""
     found: Labels = {}
     for picture, label in database.rows("SELECT picture, label FROM labels ORDER BY 1, 2"):
         found.setdefault(picture, []).append(label)
@@ -104,7 +104,7 @@ def labels(database: Database) -> Labels:
 
 
 def clicks(database: Database) -> Clicks:
-    """Give the pictures chosen for each query."""
+    """Return the pictures chosen for each query."""
     found: Clicks = {}
     with database.parsing("a click"):
         for query, picture, weight in database.rows("SELECT * FROM clicks ORDER BY 1, 2"):
@@ -113,7 +113,7 @@ def clicks(database: Database) -> Clicks:
 
 
 def models(database: Database) -> list[ModelRow]:
-    """Give what was learned, oldest first."""
+    """Return what was learned, oldest first."""
     current = in_use(database).values()
     rows = database.rows(
         "SELECT number, kind, made, settings, figures, published FROM models ORDER BY number"
@@ -130,13 +130,13 @@ def models(database: Database) -> list[ModelRow]:
 
 
 def in_use(database: Database) -> dict[Kind, int]:
-    """Give the numbers of the models in use."""
+    """Return the numbers of the models in use."""
     state = database.state()
     return {kind: state[key] for kind, key in IN_USE.items() if key in state}
 
 
 def before_the_last_run(database: Database) -> dict[Kind, tuple[int | None, bool]]:
-    """Give what was in use before the last run of ``learn``, for each kind that it changed.
+    """Return what was in use before the last run of ``learn``, for each kind that it changed.
 
     That is a number, None for none, and whether its file is kept.
     """
@@ -154,39 +154,39 @@ def before_the_last_run(database: Database) -> dict[Kind, tuple[int | None, bool
 
 
 def settings_of(database: Database, number: int) -> str:
-    """Give the settings a model was learned with, as JSON."""
+    """Return the settings a model was learned with, as JSON."""
     row = database.row("SELECT settings FROM models WHERE number = ?", number)
     with database.parsing(f"model {number}"):
         return "{}" if row is None else json.dumps(dict(json.loads(row[0])), sort_keys=True)
 
 
 def source_of(database: Database, number: int | None) -> tuple[str, float]:
-    """Give what a model was learned from, and the threshold of its clicks."""
+    """Return what a model was learned from, and the threshold of its clicks."""
     row = database.row("SELECT source, threshold FROM models WHERE number = ?", number)
     with database.parsing(f"model {number}"):
         return ("", 0.0) if row is None else (str(row[0]), float(row[1]))
 
 
 def last_model(database: Database, kind: Kind) -> int | None:
-    """Give the number of what was learned last, published or not."""
+    """Return the number of what was learned last, published or not."""
     rows = database.rows("SELECT max(number) FROM models WHERE kind = ?", kind)
     return None if rows[0][0] is None else int(rows[0][0])
 
 
 def model_files(database: Database) -> list[int]:
-    """Give the numbers of the models whose files are kept."""
+    """Return the numbers of the models whose files are kept."""
     rows = database.rows("SELECT number FROM models WHERE file IS NOT NULL")
     return [number for (number,) in rows]
 
 
 def next_model(database: Database) -> int:
-    """Give the number of the model to be learned next."""
+    """Return the number of the model to be learned next."""
     row = database.row("SELECT seq FROM sqlite_sequence WHERE name = 'models'")
     return 1 if row is None else int(row[0]) + 1
 
 
 def sides(database: Database, number: int | None) -> tuple[Ids, Ids] | None:
-    """Give the pictures a model was judged by and those it learned from."""
+    """Return the pictures a model was judged by and those it learned from."""
     row = database.row("SELECT held_back, learned_from FROM models WHERE number = ?", number)
     if row is None:
         return None

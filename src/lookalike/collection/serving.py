@@ -52,7 +52,7 @@ class Serving:
         return cls(space, plain, learned, model, number)
 
     def updated(self, database: Database) -> "Serving":
-        """Give the state with what was added and removed since."""
+        """Return the state with what was added and removed since."""
         plain = copy(self.plain)
         if not update(plain, self.space, database):
             return self
@@ -72,7 +72,7 @@ class Serving:
         return replace(self, plain=plain, learned=learned, preferences=preferences)
 
     def heard(self, database: Database) -> "Serving":
-        """Give the state with what was voted since."""
+        """Return the state with what was voted since."""
         before = self.preferences
         ledger = Ledger.read(database, None if before is None else before.ledger)
         if before is None:
@@ -90,7 +90,7 @@ class Serving:
         return replace(self, preferences=following)
 
     def query(self, vector: Vectors) -> Vectors:
-        """Give what the index is asked with, by all that was learned."""
+        """Return what the index is asked with, by all that was learned."""
         query: Vectors = vector if self.model is None else self.model.query_vectors(vector)
         if self.preferences is None or not self.preferences.standing.strength:
             return query
@@ -99,18 +99,18 @@ class Serving:
         return np.asarray(dense(query) + strength * added, np.float32)
 
     def vector(self, number: int) -> Vectors:
-        """Give the vector of a picture as a matrix of one row."""
+        """Return the vector of a picture as a matrix of one row."""
         found = self.plain.vector(number)
         return found[None] if isinstance(found, np.ndarray) else found
 
     def vectors(self, ids: NDArray[np.int64]) -> Vectors:
-        """Give the vectors of pictures, a row each in the order of ``ids``."""
+        """Return the vectors of pictures, a row each in the order of ``ids``."""
         order = np.argsort(self.plain.ids)
         return self.plain.vectors[order[np.searchsorted(self.plain.ids, ids, sorter=order)]]
 
 
 def serve(before: Serving | None, folder: Folder, database: Database, feature: Feature) -> Serving:
-    """Give the state that the database names now, as little as possible made anew.
+    """Return the state that the database names now, as little as possible made anew.
 
     Raises
     ------

@@ -32,7 +32,7 @@ class Showing(Listening):
     def browse(
         self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
     ) -> list[PictureRow]:
-        """Give pictures in an order, a page at a time.
+        """Return pictures in an order, a page at a time.
 
         Parameters
         ----------
@@ -54,19 +54,19 @@ class Showing(Listening):
         return list(self._lately(filtering.months, where))
 
     def folders(self) -> list[tuple[str, int]]:
-        """Give the folders that pictures lie in or below, and how many."""
+        """Return the folders that pictures lie in or below, and how many."""
         return list(self._lately(filtering.folders))
 
     def formats(self) -> list[tuple[str, int]]:
-        """Give the formats of pictures, and how many have each."""
+        """Return the formats of pictures, and how many have each."""
         return list(self._lately(filtering.formats))
 
     def labels_used(self) -> list[tuple[str, int]]:
-        """Give the labels of pictures, and how many have each, the most used first."""
+        """Return the labels of pictures, and how many have each, the most used first."""
         return list(self._lately(filtering.labels_used))
 
     def labels_of(self, pictures: Iterable[int]) -> dict[int, list[str]]:
-        """Give the labels of some pictures."""
+        """Return the labels of some pictures."""
         return filtering.labels_of(self._database, pictures)
 
     def suggest(self, picture: Ref, k: int = 8) -> list[Suggestion]:
@@ -94,7 +94,7 @@ class Showing(Listening):
         exporting.export(self._serve(), self._database, Path(path))
 
     def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
-        """Give the ids to search among, or None for all."""
+        """Return the ids to search among, or None for all."""
         return None if where is None else self._lately(filtering.matching, where)
 
     def _lately(self, read: Callable[..., T], *given: Where | None) -> T:

@@ -16,8 +16,8 @@ from lookalike.collection.records import Ask, Ref, Suggestion
 from lookalike.collection.serving import Serving
 from lookalike.collection.tagging import SURE_ENOUGH
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import word_key
 from lookalike.features import Vectors
-from lookalike.supervision.names import word_key
 
 LEAST_CONFIDENCE = SURE_ENOUGH / 2
 """Words less sure are not suggested, unless the pictures most alike have them."""
@@ -48,7 +48,7 @@ _key = lru_cache(1 << 16)(word_key)
 def suggest(
     serving: Serving, tagger: WSABIE | None, database: Database, ref: Ref, k: int
 ) -> list[Suggestion]:
-    """Give words that may suit a picture or a kept query and were not said of it, best first.
+    """Return words that may suit a picture or a kept query and were not said of it, best first.
 
     They come from the tagger, as far as it is sure, and from the labelled pictures most alike by
     what searches use now: so a word given a moment ago is suggested for pictures like that one
@@ -117,7 +117,7 @@ def _told(has: list[bool]) -> str:
 
 
 def _said(database: Database, ref: Ref) -> set[str]:
-    """Give the words that a picture has or was refused."""
+    """Return the words that a picture has or was refused."""
     if not isinstance(ref, int):
         return set()
     rows = database.rows(
@@ -129,7 +129,7 @@ def _said(database: Database, ref: Ref) -> set[str]:
 
 
 def _sure(tagger: WSABIE | None, vector: Vectors, k: int) -> dict[str, tuple[str, float | None]]:
-    """Give the words that a tagger is sure enough of; none of one that cannot tell how sure."""
+    """Return the words that a tagger is sure enough of; none of one that cannot tell how sure."""
     if tagger is None or tagger.confidence_ is None:
         return {}
     (tags,) = tagger.annotate(vector, k, min_confidence=LEAST_CONFIDENCE)
@@ -139,7 +139,7 @@ def _sure(tagger: WSABIE | None, vector: Vectors, k: int) -> dict[str, tuple[str
 def _neighbours(
     serving: Serving, database: Database, vector: Vectors, ref: Ref
 ) -> dict[int, float]:
-    """Give the pictures of which something was said that are most alike, and how each counts.
+    """Return the pictures of which something was said that are most alike, and how each counts.
 
     Best first. One counts fully if it is as alike as the nearest of all pictures are, and not at
     all below the middle between these and what any picture has on average.
@@ -167,7 +167,7 @@ def _neighbours(
 
 
 def _spoken(database: Database, among: list[int] | None = None) -> NDArray[np.int64]:
-    """Give the pictures that have words or were refused some; all, or those among some."""
+    """Return the pictures that have words or were refused some; all, or those among some."""
     within = "" if among is None else "WHERE picture IN (SELECT value FROM json_each(?1))"
     # One text is read five times as fast as a row for each.
     found = database.rows(
@@ -180,7 +180,7 @@ def _spoken(database: Database, among: list[int] | None = None) -> NDArray[np.in
 
 
 def uses(database: Database, words: set[str]) -> dict[str, tuple[str, int]]:
-    """Give words by their keys, as most pictures spell them, and how many have them."""
+    """Return words by their keys, as most pictures spell them, and how many have them."""
     counts = database.rows(
         "SELECT label, count(*) FROM labels WHERE label IN (SELECT value FROM json_each(?)) "
         "GROUP BY label ORDER BY 2 DESC, 1",
@@ -194,7 +194,7 @@ def uses(database: Database, words: set[str]) -> dict[str, tuple[str, int]]:
 
 
 def _holders(pairs: Iterable[tuple[int, str]]) -> dict[str, set[int]]:
-    """Give the pictures of each word, however it is spelled."""
+    """Return the pictures of each word, however it is spelled."""
     found: dict[str, set[int]] = {}
     for number, word in pairs:
         found.setdefault(_key(word), set()).add(number)

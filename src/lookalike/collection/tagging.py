@@ -17,9 +17,9 @@ from lookalike.collection.records import TaggedPicture, Tagging
 from lookalike.collection.serving import Serving
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
+from lookalike.core.text import word_key
 from lookalike.features import Described, Known, Vectors, describe_files
 from lookalike.images import Limits, Refused
-from lookalike.supervision.names import word_key
 
 SURE_ENOUGH = 0.5
 """The confidence of words that are given where none is asked for."""

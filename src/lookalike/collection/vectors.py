@@ -39,7 +39,7 @@ AnyIndex: TypeAlias = DenseIndex | SparseIndex
 
 
 def pack(vector: NDArray[np.float32] | sp.csr_matrix) -> bytes:
-    """Give a vector as the database keeps it: float16, or uint32 columns and float32 values.
+    """Return a vector as the database keeps it: float16, or uint32 columns and float32 values.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def pack(vector: NDArray[np.float32] | sp.csr_matrix) -> bytes:
 
 
 def unpack(blobs: Sequence[bytes], dimension: int, *, sparse: bool) -> Vectors:
-    """Give what :func:`pack` made as rows; ValueError says what does not fit."""
+    """Return what :func:`pack` made as rows; ValueError says what does not fit."""
     if not sparse:
         if any(len(blob) != 2 * dimension for blob in blobs):
             raise ValueError(f"a vector does not have {dimension} numbers")
@@ -89,7 +89,7 @@ class Space:
 
     @property
     def dimension(self) -> int:
-        """Give the length of a vector."""
+        """Return the length of a vector."""
         return (self.reduction or self.feature).dimension
 
     def place(self, raw: Vectors) -> Vectors:
@@ -164,7 +164,7 @@ def save_index(index: AnyIndex, space: Space, cache: Path) -> None:
 
 
 def reduction_is_due(feature: Feature, pictures: int, fitted_at: int | None) -> bool:
-    """Tell whether the pictures' vectors should be reduced, or reduced anew."""
+    """Return whether the pictures' vectors should be reduced, or reduced anew."""
     if feature.sparse or feature.dimension <= REDUCED or pictures < LEAST_TO_REDUCE:
         return False
     return fitted_at is None or (fitted_at < MOST_TO_FIT and pictures >= REGROWTH * fitted_at)
@@ -180,7 +180,7 @@ def fit_reduction(feature: Feature, database: Database) -> Reduction:
 
 
 def _cached_ids(space: Space, cache: Path) -> NDArray[np.int64]:
-    """Give the ids in the cache, without reading its vectors."""
+    """Return the ids in the cache, without reading its vectors."""
     kind = SparseIndex if space.feature.sparse else DenseIndex
     try:
         arrays, manifest = load_arrays(cache, kind=kind.kind, names=["ids"])

@@ -81,14 +81,14 @@ class Taught:
 
 
 def fold_of(subject: str) -> int:
-    """Give the part that votes on a query belong to, the same on every machine."""
+    """Return the part that votes on a query belong to, the same on every machine."""
     return hashlib.blake2b(subject.encode(), digest_size=8).digest()[0] % FOLDS
 
 
 def pairs(
     picked: Sequence[int], rejected: Sequence[int], shown: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Give what a vote says as (more alike, less alike), at most as many as may count.
+    """Return what a vote says as (more alike, less alike), at most as many as may count.
 
     Picked pictures go before rejected ones, and before those shown above them that were left
     alone: whoever picks the third has seen the first two.
@@ -163,7 +163,7 @@ def learn(
 
 
 def stored(pictures: Sequence[int], taught: Taught) -> dict[str, Any]:
-    """Give what a vote taught as the log keeps it."""
+    """Return what a vote taught as the log keeps it."""
     return {
         "pictures": list(pictures),
         "weights": taught.weights.tolist(),

@@ -8,7 +8,7 @@ from typing import Any
 
 from lookalike.collection.database import stored
 from lookalike.core.errors import InvalidInput
-from lookalike.supervision.names import label_name
+from lookalike.core.text import label_name
 
 END = "~"
 """What, put behind a date, sorts after every time of that date and before all later ones."""

@@ -5,11 +5,11 @@ from sqlite3 import Connection
 from lookalike.collection import events
 from lookalike.collection.database import Database
 from lookalike.collection.records import Event
-from lookalike.supervision.names import word_key
+from lookalike.core.text import word_key
 
 
 def subject_of(picture: int, word: str) -> str:
-    """Give what events about a picture and a word are found by, however the word is written."""
+    """Return what events about a picture and a word are found by, however the word is written."""
     return f"picture {picture} {word_key(word)}"
 
 
@@ -20,12 +20,12 @@ class Wording:
         self._database = database
 
     def last(self, picture: int, word: str) -> Event | None:
-        """Give the last event about a picture and a word that counts."""
+        """Return the last event about a picture and a word that counts."""
         found = events.about(self._database, subject_of(picture, word))
         return found[-1] if found else None
 
     def state(self, connection: Connection, picture: int, word: str) -> list[list[str]]:
-        """Give the spellings under which a picture has and was refused a word."""
+        """Return the spellings under which a picture has and was refused a word."""
         return [
             [
                 kept
@@ -39,7 +39,7 @@ class Wording:
         ]
 
     def holds(self, said: Event, labels: list[str], no: list[str]) -> bool:
-        """Tell whether a picture has a word, or not, as an event says."""
+        """Return whether a picture has a word, or not, as an event says."""
         return (bool(labels), bool(no)) == ((True, False) if said.kind == "tag" else (False, True))
 
     def apply(self, connection: Connection, picture: int, word: str, shows: bool) -> None:

@@ -69,7 +69,7 @@ def load_arrays(
     """
     from safetensors import SafetensorError, safe_open
 
-    manifest = _manifest(path)
+    manifest = stored_manifest(path)
     try:
         with safe_open(path, framework="numpy") as file:
             wanted = file.keys() if names is None else names
@@ -83,8 +83,8 @@ def load_arrays(
 
 
 def stored_kind(path: Path) -> str:
-    """Tell the kind that :func:`save_arrays` wrote to ``path``; of the file, its header is read."""
-    return str(_manifest(path)["kind"])
+    """Return the kind that :func:`save_arrays` wrote to ``path``; only the header is read."""
+    return str(stored_manifest(path)["kind"])
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -108,8 +108,8 @@ def write_whole(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    """Read the manifest from a header that was checked; its kind is text."""
+def stored_manifest(path: Path) -> dict[str, Any]:
+    """Return the manifest of a file whose header was checked; its kind is text."""
     header = _checked_header(path)
     try:
         manifest: dict[str, Any] = json.loads(header["__metadata__"]["manifest"])

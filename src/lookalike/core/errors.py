@@ -11,7 +11,8 @@
     ├── CollectionError       a collection is missing, exists already, or is not one
     │   ├── CollectionBusy    another process is writing to the collection
     │   └── NotFound          a picture, query, event or job that was named is not there
-    └── MissingExtra          an optional dependency is not installed
+    ├── MissingExtra          an optional dependency is not installed
+    └── MissingPart           a feature, similarity, … that was used is not installed any more
 
 A message names who, which parameter, the limit, what came, and the remedy.
 """
@@ -61,3 +62,7 @@ class MissingExtra(LookalikeError, ImportError):
             f"{who} needs the package {package}, which is not installed. "
             f"Install it with: pip install 'lookalike[{extra}]'"
         )
+
+
+class MissingPart(LookalikeError, ImportError):
+    """A part that a collection or file was made with is not installed; the message names it."""

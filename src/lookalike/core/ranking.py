@@ -62,7 +62,7 @@ class Judgement:
         return float(self.prevalence[self._some_judged()].mean())
 
     def precision_at(self, k: int) -> float:
-        """Give the mean over the judged queries of precision at top ``k``, one of ``cutoffs``."""
+        """Return the mean over the judged queries of precision at top ``k``, one of ``cutoffs``."""
         if k not in self.cutoffs:
             raise InvalidInput(
                 f"Judgement: precision_at knows k in {self.cutoffs}; got {k}. "
@@ -182,7 +182,7 @@ def judge_in_blocks(
 
 
 def check_cutoffs(cutoffs: Sequence[int]) -> tuple[int, ...]:
-    """Give the cutoffs as whole numbers from 1, or say what is wrong with them."""
+    """Return the cutoffs as whole numbers from 1, or say what is wrong with them."""
     given = np.asarray(cutoffs)
     if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or given.min() < 1)):
         raise InvalidInput(f"cutoffs must be a list of whole numbers from 1; got {cutoffs!r}.")

@@ -15,7 +15,7 @@ RandomState: TypeAlias = int | np.random.Generator | None
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """Give a NumPy generator for a seed, a generator (passed through) or None (fresh entropy)."""
+    """Return a NumPy generator for a seed, a generator (passed through) or None (fresh entropy)."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is not None and (

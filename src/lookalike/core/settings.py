@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Give the folder for files that can be made again, as the default model's graph.
+    """Return the folder for files that can be made again, as the default model's graph.
 
     The environment variable ``LOOKALIKE_CACHE`` names it; otherwise it is ``lookalike`` in the
     user's cache folder (``XDG_CACHE_HOME``, by default ``~/.cache``).

@@ -74,7 +74,7 @@ def precision_at_k(
 def precision_curve(
     scores: ArrayLike, relevant: Any, cutoffs: Sequence[int], *, own: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Give precision at top k for each k of ``cutoffs``, as drawn in Figure 6 of paper 1.
+    """Return precision at top k for each k of ``cutoffs``, as drawn in Figure 6 of paper 1.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def evaluate_similarity(
 
 
 def as_rows(X: ArrayLike | sp.spmatrix) -> Any:
-    """Give ``X`` as something whose rows can be chosen: CSR stays sparse, the rest an array."""
+    """Return ``X`` as something whose rows can be chosen: CSR stays sparse, the rest an array."""
     rows: Any = X
     rows = rows.tocsr() if sp.issparse(X) else np.asarray(X)
     if rows.ndim != 2:

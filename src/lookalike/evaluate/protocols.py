@@ -64,7 +64,7 @@ class Result:
         return Spread.of(judgement.mean_average_precision for judgement in self.judgements)
 
     def precision_at(self, k: int) -> Spread:
-        """Give the precision at top ``k`` over the folds."""
+        """Return the precision at top ``k`` over the folds."""
         return Spread.of(judgement.precision_at(k) for judgement in self.judgements)
 
     @property
@@ -250,7 +250,7 @@ def cross_validate(
 
 
 def part_of(y: Any, rows: NDArray[np.intp]) -> Any:
-    """Give what is alike among some of the pictures, in the form it came in."""
+    """Return what is alike among some of the pictures, in the form it came in."""
     if isinstance(y, Relevance):
         return y.subset(rows)
     if sp.issparse(y):

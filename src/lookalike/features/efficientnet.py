@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 def default_model() -> bytes:
-    """Give the default model's graph, built and cached when first asked for.
+    """Return the default model's graph, built and cached when first asked for.
 
     A cached file whose content is not what was written is built again; a cache that cannot be
     written is done without.

@@ -201,7 +201,7 @@ class Visterms:
         return self
 
     def describe(self, images: Sequence[Image.Image]) -> sp.csr_matrix:
-        """Give a row of unit length for each picture; safe to call from several threads.
+        """Return a row of unit length for each picture; safe to call from several threads.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Visterms:
         return sp.csr_matrix((data, indices, ends), shape=(len(rows), self.dimension))
 
     def visterms(self, image: Image.Image) -> NDArray[np.int32]:
-        """Give the visterm of each block, level by level, row by row."""
+        """Return the visterm of each block, level by level, row by row."""
         self._check_fitted()
         return nearest(_blocks(image, self.longest_side, self._keys), self._packed)[0]
 
@@ -314,12 +314,12 @@ class Visterms:
 
 
 def blocks_in(width: int, height: int) -> tuple[int, int]:
-    """Give the columns and rows of blocks in a level of that size."""
+    """Return the columns and rows of blocks in a level of that size."""
     return max(0, (width - BLOCK) // CELL + 1), max(0, (height - BLOCK) // CELL + 1)
 
 
 def first_size(width: int, height: int, longest_side: int) -> tuple[int, int]:
-    """Give the size of the first level: the picture's own where it is neither too large nor small.
+    """Return the size of the first level: the picture's own unless too large or too small.
 
     The least scale that gives 10 blocks puts one side on the edge of a further block, or the
     longer side on ``longest_side``; then the shorter is widened to a block where it is less.
@@ -342,7 +342,7 @@ def first_size(width: int, height: int, longest_side: int) -> tuple[int, int]:
 
 
 def level_sizes(width: int, height: int, longest_side: int) -> list[tuple[int, int]]:
-    """Give the sizes of the levels: divided by 1.25 while 10 blocks remain."""
+    """Return the sizes of the levels: divided by 1.25 while 10 blocks remain."""
     columns, rows = first_size(width, height, longest_side)
     sizes: list[tuple[int, int]] = []
     while math.prod(blocks_in(columns, rows)) >= LEAST_BLOCKS:
@@ -387,7 +387,7 @@ def _blocks(
 
 
 def _uniform_bins() -> NDArray[np.uint8]:
-    """Give each of the 58 codes with at most two changes around its circle a bin, the rest one."""
+    """Return each of the 58 codes with at most two changes around its circle a bin, others one."""
     bins = np.full(256, PATTERNS - 1, np.uint8)
     turned = [code >> 1 | (code & 1) << 7 for code in range(256)]
     uniform = [code for code in range(256) if (code ^ turned[code]).bit_count() <= 2]

@@ -48,7 +48,7 @@ class Entry:
     field: bytes
 
     def numbers(self, layout: Layout) -> tuple[int, ...]:
-        """Give the values of a tag of whole numbers; nothing for another type."""
+        """Return the values of a tag of whole numbers; nothing for another type."""
         code = _WHOLE.get(self.kind)
         return struct.unpack(f"{layout.order}{self.count}{code}", self.value) if code else ()
 

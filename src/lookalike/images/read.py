@@ -82,7 +82,7 @@ def read_bytes(path: str | Path, limits: Limits | None = None) -> bytes:
 
 
 def content_hash(data: bytes) -> str:
-    """Give the SHA-256 of a picture's bytes: its identity, wherever it lies.
+    """Return the SHA-256 of a picture's bytes: its identity, wherever it lies.
 
     Examples
     --------

@@ -279,11 +279,11 @@ class Index(Generic[RowsT]):
 
     @abstractmethod
     def _checked(self, vectors: Matrix) -> Any:
-        """Give vectors as this index stores them, or say what is wrong with them."""
+        """Return vectors as this index stores them, or say what is wrong with them."""
 
     @abstractmethod
     def _checked_queries(self, queries: Matrix) -> Any:
-        """Give queries as this index is asked with them, or say what is wrong with them."""
+        """Return queries as this index is asked with them, or say what is wrong with them."""
 
     @abstractmethod
     def _rows(self, checked: Any) -> RowsT:
@@ -303,12 +303,12 @@ class Index(Generic[RowsT]):
 
     @abstractmethod
     def _arrays(self, rows: RowsT) -> dict[str, NDArray[Any]]:
-        """Give the arrays to save."""
+        """Return the arrays to save."""
 
     @classmethod
     @abstractmethod
     def _from_arrays(cls, arrays: Mapping[str, NDArray[Any]], count: int, dimension: int) -> Any:
-        """Give the vectors that were saved, to be checked like any other."""
+        """Return the vectors that were saved, to be checked like any other."""
 
     def _row_of(self, state: State[RowsT], number: int) -> int:
         places = np.flatnonzero(state.ids.rows == number)
@@ -396,7 +396,7 @@ class Index(Generic[RowsT]):
 
 
 def checked_dense(who: str, vectors: ArrayLike, dimension: int) -> NDArray[np.float32]:
-    """Give finite float32 rows of ``dimension`` numbers, or say what is wrong."""
+    """Return finite float32 rows of ``dimension`` numbers, or say what is wrong."""
     try:
         with np.errstate(over="ignore"):
             rows = np.atleast_2d(np.ascontiguousarray(vectors, dtype=np.float32))

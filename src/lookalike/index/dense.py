@@ -83,7 +83,7 @@ class DenseIndex(Index[DenseRows]):
         return self._state.rows.vectors.rows
 
     def vector(self, number: int) -> NDArray[np.float32]:
-        """Give the vector with an id; read-only."""
+        """Return the vector with an id; read-only."""
         state = self._state
         found: NDArray[np.float32] = state.rows.vectors.rows[self._row_of(state, number)]
         return found

@@ -40,5 +40,5 @@ class GrowingArray(Generic[Scalar]):
         return type(self)(buffer, count)
 
     def kept(self, mask: NDArray[np.bool_]) -> Self:
-        """Give the rows where ``mask`` holds, in their order, in a buffer of their own."""
+        """Return the rows where ``mask`` holds, in their order, in a buffer of their own."""
         return type(self)(self.rows[mask])

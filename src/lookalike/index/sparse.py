@@ -79,7 +79,7 @@ class SparseRows:
         return type(self).of(self.matrix()[np.flatnonzero(mask)])
 
     def matrix(self) -> sp.csr_matrix:
-        """Give all rows as one CSR matrix over the same memory."""
+        """Return all rows as one CSR matrix over the same memory."""
         return sp.csr_matrix(
             (self.values.rows, self.columns.rows, self.ends.rows),
             shape=(len(self), self.dimension),
@@ -117,7 +117,7 @@ class SparseIndex(Index[SparseRows]):
         return self._state.rows.matrix()
 
     def vector(self, number: int) -> sp.csr_matrix:
-        """Give the vector with an id, as a matrix of one row."""
+        """Return the vector with an id, as a matrix of one row."""
         state = self._state
         return state.rows.matrix()[self._row_of(state, number)]
 

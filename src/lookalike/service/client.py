@@ -153,7 +153,7 @@ class Client:
         return cast("Said", self._say("/api/votes", body))
 
     def tag(self, picture: int, word: str, *, shows: bool = True) -> Event:
-        """Give a picture a word, or say that the word does not suit it."""
+        """Return a picture a word, or say that the word does not suit it."""
         body = {"picture": picture, "word": word, "shows": shows}
         return cast("Event", self._say("/api/tags", body))
 
@@ -170,16 +170,16 @@ class Client:
         return cast("dict[str, int | None]", self._say("/api/rollback", {}))
 
     def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
-        """Give what was said, newest first."""
+        """Return what was said, newest first."""
         answer = self._get("/api/events", {"limit": limit, "before": before})
         return cast("list[Event]", answer["events"])
 
     def standing(self) -> Standing:
-        """Tell whether searches use the votes, and the figures that decided."""
+        """Return whether searches use the votes, and the figures that decided."""
         return cast("Standing", self._get("/api/standing"))
 
     def suggestions(self, picture: Ref, k: int = 8) -> list[dict[str, Any]]:
-        """Give words that may suit a picture, each with its confidence and why."""
+        """Return words that may suit a picture, each with its confidence and why."""
         answer = self._get(f"/api/suggestions/{picture}", {"k": k})
         return cast("list[dict[str, Any]]", answer["suggestions"])
 
@@ -225,7 +225,7 @@ class Client:
         return self._do({"kind": "learn", "folders": folders}, progress)
 
     def jobs(self) -> list[Job]:
-        """Give the jobs of the server, newest first."""
+        """Return the jobs of the server, newest first."""
         return cast("list[Job]", self._get("/api/jobs")["jobs"])
 
     def stop(self, job: str) -> None:
@@ -259,7 +259,7 @@ class Client:
         return job
 
     def _follow(self, name: str) -> Iterator[Job]:
-        """Give the states of a job until it is over or the stream breaks off."""
+        """Return the states of a job until it is over or the stream breaks off."""
         path = f"/api/jobs/{name}/events"
         try:
             with self._http.stream("GET", path) as answer:
@@ -303,7 +303,7 @@ class Client:
 
 
 def _error(answer: httpx.Response, *, upload: bool) -> LookalikeError:
-    """Give the error that the server met, in its words."""
+    """Return the error that the server met, in its words."""
     try:
         message = str(answer.json()["error"])
     except (ValueError, LookupError, TypeError):

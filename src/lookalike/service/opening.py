@@ -73,7 +73,7 @@ class Wanted:
 
 @contextmanager
 def opened_or_made(place: Path, pictures: Sequence[str], wanted: Wanted) -> Iterator[Collection]:
-    """Give the collection; one just made goes again if the work inside fails and adds nothing."""
+    """Return the collection; one just made goes again if the work inside fails and adds nothing."""
     if (place / "manifest.json").exists():
         with Collection.open(place) as store:
             wanted.check_same(store)

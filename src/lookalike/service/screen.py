@@ -119,7 +119,7 @@ class Screen:
 
     @contextmanager
     def bar(self, what: str) -> Iterator[Progress]:
-        """Give a callable that draws how far the work is."""
+        """Return a callable that draws how far the work is."""
         console = _console(sys.stderr)
         if self.as_json or not console.is_terminal:
             yield silent

@@ -119,7 +119,7 @@ def _tiles(store: "Collection", matches: "list[Match]") -> "list[Tile]":
 
 
 def _small(store: "Collection", picture: str) -> bytes:
-    """Give a thumbnail of a query; the collection's where the file can no longer be read."""
+    """Return a thumbnail of a query; the collection's where the file can no longer be read."""
     from lookalike.images import decode, read_bytes, thumbnail
 
     try:

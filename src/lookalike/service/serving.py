@@ -119,7 +119,7 @@ def serve(
 
 @contextmanager
 def listening(settings: "Settings") -> Iterator[socket.socket]:
-    """Give a socket that listens, or say why there is none."""
+    """Return a socket that listens, or say why there is none."""
     from lookalike.service.web.settings import is_loopback
 
     host, port = settings.host, settings.port
@@ -146,7 +146,7 @@ def listening(settings: "Settings") -> Iterator[socket.socket]:
 
 
 def address_of(host: str, door: socket.socket) -> str:
-    """Give the address to open in a browser."""
+    """Return the address to open in a browser."""
     from ipaddress import ip_address
 
     number, port = door.getsockname()[:2]

@@ -33,11 +33,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import InvalidInput, LookalikeError
 from lookalike.core.progress import Progress, silent
+from lookalike.core.text import word_key
 from lookalike.images import Limits, Refused, read_bytes
 from lookalike.images.find import why
 from lookalike.service.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet, Subjects, legal
 from lookalike.service.xmp_elements import MAX_BYTES
-from lookalike.supervision.names import word_key
 
 if TYPE_CHECKING:
     from lookalike.supervision import TagTree
@@ -119,7 +119,7 @@ def sidecar_of(picture: Path) -> Path:
 
 
 def levels(word: str, tree: "TagTree | None" = None) -> Levels:
-    """Give the levels of a word: as the tree has them, or where it does not, as ``/`` divides it.
+    """Return the levels of a word: as the tree has them, or where it does not, as ``/`` divides it.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _add(place: Path, picture: Path, paths: Sequence[Levels]) -> bool:
 
 
 def _mode(place: Path) -> int | None:
-    """Give the mode of a sidecar that may be replaced; None where there is none yet."""
+    """Return the mode of a sidecar that may be replaced; None where there is none yet."""
     try:
         mode = place.lstat().st_mode
     except FileNotFoundError:
@@ -166,7 +166,7 @@ def _mode(place: Path) -> int | None:
 
 
 def _embedded(picture: Path) -> dict[Subjects, list[str]]:
-    """Give the subjects in the packet that a picture carries, wherever its format puts it."""
+    """Return the subjects in the packet that a picture carries, wherever its format puts it."""
     try:
         content = read_bytes(picture)
         start = max(0, content.find(_PACKET_BEGINS))
@@ -178,7 +178,7 @@ def _embedded(picture: Path) -> dict[Subjects, list[str]]:
 
 
 def _missing(packet: Packet, paths: Sequence[Levels]) -> dict[Subjects, list[str]]:
-    """Give what is to be added to each list."""
+    """Return what is to be added to each list."""
     flat = packet.subjects(FLAT)
     words = {word_key(word): "" for word in flat}
     for path in paths:

@@ -86,7 +86,7 @@ class Packet:
         return [text for text in [*compact, *listed] if text]
 
     def with_subjects(self, added: Mapping[Subjects, Sequence[str]]) -> bytes:
-        """Give the packet with subjects, each :func:`legal`, put at the end of the lists named."""
+        """Return the packet with subjects, each :func:`legal`, at the end of the lists named."""
         changes: list[_Change] = []
         made: dict[Element, dict[Subjects, Sequence[str]]] = {}
         for kind, texts in added.items():
@@ -179,7 +179,7 @@ class Packet:
         return start, start, inside if start < element.closed else inside + begin
 
     def _line(self, element: Element) -> str:
-        """Give what begins a line as far in as an element; empty where it begins none."""
+        """Return what begins a line as far in as an element; empty where it begins none."""
         before = self.content[max(0, element.start - 1000) : element.start]
         rest = before.rstrip(b" \t")
         if not rest.endswith(b"\n"):
@@ -188,7 +188,7 @@ class Packet:
 
 
 def _texts(element: Element) -> list[str]:
-    """Give the items of a property, or its only text."""
+    """Return the items of a property, or its only text."""
     items = [item.text for part in element.children for item in part.children]
     return [text for text in (items if element.children else [element.text]) if text]
 
@@ -213,7 +213,7 @@ def _items(texts: Sequence[str], prefixes: Mapping[str, str]) -> list[str]:
 
 
 def _prefix(usual: str, namespace: str, prefixes: Mapping[str, str]) -> tuple[str, str]:
-    """Give the prefix a namespace has, with its colon; else the usual one and its declaration."""
+    """Return the prefix a namespace has, with its colon; else the usual one and its declaration."""
     if prefixes.get(usual) == namespace:
         return f"{usual}:", ""
     for prefix, bound in prefixes.items():

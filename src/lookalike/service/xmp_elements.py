@@ -52,7 +52,7 @@ class Element:
 
 
 def find_elements(content: bytes, properties: Collection[Name]) -> Element:
-    """Give rdf:RDF with its descriptions, and in them the ``properties`` and all these hold.
+    """Return rdf:RDF with its descriptions, and in them the ``properties`` and all these hold.
 
     Raises
     ------

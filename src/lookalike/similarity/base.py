@@ -50,7 +50,7 @@ class Similarity(BaseEstimator):
 
 
 def check_vectors(who: str, X: ArrayLike | sp.spmatrix, *, width: int | None = None) -> Vectors:
-    """Give ``X`` as finite float32 rows, dense or CSR, or say what is wrong with it."""
+    """Return ``X`` as finite float32 rows, dense or CSR, or say what is wrong with it."""
     given: Any = X
     is_sparse: bool = sp.issparse(given)
     if is_sparse:
@@ -82,7 +82,7 @@ def check_vectors(who: str, X: ArrayLike | sp.spmatrix, *, width: int | None = N
 
 
 def check_triplets(who: str, triplets: ArrayLike, rows: int) -> NDArray[np.uint32]:
-    """Give triplets as (m, 3) row numbers below ``rows``, or say what is wrong with them."""
+    """Return triplets as (m, 3) row numbers below ``rows``, or say what is wrong with them."""
     array = np.asarray(triplets)
     if array.ndim != 2 or array.shape[1] != 3 or (array.size and array.dtype.kind not in "iu"):
         raise InvalidInput(

@@ -18,7 +18,7 @@ class Path(Protocol):
     """A path of similarities from the identity, at 0, to what was learned, at 1."""
 
     def at(self, point: float) -> NDArray[np.float32]:
-        """Give the similarity at a point from 0 to 1."""
+        """Return the similarity at a point from 0 to 1."""
 
 
 class PowerPath:
@@ -33,7 +33,7 @@ class PowerPath:
         self._values = np.maximum(values, 0.0)
 
     def at(self, point: float) -> NDArray[np.float32]:
-        """Give W to the power ``point``."""
+        """Return W to the power ``point``."""
         if point == 0.0:
             return np.eye(len(self._values), dtype=np.float32)
         product = (self._vectors * self._values**point) @ self._vectors.T
@@ -47,7 +47,7 @@ class StraightPath:
         self._W = W
 
     def at(self, point: float) -> NDArray[np.float32]:
-        """Give the mixture at ``point``; at 1 this is W itself, not a copy."""
+        """Return the mixture at ``point``; at 1 this is W itself, not a copy."""
         if point == 1.0:
             return self._W
         mixed = self._W * np.float32(point)

@@ -50,7 +50,7 @@ class Verdict:
         return _standard_error(self.each, self.weights)
 
     def better_than(self, start: "Verdict") -> bool:
-        """Tell whether this is better by more than chance, and no worse at the top."""
+        """Return whether this is better by more than chance, and no worse at the top."""
         gains = self.each - start.each
         gain = float(self.weights @ gains)
         return gain > _standard_error(gains, self.weights) and self.first >= start.first
@@ -160,7 +160,7 @@ def self_scores(W: NDArray[np.float32], vectors: Vectors) -> NDArray[np.float32]
 
 
 def inverse_root(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Give 1/√v, and 0 where a picture has no self-score: it is like nothing."""
+    """Return 1/√v, and 0 where a picture has no self-score: it is like nothing."""
     roots = np.zeros(len(values), dtype=np.float32)
     some = values > np.finfo(np.float32).tiny
     roots[some] = 1 / np.sqrt(values[some])

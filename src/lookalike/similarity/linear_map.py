@@ -86,7 +86,7 @@ class LinearMap(Similarity):
 
 
 def class_codes(who: str, y: Any, rows: int) -> NDArray[np.int64]:
-    """Give one class number a row, from 0, or say what is wrong with the labels.
+    """Return one class number a row, from 0, or say what is wrong with the labels.
 
     At least two classes must have two rows or more.
     """
@@ -127,7 +127,7 @@ def class_codes(who: str, y: Any, rows: int) -> NDArray[np.int64]:
 
 
 def check_whole(who: str, name: str, value: Any, least: int) -> int:
-    """Give ``value`` as a whole number from ``least``, or say what is wrong with it."""
+    """Return ``value`` as a whole number from ``least``, or say what is wrong with it."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least:
         raise InvalidInput(f"{who}: {name} must be a whole number from {least}; got {value!r}.")
@@ -135,7 +135,7 @@ def check_whole(who: str, name: str, value: Any, least: int) -> int:
 
 
 def check_number(who: str, name: str, value: Any, below: float = np.inf) -> float:
-    """Give ``value`` as a number above 0 and below ``below``, or say what is wrong with it."""
+    """Return ``value`` as a number above 0 and below ``below``, or say what is wrong with it."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not 0 < value < below:
         limit = "" if below == np.inf else f" and below {below:g}"
@@ -179,7 +179,7 @@ def principal_axes(
 
 
 def unit_spread(Z: Matrix) -> float:
-    """Give the number that brings centred rows to a mean squared distance of 1 between pairs."""
+    """Return the number that brings centred rows to a mean squared distance of 1 between pairs."""
     return float(1 / np.sqrt(2 * np.einsum("ij,ij->", Z, Z) / len(Z)))
 
 
@@ -244,7 +244,7 @@ def positive_part(M: Matrix) -> Matrix:
 
 
 def whole_map(M: Matrix, axes: Matrix) -> Matrix:
-    """Give the (d, d) map whose square is M on ``axes`` and the identity on what they leave out.
+    """Return the (d, d) map whose square is M on ``axes`` and the identity on what they leave out.
 
     Gradient steps from the identity never reach what the training vectors do not span, so there
     the metric stays as it began.

@@ -158,7 +158,7 @@ class Margins:
         return int(np.count_nonzero(new))
 
     def loss(self, M: Matrix) -> tuple[float, Matrix]:
-        """Give the loss on the active pairs and its gradient in M."""
+        """Return the loss on the active pairs and its gradient in M."""
         Z, n = self.Z, len(self.Z)
         rows, impostors = np.divmod(self.pairs, n)
         starts_of_pairs = np.searchsorted(rows, np.arange(n + 1)).astype(np.uint64)
@@ -191,7 +191,7 @@ class Margins:
 def target_neighbours(
     Z: Matrix, codes: NDArray[np.int64], neighbours: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Give each row's nearest of its own class, one list after another, and where each starts."""
+    """Return each row's nearest of its own class, one list after another, and where each starts."""
     nearest: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * len(Z)
     for code in range(int(codes.max()) + 1):
         members = np.flatnonzero(codes == code)

@@ -105,7 +105,7 @@ class MCML(LinearMap):
 
 
 def collapsed(codes: NDArray[np.int64]) -> Matrix:
-    """Give p₀(j|i): uniform on the others of i's class; zero for a class of one."""
+    """Return p₀(j|i): uniform on the others of i's class; zero for a class of one."""
     same: Matrix = (codes[:, None] == codes[None, :]).astype(np.float64)
     np.fill_diagonal(same, 0)
     same /= np.maximum(same.sum(axis=1, keepdims=True), 1)
@@ -113,7 +113,7 @@ def collapsed(codes: NDArray[np.int64]) -> Matrix:
 
 
 def divergence(M: Matrix, Z: Matrix, ideal: Matrix) -> tuple[float, Matrix]:
-    """Give the loss, up to a constant, and its gradient in M."""
+    """Return the loss, up to a constant, and its gradient in M."""
     products = (Z @ M) @ Z.T
     own = np.diag(products).copy()
     logits = products

@@ -256,7 +256,7 @@ class OASIS(Similarity):
         return np.ascontiguousarray(vectors * scales[:, None], dtype=np.float32)
 
     def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Give the one number a picture that changes as W learns: 1/√(pᵀWp), or 1."""
+        """Return the one number a picture that changes as W learns: 1/√(pᵀWp), or 1."""
         vectors = self._vectors(P)
         if not self.normalized_:
             return np.ones(vectors.shape[0], dtype=np.float32)

@@ -55,13 +55,13 @@ class Span:
             self._basis = np.linalg.qr(vectors.T)[0]
 
     def inside(self, vectors: Vectors) -> Vectors:
-        """Give the pictures' coordinates."""
+        """Return the pictures' coordinates."""
         if self._basis is None:
             return vectors
         return np.ascontiguousarray(vectors @ self._basis, dtype=np.float32)
 
     def whole(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Give W for what was learned of the coordinates."""
+        """Return W for what was learned of the coordinates."""
         if self._basis is None:
             return V
         W = self._basis @ (V - np.eye(len(V), dtype=np.float32)) @ self._basis.T

@@ -76,7 +76,7 @@ def clicks_to_relevance(
 def image_relevance(
     R_QI: sp.spmatrix, *, threshold: float, block: int = BLOCK, progress: Progress = silent
 ) -> sp.csr_matrix:
-    """Give R_II of Eq. 20 as a sparse matrix, its diagonal empty (paper 1, section 5.2.1).
+    """Return R_II of Eq. 20 as a sparse matrix, its diagonal empty (paper 1, section 5.2.1).
 
     Rows are multiplied out in blocks and cut at the threshold at once, so no more than a block
     and the result is ever held. An image whose probability with any other cannot exceed the
@@ -152,7 +152,7 @@ def _check_threshold(threshold: float) -> None:
 
 
 def _roots(R_QI: sp.spmatrix) -> sp.csr_matrix:
-    """Give a = Pr(p|q)·√Pr(q) = R(q, p) / √(Σ_p R(q, p) · Σ R), so that Eq. 19 is aᵀa."""
+    """Return a = Pr(p|q)·√Pr(q) = R(q, p) / √(Σ_p R(q, p) · Σ R), so that Eq. 19 is aᵀa."""
     given: Any = R_QI if sp.issparse(R_QI) else None
     if given is None or given.ndim != 2 or np.dtype(given.dtype).kind not in "biuf":
         raise InvalidInput(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lookalike.core.errors import InvalidInput
-from lookalike.supervision.names import label_name
+from lookalike.core.text import label_name
 from lookalike.supervision.tables import FILE_COLUMNS, checked_name, column, read_rows, read_text
 
 ONE_LABEL_COLUMNS = ("label", "class", "category")

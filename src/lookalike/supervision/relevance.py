@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import label_name
 from lookalike.supervision import hold_out
 from lookalike.supervision._fast.sampling import have_strangers
-from lookalike.supervision.names import label_name
 
 Rows = NDArray[np.intp]
 
@@ -156,7 +156,7 @@ class Relevance:
         return f"<Relevance of {len(self)} pictures, {self.links.nnz} {what}>"
 
     def subset(self, rows: ArrayLike) -> "Relevance":
-        """Give what is alike among the pictures in ``rows``, numbered in that order."""
+        """Return what is alike among the pictures in ``rows``, numbered in that order."""
         chosen = self._checked("rows", rows)
         if len(np.unique(chosen)) != len(chosen):
             raise InvalidInput("Relevance.subset: rows must name each picture once.")
@@ -184,7 +184,7 @@ class Relevance:
         return np.asarray(found.toarray(), dtype=np.bool_)
 
     def alike(self, i: int, j: int) -> bool:
-        """Tell whether picture ``j`` is alike to picture ``i``."""
+        """Return whether picture ``j`` is alike to picture ``i``."""
         first, second = self._checked("pictures", [i, j]).tolist()
         mine = self._row(first)
         if self.labels_ is None:
@@ -314,7 +314,7 @@ class Relevance:
 
 
 def flat(array: NDArray[Any]) -> NDArray[np.uint32]:
-    """Give row numbers or offsets as the read-only uint32 that compiled loops take."""
+    """Return row numbers or offsets as the read-only uint32 that compiled loops take."""
     numbers = array.view(np.uint32) if array.dtype == np.int32 else array.astype(np.uint32)
     numbers.setflags(write=False)
     return numbers

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lookalike.core.errors import InvalidInput
-from lookalike.supervision.names import label_name
+from lookalike.core.text import label_name
 
 MAX_BYTES = 2**28
 MAX_NAME = 1000
@@ -48,7 +48,7 @@ def read_text(path: Path) -> str:
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Give each row's line number and its cells by column, the columns' names in lower case.
+    """Return each row's line number and its cells by column, the columns' names in lower case.
 
     The separator (comma, semicolon or tab) is the one found most often in the header. Blank
     lines are passed over.

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from lookalike.core.errors import InvalidInput
-from lookalike.supervision.names import label_name, word_key
+from lookalike.core.text import label_name, word_key
 from lookalike.supervision.tables import MAX_NAME, checked_name
 
 _BLOCK_SIBLINGS = 1 << 24
@@ -139,7 +139,7 @@ class TagTree:
         return joined[:, np.unique(joined.indices)]
 
     def median_siblings(self, words: Sequence[str], level: int = 1) -> float:
-        """Give the median number of other words that are a word's siblings (paper 2, Table 1)."""
+        """Return the median number of other words that are a word's siblings (paper 2, Table 1)."""
         groups = self.groups(words, level)
         count = groups.shape[0]
         if not count:
@@ -176,7 +176,7 @@ class Relations:
         return f"{self.source}, {place}"
 
     def node(self, identity: Hashable, name: str = "") -> int:
-        """Give the number of a node; it keeps the first name it is given."""
+        """Return the number of a node; it keeps the first name it is given."""
         number = self._number.setdefault(identity, len(self._names))
         if number == len(self._names):
             self._names.append(name)
@@ -189,7 +189,7 @@ class Relations:
         self._turns.setdefault((_key(word), node), turn)
 
     def word(self, name: str) -> int:
-        """Give the number of the one node a word has."""
+        """Return the number of the one node a word has."""
         node = self.node(_key(name), name)
         self.means(name, node)
         return node
@@ -293,7 +293,7 @@ def spelled(where: str, value: Any) -> str:
 
 
 def _key(word: str) -> str:
-    """Give what the spellings of a word share: besides case and Unicode form, ``_ -`` and space."""
+    """Return what spellings of a word share: besides case and Unicode form, ``_ -`` and blanks."""
     key = word_key(word)
     return " ".join(key.replace("_", " ").replace("-", " ").split()) or key
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.errors import InvalidInput
-from lookalike.supervision.names import label_name
+from lookalike.core.text import label_name
 from lookalike.supervision.tables import column, read_rows, read_text
 from lookalike.supervision.tag_tree import Relations, TagTree, spelled
 
@@ -212,7 +212,7 @@ def _once(source: Path, pairs: list[tuple[str, Any]]) -> Row:
 
 
 def _ways_of(content: Any) -> Iterator[tuple[Any, ...]]:
-    """Give the way to each word of objects within objects, in order."""
+    """Return the way to each word of objects within objects, in order."""
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), content)]
     while waiting:
         above, inside = waiting.pop()

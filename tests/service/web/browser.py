@@ -86,7 +86,7 @@ class Watched:
         return self.page
 
     def order(self):
-        """Give the ids of the tiles as they are shown."""
+        """Return the ids of the tiles as they are shown."""
         return self.page.eval_on_selector_all(".tile", "all => all.map(tile => tile.dataset.id)")
 
     def close(self):

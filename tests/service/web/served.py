@@ -33,7 +33,7 @@ def running(app):
 
 @contextmanager
 def served(collection, **settings):
-    """Give a client of the application, which runs meanwhile; ``client.app`` is that."""
+    """Return a client of the application, which runs meanwhile; ``client.app`` is that."""
     app = make_app(collection, Settings(**settings))
     headers = {"X-Lookalike-Client": "1"}
     with (
@@ -45,7 +45,7 @@ def served(collection, **settings):
 
 
 def png(colour=(200, 30, 40), seed=0, side=16):
-    """Give the content of a small noisy picture."""
+    """Return the content of a small noisy picture."""
     noise = np.random.default_rng(seed).integers(-30, 30, (side, side, 3))
     pixels = np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)
     buffer = BytesIO()

@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 @njit(**LOOP, fastmath=True, inline="always")
 def product(W: Floats, word: np.uint64, pictures: Pictures, row: np.uint64) -> np.float32:
-    """Give W[word]ᵀx."""
+    """Return W[word]ᵀx."""
     begin, end = pictures.indptr[row], pictures.indptr[row + uint64(1)]
     total = np.float32(0.0)
     if pictures.dense:

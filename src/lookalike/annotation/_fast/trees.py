@@ -46,7 +46,7 @@ class Room(NamedTuple):
 
 @njit(**LOOP, inline="always")
 def direction(key: np.uint64, node: np.uint64, column: np.uint64) -> float:
-    """Give r_j at a node, by the last steps of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    """Return r_j at a node, by the last steps of SplitMix64 (Steele, Lea and Flood, 2014)."""
     z = key + (node << uint64(32)) + column
     z = (z + uint64(0x9E3779B97F4A7C15)) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
@@ -57,7 +57,7 @@ def direction(key: np.uint64, node: np.uint64, column: np.uint64) -> float:
 
 @njit(**LOOP)
 def project(pictures: Pictures, row: np.uint64, key: np.uint64, node: np.uint64) -> float:
-    """Give Σ_j r_j·x_j of a picture at a node."""
+    """Return Σ_j r_j·x_j of a picture at a node."""
     begin, end = pictures.indptr[row], pictures.indptr[row + uint64(1)]
     shift = begin if pictures.dense else uint64(0)
     total = 0.0

@@ -87,7 +87,7 @@ def embed(V: Floats, pictures: Pictures, row: np.uint64, place: Floats) -> None:
 
 @njit(**LOOP, fastmath=True)
 def score(W: Floats, word: np.uint64, place: Floats) -> np.float32:
-    """Give W_iᵀVx."""
+    """Return W_iᵀVx."""
     total = np.float32(0.0)
     for k in range(uint64(place.shape[0])):
         total += W[word, k] * place[k]
@@ -96,7 +96,7 @@ def score(W: Floats, word: np.uint64, place: Floats) -> np.float32:
 
 @njit(**LOOP)
 def is_true(truth: Truth, row: np.uint64, word: np.uint64) -> bool:
-    """Tell whether a picture has a word, by bisection."""
+    """Return whether a picture has a word, by bisection."""
     low, high = truth.indptr[row], truth.indptr[row + uint64(1)]
     while low < high:
         middle = (low + high) >> uint64(1)
@@ -109,7 +109,7 @@ def is_true(truth: Truth, row: np.uint64, word: np.uint64) -> bool:
 
 @njit(**LOOP, fastmath=True)
 def norm(vector: Floats) -> np.float32:
-    """Give the Euclidean norm."""
+    """Return the Euclidean norm."""
     squares = np.float32(0.0)
     for k in range(uint64(vector.shape[0])):
         squares += vector[k] * vector[k]

@@ -97,7 +97,7 @@ NUMBERS = tuple(number for number in range(1, 251) if number != 129)
 
 
 def class_sets(folders: Iterable[str]) -> dict[int, list[str]]:
-    """Give those of the paper's sets of 10, 20, 50 and 249 classes that the folders hold whole.
+    """Return those of the paper's sets of 10, 20, 50 and 249 classes that the folders hold whole.
 
     The folders of Caltech-256 are called ``132.light-house``; names are compared by their letters
     and digits, without the number, the ending ``-101`` and a plural's s, since the paper spells
@@ -137,6 +137,6 @@ def bare(name: str) -> str:
 
 
 def number_of(name: str) -> int | None:
-    """Give the number a folder's name begins with, or None."""
+    """Return the number a folder's name begins with, or None."""
     found = re.match(r"(\d{3})\.", name)
     return int(found.group(1)) if found else None

@@ -45,13 +45,13 @@ class Study:
     told: Callable[[], None]
 
     def randoms(self, figure: int) -> Iterator[tuple[FoldVectors, np.random.Generator]]:
-        """Give each fold with a random stream of its own."""
+        """Return each fold with a random stream of its own."""
         for number, fold in enumerate(self.folds):
             yield fold, np.random.default_rng([self.seed, figure, number])
             self.told()
 
     def path(self, figure: int) -> Path:
-        """Give the file of a figure's panel."""
+        """Return the file of a figure's panel."""
         return self.out / f"figure-{figure}-{self.pictures.name}.png"
 
 
@@ -65,7 +65,7 @@ class Drawn:
 
 
 def geometric(most: int) -> list[int]:
-    """Give looks at 500 steps, 1,000, 2,000 and so on up to ``most``."""
+    """Return looks at 500 steps, 1,000, 2,000 and so on up to ``most``."""
     return [500 * 2**power for power in range(20) if 500 * 2**power <= most]
 
 
@@ -86,19 +86,19 @@ def learning(
 
 
 def test_precision(model: OASIS | Euclidean, fold: FoldVectors) -> float:
-    """Give the mean average precision on the test part."""
+    """Return the mean average precision on the test part."""
     judged = evaluate_similarity(model, fold.test, fold.test_labels, cutoffs=())
     return judged.mean_average_precision
 
 
 def train_precision(model: OASIS, fold: FoldVectors) -> float:
-    """Give the mean average precision on the training part."""
+    """Return the mean average precision on the training part."""
     judged = evaluate_similarity(model, fold.train, fold.train_labels, cutoffs=())
     return judged.mean_average_precision
 
 
 def with_matrix(model: OASIS, W: NDArray[np.float32]) -> OASIS:
-    """Give a copy of the model that scores with another W."""
+    """Return a copy of the model that scores with another W."""
     other = copy.copy(model)
     other.W_ = W
     return other

@@ -181,7 +181,7 @@ def table_of_text(
 
 
 def symmetry(choice: Choice) -> float:
-    """Give |sym(W)| / |W|, spectral norms, of a learned OASIS (section 6.1)."""
+    """Return |sym(W)| / |W|, spectral norms, of a learned OASIS (section 6.1)."""
     W = choice.model.W_
     return float(np.linalg.norm((W + W.T) / 2, 2) / np.linalg.norm(W, 2))
 

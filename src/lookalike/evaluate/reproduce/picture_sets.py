@@ -65,7 +65,7 @@ def picture_sets(
     *,
     random_state: int,
 ) -> list[PictureSet]:
-    """Give the sets of a folder, those of few classes first.
+    """Return the sets of a folder, those of few classes first.
 
     Where the folder holds ``splits/<set>_fold<number>.csv`` with the columns file, class and split
     (``train`` or ``test``), these are the sets. Otherwise it holds a folder a class, and the sets

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import label_name, word_key
 from lookalike.images import ENDINGS
 from lookalike.supervision import TagTree, folder_labels, read_tag_tree
 from lookalike.supervision.labels import MANY_LABEL_COLUMNS, ONE_LABEL_COLUMNS
-from lookalike.supervision.names import label_name, word_key
 from lookalike.supervision.tables import FILE_COLUMNS, checked_name, column, read_rows
 
 TABLE_NAMES = ("labels.csv", "labels.tsv", "tags.csv", "tags.tsv")

@@ -58,7 +58,7 @@ def figure_2(models: Mapping[str, Annotator], study: Study, out: Path) -> Drawn:
 
 
 def trace(model: Annotator, study: Study) -> tuple[list[float], list[float]]:
-    """Give the seconds at the end of each pass, and precision at 1 on the validation part then.
+    """Return the seconds at the end of each pass, and precision at 1 on the validation part then.
 
     The seconds count what judging the passes before took, which is the same for all losses.
     """

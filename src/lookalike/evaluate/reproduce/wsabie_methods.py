@@ -138,7 +138,7 @@ class Judged:
     seconds: float
 
     def percent(self) -> list[float | None]:
-        """Give p@1, p@10, p_sib@10 and MAP."""
+        """Return p@1, p@10, p_sib@10 and MAP."""
         siblings = self.figures.sibling_precision
         found = (
             self.figures.precision[1],
@@ -152,7 +152,7 @@ class Judged:
 def embeddings(
     plan: Plan, seed: int, dimension: int, loss: Literal["warp", "auc", "owpc"] = "warp"
 ) -> Iterator[Annotator]:
-    """Give the candidates of f_i(x) = W_iᵀVx."""
+    """Return the candidates of f_i(x) = W_iᵀVx."""
     for rate in plan.rates:
         for norm in plan.norms:
             yield WSABIE(
@@ -166,7 +166,7 @@ def embeddings(
 
 
 def rankers(plan: Plan, seed: int, loss: Literal["warp", "auc"]) -> Iterator[Annotator]:
-    """Give the candidates of f_i(x) = w_iᵀx; with ``"auc"``, of PAMIR^IA."""
+    """Return the candidates of f_i(x) = w_iᵀx; with ``"auc"``, of PAMIR^IA."""
     if loss == "auc":
         for step in plan.steps:
             yield LinearRanker(
@@ -181,20 +181,20 @@ def rankers(plan: Plan, seed: int, loss: Literal["warp", "auc"]) -> Iterator[Ann
 
 
 def classifiers(plan: Plan, seed: int) -> Iterator[Annotator]:
-    """Give the candidates of One-vs-Rest."""
+    """Return the candidates of One-vs-Rest."""
     for step in plan.steps:
         yield OneVsRest(aggressiveness=step, epochs=plan.passive_epochs, random_state=seed)
 
 
 def nearest(plan: Plan, seed: int, leaf: int | None) -> Iterator[Annotator]:
-    """Give the candidates of k-NN with so many pictures at a leaf, or exact."""
+    """Return the candidates of k-NN with so many pictures at a leaf, or exact."""
     for k in plan.neighbours:
         trees = 0 if leaf is None else 1
         yield NearestNeighbours(neighbours=k, trees=trees, leaf=leaf or 1, random_state=seed)
 
 
 def leaf_sizes(plan: Plan, pictures: int) -> list[int]:
-    """Give the pictures at a leaf of approximate k-NN, the fewest first."""
+    """Return the pictures at a leaf of approximate k-NN, the fewest first."""
     return [max(1, round(share * pictures)) for share in plan.leaves]
 
 
@@ -275,7 +275,7 @@ def settings_of(model: Annotator) -> str:
 
 
 def words_by_use(part: Part) -> list[str]:
-    """Give the words of a part, the most frequent first."""
+    """Return the words of a part, the most frequent first."""
     has, words = read_words("words_by_use", part.y, len(part))
     uses = np.bincount(has.indices, minlength=len(words))
     return [words[at] for at in np.argsort(-uses, kind="stable")]

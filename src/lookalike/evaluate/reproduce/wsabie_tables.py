@@ -177,7 +177,7 @@ def table_of_neighbours(study: Study, found: Mapping[int | None, Judged]) -> Tab
 
 
 def size_of(model: Annotator) -> int:
-    """Give the bytes of a model's file."""
+    """Return the bytes of a model's file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         model.save(path)

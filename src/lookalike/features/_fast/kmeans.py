@@ -36,7 +36,7 @@ def pack(words: NDArray[np.float32]) -> Words:
 def nearest(
     rows: NDArray[np.float32], words: Words
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Give the nearest word of each row, the first among equals, and |w|²/2 - x·w."""
+    """Return the nearest word of each row, the first among equals, and |w|²/2 - x·w."""
     wide = _widened(rows, -(-len(rows) // GROUP) * GROUP)
     found, lows = np.empty(len(wide), np.int32), np.empty(len(wide), np.float32)
     nearest_words(wide, words.panels, words.half_norms, found, lows)
@@ -82,7 +82,7 @@ def kmeans(
 
 
 def in_threads(function: Callable[[int], T], count: int) -> Iterator[T]:
-    """Give function(0), function(1), … in order, computed on all cores."""
+    """Return function(0), function(1), … in order, computed on all cores."""
     pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
     try:
         yield from pool.map(function, range(count))

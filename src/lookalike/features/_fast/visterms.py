@@ -17,7 +17,7 @@ _BITS = tuple(np.float32(1 << bit) for bit in range(8))
 def _diagonal(
     a: np.float32, b: np.float32, c: np.float32, d: np.float32, centre: np.float32
 ) -> np.float32:
-    """Give a number that is 0 or more exactly where the interpolated neighbour is not darker.
+    """Return a number that is 0 or more exactly where the interpolated neighbour is not darker.
 
     The point (√2, √2) lies among the pixels a = (1, 1), b = (2, 1), c = (1, 2), d = (2, 2), so its
     bilinear value less the centre is A + B√2 with whole A and B. Its sign is that of
@@ -58,7 +58,7 @@ def pattern_codes(
 
 @njit(**LOOP)
 def grey_with_margin(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Give the luma of ITU-R 601-2, rounded as Pillow does, the edge repeated 2 pixels outwards."""
+    """Return the luma of ITU-R 601-2, rounded as Pillow does, the edge repeated twice outwards."""
     height, width = rgb.shape[0], rgb.shape[1]
     grey = np.empty((height + 4, width + 4), np.float32)
     for y in range(height):

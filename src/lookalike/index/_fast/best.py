@@ -43,7 +43,7 @@ def offer(
 
 @njit(**LOOP)
 def is_among(number: np.int64, excluded: NDArray[np.int64]) -> bool:
-    """Tell whether ``number`` is among a few excluded ids."""
+    """Return whether ``number`` is among a few excluded ids."""
     found = False
     for other in excluded:
         found |= other == number

@@ -306,7 +306,7 @@ class StatusAnswer(Answer):
 
 
 def picture_facts(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
-    """Give the fields of a picture's answer."""
+    """Return the fields of a picture's answer."""
     places = [shown(place) for place in row.places]
     return {
         "id": row.id,

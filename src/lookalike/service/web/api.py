@@ -19,7 +19,7 @@ _general = APIRouter(tags=["collection"], route_class=Route)
 
 @_general.get("/facets", summary="What pictures can be filtered by")
 def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer:
-    """Give folders, formats and tags, most used first, and the months of the pictures filtered."""
+    """Return folders, formats and tags, most used first, and the months of filtered pictures."""
     collection = collection_of(request)
     return FacetsAnswer(
         folders=Facet.all_of(collection.folders()),
@@ -62,7 +62,7 @@ def status(request: Request) -> StatusAnswer:
     },
 )
 def export(request: Request) -> Response:
-    """Give the learned query transform, for vectors that are kept elsewhere."""
+    """Return the learned query transform, for vectors that are kept elsewhere."""
     with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
         path = Path(folder) / "learned.safetensors"
         collection_of(request).export(path)

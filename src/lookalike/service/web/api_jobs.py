@@ -57,7 +57,7 @@ def start(request: Request, wanted: NewJob) -> JobAnswer:
 
 @router.get("/jobs", summary="List the jobs")
 def jobs(request: Request) -> JobsAnswer:
-    """Give the jobs since the server started, newest first; the last 50 are remembered."""
+    """Return the jobs since the server started, newest first; the last 50 are remembered."""
     return JobsAnswer(jobs=[job.answer() for job in jobs_of(request).all()])
 
 

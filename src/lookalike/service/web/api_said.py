@@ -86,7 +86,7 @@ def vote(request: Request, said: Vote) -> Said:
 
 @router.post("/tags", summary="Say what a picture shows")
 def tag(request: Request, said: Naming) -> EventAnswer:
-    """Give a picture a word, or with `shows` false say that the word does not suit it."""
+    """Return a picture a word, or with `shows` false say that the word does not suit it."""
     who = speaker(request, said.user)
     event = collection_of(request).say(
         said.picture, said.word, shows=said.shows, who=who, key=said.key
@@ -125,7 +125,7 @@ def events(
     limit: Annotated[int, Query(ge=1, le=500, description="How many at most.")] = 50,
     before: Annotated[EventNumber | None, Query(description="Only events before this one.")] = None,
 ) -> EventsAnswer:
-    """Give what was said, newest first."""
+    """Return what was said, newest first."""
     found = collection_of(request).history(limit + 1, before=before)
     page = found[:limit]
     more = len(found) > limit
@@ -137,7 +137,7 @@ def events(
 
 @router.get("/standing", summary="How the votes stand")
 def standing(request: Request) -> StandingAnswer:
-    """Tell whether searches use the votes, and the figures that decided."""
+    """Return whether searches use the votes, and the figures that decided."""
     return StandingAnswer.of(collection_of(request).standing())
 
 

@@ -71,7 +71,7 @@ def suggestions(
     name: Annotated[RefText, InPath(alias="ref")],
     k: Annotated[int, Query(ge=1, le=100, description="How many at most.")] = 8,
 ) -> SuggestionsAnswer:
-    """Give words that may suit a picture or a kept query and were neither given nor refused."""
+    """Return words that may suit a picture or a kept query and were neither given nor refused."""
     found = collection_of(request).suggest(ref(name), k)
     return SuggestionsAnswer(suggestions=[SuggestionAnswer.of(one) for one in found])
 
@@ -85,7 +85,7 @@ class Question(BaseModel):
     k: int = Field(5, ge=1, le=100, description="How many reasons at most.")
 
     def ask(self) -> Ask:
-        """Give what was searched for."""
+        """Return what was searched for."""
         return ask(self.like, self.unlike)
 
 

@@ -134,7 +134,7 @@ async def _tell_http(request: Request, error: Exception) -> Response:
 
 
 def _for_people(request: Request, answer: Response, message: str) -> Response:
-    """Give a page in place of JSON where a person asks."""
+    """Return a page in place of JSON where a person asks."""
     if not wants_page(request.scope):
         return answer
     return refuse(request.scope, answer.status_code, message)

@@ -74,7 +74,7 @@ class Body:
             self._refuse(self._too_large())
 
     async def receive(self) -> Message:
-        """Give the next part of the body; after its end, word that the client has gone."""
+        """Return the next part of the body; after its end, word that the client has gone."""
         if self._whole:
             return await self._closing.first(self._receive)
         message = await self._in_time()

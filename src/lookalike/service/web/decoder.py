@@ -78,7 +78,7 @@ def answer(header: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def pixels_of(box: list[float], size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Give a box of shares in pixels, at least one of them.
+    """Return a box of shares in pixels, at least one of them.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _reduced(image: Image.Image, side: int) -> Image.Image:
 
 
 def _restrict(memory: int) -> None:
-    """Give up what decoding does not need: memory, files, dumps."""
+    """Return up what decoding does not need: memory, files, dumps."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     most = pages * resource.getpagesize() + memory
     resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -107,7 +107,7 @@ class Decoder:
             raise _broke_down() from error
 
     def jpeg(self, data: bytes, side: int, limits: Limits | None = None) -> bytes:
-        """Give a JPEG of a picture, its longer side at most so long, without metadata."""
+        """Return a JPEG of a picture, its longer side at most so long, without metadata."""
         return self._ask("jpeg", data, side, None, limits)[1]
 
     def _ask(

@@ -16,7 +16,7 @@ PAUSE, HEARTBEAT = 0.25, 15.0
 
 
 async def stream(job: Job, closing: Event) -> AsyncIterator[str]:
-    """Give the state of a job now, at each change, and at its end; or until the server stops.
+    """Return the state of a job now, at each change, and at its end; or until the server stops.
 
     The job is looked at, rather than telling, so that a slow or lost reader costs nothing.
     """

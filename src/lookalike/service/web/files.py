@@ -46,19 +46,19 @@ router = APIRouter(tags=["files"], default_response_class=Response)
 
 @router.get("/thumbnail/{number}.jpg", responses=_JPEG)
 def show_thumbnail(number: Number, request: Request) -> Response:
-    """Give a small JPEG of a picture."""
+    """Return a small JPEG of a picture."""
     return _small(request, request.app.state.collection.thumbnail(number))
 
 
 @router.get("/query/{token}.jpg", responses=_JPEG)
 def show_query(token: Token, request: Request) -> Response:
-    """Give a small JPEG of a kept query."""
+    """Return a small JPEG of a kept query."""
     return _small(request, request.app.state.collection.query_thumbnail(token))
 
 
 @router.get("/image/{number}", responses=_PICTURE)
 async def show_image(number: Number, request: Request) -> Response:
-    """Give a picture as its file has it, or as a JPEG where browsers could not show it."""
+    """Return a picture as its file has it, or as a JPEG where browsers could not show it."""
     # Whole files are held in memory, so only a few at a time.
     state = request.app.state
     return await to_thread.run_sync(_show_image, number, request, limiter=state.reading)
@@ -122,7 +122,7 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
 
 
 def shown_folders(collection: Collection, settings: Settings) -> list[Path]:
-    """Give the folders whose pictures may be shown, as they were named."""
+    """Return the folders whose pictures may be shown, as they were named."""
     uploads = collection.path.absolute() / "uploads"
     return [*roots_of(collection), uploads, *settings.allow]
 

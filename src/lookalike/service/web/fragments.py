@@ -7,6 +7,7 @@ from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from lookalike.collection.records import Event
+from lookalike.core.text import label_name
 from lookalike.service.web.pages import (
     HISTORY,
     Shown,
@@ -19,7 +20,6 @@ from lookalike.service.web.results import PAGE, asked_pairs, find, words_like
 from lookalike.service.web.state import collection_of, jobs_of, speaker
 from lookalike.service.web.telling import told, votes_on, words_on
 from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
-from lookalike.supervision.names import label_name
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -78,7 +78,7 @@ class FilterPanel(Search, Shown):
 
 @router.get("/chunk")
 def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
-    """Give the tiles of a part of the grid."""
+    """Return the tiles of a part of the grid."""
     collection = collection_of(request)
     rows = collection.browse(
         asked.count, offset=asked.start, where=asked.where(), order=asked.order
@@ -90,7 +90,7 @@ def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
 
 @router.get("/filters")
 def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Response:
-    """Give the form of filters with what there is to filter by."""
+    """Return the form of filters with what there is to filter by."""
     collection = collection_of(request)
     on = dict(filter_pairs(asked))
     kept = [pair for pair in asked_pairs(asked) if pair[0] not in on]
@@ -109,13 +109,13 @@ def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Respons
 
 @router.get("/words")
 def words(request: Request, start: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Give the tags that begin with what was typed, then those that hold it."""
+    """Return the tags that begin with what was typed, then those that hold it."""
     return _part(request, "words.html", words=words_like(collection_of(request), start, WORDS))
 
 
 @router.get("/tag-words")
 def tag_words(request: Request, word: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Give tags for the list beside a field."""
+    """Return tags for the list beside a field."""
     return _part(request, "options.html", words=words_like(collection_of(request), word, WORDS))
 
 
@@ -125,7 +125,7 @@ def matches(
     asked: Annotated[Search, Query()],
     more: Annotated[bool, Query()] = False,
 ) -> Response:
-    """Give the matches of a search, from the start or, for ``more``, those that follow."""
+    """Return the matches of a search, from the start or, for ``more``, those that follow."""
     found = find(collection_of(request), asked, min(asked.k, 1000), asked.offset)
     name = "more.html" if more else "matches.html"
     answer = _part(request, name, **_shown_matches(asked, found))
@@ -177,7 +177,7 @@ def reasons(
 
 @router.get("/suggestions/{picture}")
 def suggestions(request: Request, picture: PictureId) -> Response:
-    """Give words that may suit a picture, to accept or refuse."""
+    """Return words that may suit a picture, to accept or refuse."""
     return _part(
         request,
         "suggestions.html",
@@ -208,7 +208,7 @@ def undo_tag(request: Request, picture: PictureId, said: Annotated[Undone, Form(
 
 @router.get("/history")
 def history(request: Request, before: Annotated[int | None, Query(ge=1)] = None) -> Response:
-    """Give older events."""
+    """Return older events."""
     collection = collection_of(request)
     events = collection.history(limit=HISTORY + 1, before=before)
     return _part(
@@ -221,7 +221,7 @@ def history(request: Request, before: Annotated[int | None, Query(ge=1)] = None)
 
 @router.get("/learned")
 def learned(request: Request) -> Response:
-    """Give what was learned, as it is now."""
+    """Return what was learned, as it is now."""
     return _part(request, "gate.html", **what_was_learned(collection_of(request)))
 
 

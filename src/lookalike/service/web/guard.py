@@ -256,7 +256,7 @@ def _secured(headers: Any) -> list[tuple[bytes, bytes]]:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """Give the headers by name in lower case; one that is repeated fits nothing we ask for."""
+    """Return the headers by name in lower case; one that is repeated fits nothing we ask for."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")

@@ -36,12 +36,12 @@ SHARE, FEW = 0.5, 10
 
 
 def roots_of(collection: Collection) -> list[Path]:
-    """Give the folders the collection was made from."""
+    """Return the folders the collection was made from."""
     return [Path(root) for root in rows.roots(collection._database)]
 
 
 def lies_there(collection: Collection, path: Path) -> bool:
-    """Tell whether a picture of the collection lies, or lay, at this path or below it."""
+    """Return whether a picture of the collection lies, or lay, at this path or below it."""
     name = stored(path)
     found = collection._database.row(
         "SELECT 1 FROM places WHERE path = CAST(?1 AS TEXT) "
@@ -52,7 +52,7 @@ def lies_there(collection: Collection, path: Path) -> bool:
 
 
 def is_unchanged(collection: Collection, path: Path) -> bool:
-    """Tell whether a file is in the collection as it is now."""
+    """Return whether a file is in the collection as it is now."""
     try:
         facts = path.stat()
     except OSError:
@@ -61,7 +61,7 @@ def is_unchanged(collection: Collection, path: Path) -> bool:
 
 
 def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) -> list[Path]:
-    """Give the paths to import, all of which exist in folders that may be imported from.
+    """Return the paths to import, all of which exist in folders that may be imported from.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def remove_gone(
 
 
 def _missing(pictures: Iterable[tuple[Path, ...]], among: Sequence[Path] | None) -> set[Path]:
-    """Give the places with no file; with ``among``, of those at or below these paths."""
+    """Return the places with no file; with ``among``, of those at or below these paths."""
     asked = None if among is None else set(among)
     return {
         place
@@ -229,7 +229,7 @@ def _missing(pictures: Iterable[tuple[Path, ...]], among: Sequence[Path] | None)
 def _live_roots(
     collection: Collection, pictures: Iterable[tuple[Path, ...]], missing: set[Path]
 ) -> list[Path]:
-    """Give the roots that are there with at least one of their files."""
+    """Return the roots that are there with at least one of their files."""
     roots = {root for root in roots_of(collection) if root.is_dir()}
     live: set[Path] = set()
     for places in pictures:

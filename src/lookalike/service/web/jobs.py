@@ -147,12 +147,12 @@ class Jobs:
         return self._start(Job("learn", work, same=("learn", folders)))
 
     def all(self) -> list[Job]:
-        """Give the jobs that are remembered, newest first."""
+        """Return the jobs that are remembered, newest first."""
         with self._changed:
             return list(reversed(self._jobs))
 
     def get(self, name: str) -> Job | None:
-        """Give the job of an id, or None."""
+        """Return the job of an id, or None."""
         return next((job for job in self.all() if job.id == name), None)
 
     def stop(self, job: Job) -> None:

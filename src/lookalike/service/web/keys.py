@@ -58,7 +58,7 @@ class Keys:
         return fits[0] if fits else None
 
     def cookie(self, role: Role, *, secure: bool) -> str:
-        """Give a cookie by which a browser is known from now on, without holding the key."""
+        """Return a cookie by which a browser is known from now on, without holding the key."""
         until = int(time.time()) + STAY
         value = f"{role}.{until}.{self._signature(role, until)}"
         rest = f"Path=/; Max-Age={STAY}; HttpOnly; SameSite=Lax"
@@ -82,12 +82,12 @@ class Keys:
 
 
 def enter_page(message: str, onward: str) -> str:
-    """Give the page that asks for the key."""
+    """Return the page that asks for the key."""
     return page("lookalike", _FORM.format(message=escape(message), next=escape(onward)))
 
 
 def local(path: str) -> str:
-    r"""Give a path of this server to go on to, or the start page.
+    r"""Return a path of this server to go on to, or the start page.
 
     Examples
     --------

@@ -93,7 +93,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 def trouble(request: Request, status: int, message: str) -> Response:
-    """Give a page that says what is wrong."""
+    """Return a page that says what is wrong."""
     return page(request, "trouble.html", status=status, message=message, code=status)
 
 
@@ -219,7 +219,7 @@ def add(request: Request) -> Response:
 
 
 def what_was_learned(collection: "Collection") -> dict[str, Any]:
-    """Give what the page about learning shows."""
+    """Return what the page about learning shows."""
     models = collection.models()
     events = collection.history(limit=HISTORY + 1)
     return {
@@ -235,7 +235,7 @@ def what_was_learned(collection: "Collection") -> dict[str, Any]:
 def _neighbours(
     collection: "Collection", row: PictureRow, asked: Looked
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """Give the pictures before and after one in the list it was opened from, with their places."""
+    """Return the pictures before and after one in the list it was opened from, with places."""
     if asked.at is None:
         return None, None
     start = max(asked.at - 1, 0)

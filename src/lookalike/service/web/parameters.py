@@ -28,7 +28,7 @@ Order: TypeAlias = Literal["newest", "oldest", "added"]
 
 
 def ref(value: int | str) -> Ref:
-    """Give what a reference stands for: an id as a number, a token as it is.
+    """Return what a reference stands for: an id as a number, a token as it is.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Filters(BaseModel):
         return {name: value for name, value in kept.items() if value != []}
 
     def where(self) -> Where | None:
-        """Give the filter for the collection; None where nothing is asked."""
+        """Return the filter for the collection; None where nothing is asked."""
         found = Where(
             folder=self.folder,
             tags=tuple(self.tag),
@@ -136,7 +136,7 @@ class Search(Page):
     learned: bool = Field(True, description="Whether to use what was learned.")
 
     def ask(self) -> Ask | None:
-        """Give what is searched for by likeness; None for a search by word."""
+        """Return what is searched for by likeness; None for a search by word."""
         return ask(self.like, self.unlike) if self.like else None
 
     def check(self) -> None:

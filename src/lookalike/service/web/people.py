@@ -24,7 +24,7 @@ User: TypeAlias = Annotated[
 
 
 def who_is(request: Request, named: str | None) -> str:
-    """Give the name of the person who asks: as the request says, else as the cookie says."""
+    """Return the name of the person who asks: as the request says, else as the cookie says."""
     if named is not None:
         return named
     name = unquote(request.cookies.get(COOKIE, ""))

@@ -57,7 +57,7 @@ class TooMuch(LookalikeError):
 
 
 def refuse(error: LookalikeError) -> JSONResponse:
-    """Give the answer to a request that raised an error on purpose."""
+    """Return the answer to a request that raised an error on purpose."""
     if isinstance(error, TooMuch):
         return _problem(429, str(error), wait=error.wait)
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
@@ -65,7 +65,7 @@ def refuse(error: LookalikeError) -> JSONResponse:
 
 
 def refuse_values(error: RequestValidationError) -> JSONResponse:
-    """Give the answer to a request whose values are out of their limits."""
+    """Return the answer to a request whose values are out of their limits."""
     told = []
     for one in error.errors()[:3]:
         place = ".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0])

@@ -60,12 +60,12 @@ def refuse(
 
 
 def page(title: str, body: str) -> str:
-    """Give a small page; the body is HTML already."""
+    """Return a small page; the body is HTML already."""
     return _PAGE.format(title=escape(title), body=body)
 
 
 def printable(text: str) -> str:
-    r"""Give text that UTF-8 can carry; undecodable bytes of file names become question marks.
+    r"""Return text that UTF-8 can carry; undecodable bytes of file names become question marks.
 
     Examples
     --------

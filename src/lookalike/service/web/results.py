@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from lookalike.collection.where import Where
 from lookalike.core.errors import CollectionError, InvalidInput, NotFound
+from lookalike.core.text import label_name, word_key
 from lookalike.service.web.answers import shown
 from lookalike.service.web.parameters import Search
 from lookalike.service.web.telling import refused_for
 from lookalike.service.web.views import Pairs, Tile, alt_text, filter_pairs
-from lookalike.supervision.names import label_name, word_key
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match
@@ -47,7 +47,7 @@ class Results:
 
 
 def asked_pairs(search: Search) -> Pairs:
-    """Give a search as its address says it, with filters, without the page."""
+    """Return a search as its address says it, with filters, without the page."""
     pairs: Pairs = [("like", ref) for ref in search.like]
     pairs += [("unlike", ref) for ref in search.unlike]
     if search.word:
@@ -56,7 +56,7 @@ def asked_pairs(search: Search) -> Pairs:
 
 
 def option_pairs(search: Search) -> Pairs:
-    """Give the cut-off and whether what was learned is left out."""
+    """Return the cut-off and whether what was learned is left out."""
     pairs: Pairs = []
     if search.min_score is not None:
         pairs.append(("min_score", f"{search.min_score:g}"))
@@ -90,7 +90,7 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
 
 
 def words_like(collection: "Collection", typed: str, most: int) -> list[tuple[str, int]]:
-    """Give the tags that begin with what was typed, then those with a part that does, then others.
+    """Return the tags that begin with what was typed, then those with such a part, then the rest.
 
     Each comes with the number of its pictures; among equals the most used is first.
     """

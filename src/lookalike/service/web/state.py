@@ -11,22 +11,22 @@ from lookalike.service.web.people import Rates, who_is
 
 
 def collection_of(request: Request) -> Collection:
-    """Give the collection that is served."""
+    """Return the collection that is served."""
     return cast("Collection", request.app.state.collection)
 
 
 def decoder_of(request: Request) -> Decoder:
-    """Give what decodes pictures of strangers."""
+    """Return what decodes pictures of strangers."""
     return cast("Decoder", request.app.state.decoder)
 
 
 def jobs_of(request: Request) -> Jobs:
-    """Give the jobs of the server."""
+    """Return the jobs of the server."""
     return cast("Jobs", request.app.state.jobs)
 
 
 def speaker(request: Request, named: str | None) -> str:
-    """Give who says something, counted against what one person may say."""
+    """Return who says something, counted against what one person may say."""
     who = who_is(request, named)
     state = request.app.state
     if not hasattr(state, "rates"):
@@ -36,7 +36,7 @@ def speaker(request: Request, named: str | None) -> str:
 
 
 def next_page(request: Request, more: bool, **changes: int) -> str | None:
-    """Give the address of the next page without the host, or None where there is none."""
+    """Return the address of the next page without the host, or None where there is none."""
     if not more:
         return None
     url = request.url.include_query_params(**changes)

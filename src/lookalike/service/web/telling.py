@@ -10,8 +10,8 @@ from lookalike.collection.database import numbers
 from lookalike.collection.records import Ask, Event
 from lookalike.collection.wording import subject_of
 from lookalike.core.errors import CollectionError
+from lookalike.core.text import word_key
 from lookalike.service.web.answers import shown
-from lookalike.supervision.names import word_key
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -31,7 +31,7 @@ class Told:
 
 
 def votes_on(collection: "Collection", ask: Ask, picture: int, who: str) -> list[Event]:
-    """Give the votes of a person on a picture for a search that still count, the last first."""
+    """Return the votes of a person on a picture for a search that still count, the last first."""
     found = events.about(collection._database, str(ask))
     reset = last_reset(collection._database)
     return [
@@ -45,12 +45,12 @@ def votes_on(collection: "Collection", ask: Ask, picture: int, who: str) -> list
 
 
 def words_on(collection: "Collection", word: str, picture: int) -> list[Event]:
-    """Give what was said of a picture and a word and still counts, the last first."""
+    """Return what was said of a picture and a word and still counts, the last first."""
     return events.about(collection._database, subject_of(picture, word))[::-1]
 
 
 def refused_for(collection: "Collection", word: str, pictures: Iterable[int]) -> set[int]:
-    """Give the pictures, among some, of which it was said that they do not show a word."""
+    """Return the pictures, among some, of which it was said that they do not show a word."""
     found = collection._database.rows(
         "SELECT picture, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?))",
         numbers(pictures),

@@ -83,7 +83,7 @@ def address(path: str, pairs: Iterable[tuple[str, object]]) -> str:
 
 
 def filter_pairs(filters: Filters) -> Pairs:
-    """Give the filters that are on, as an address says them."""
+    """Return the filters that are on, as an address says them."""
     names = Filters.model_fields
     given = filters.model_dump(include=set(names), exclude_defaults=True)
     return [
@@ -94,7 +94,7 @@ def filter_pairs(filters: Filters) -> Pairs:
 
 
 def chips(path: str, pairs: Pairs, kept: Pairs) -> list[Chip]:
-    """Give a chip for each filter; ``kept`` is what else the address says."""
+    """Return a chip for each filter; ``kept`` is what else the address says."""
     return [
         Chip(_filter_text(*pair), address(path, kept + pairs[:place] + pairs[place + 1 :]))
         for place, pair in enumerate(pairs)
@@ -174,7 +174,7 @@ def size(count: int) -> str:
 
 
 def folder_name(path: str | Path) -> str:
-    """Give the last two parts of a folder's path, enough to tell it by."""
+    """Return the last two parts of a folder's path, enough to tell it by."""
     parts = [part for part in shown(path).split("/") if part]
     return "/".join(parts[-2:]) or "/"
 

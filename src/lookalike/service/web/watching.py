@@ -119,12 +119,12 @@ class Watcher:
             self.folders = []
 
     def _roots(self) -> list[Path]:
-        """Give the roots that are there, without those inside another."""
+        """Return the roots that are there, without those inside another."""
         roots = sorted({root for root in roots_of(self._collection) if root.is_dir()})
         return [root for root in roots if not set(roots).intersection(root.parents)]
 
     def _concerns(self, change: Change, name: str) -> bool:
-        """Tell whether a change may be one of a picture: not hidden, nor of our own files."""
+        """Return whether a change may be one of a picture: not hidden, nor of our own files."""
         path = Path(name)
         if any(part.startswith(".") for part in self._inside(path)):
             return False

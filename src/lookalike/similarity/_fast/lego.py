@@ -12,7 +12,7 @@ from lookalike.core._fast.random import next_below
 
 @njit(**LOOP)
 def closed_form(distance: float, target: float, eta: float) -> float:
-    """Give ȳ, the pair's distance after the step: the positive root of ηŷȳ² + (1 − ηyŷ)ȳ = ŷ.
+    """Return ȳ, the pair's distance after the step: the positive root of ηŷȳ² + (1 − ηyŷ)ȳ = ŷ.
 
     Written as 2ŷ / (b + √(b² + 4ηŷ²)) with b = 1 − ηyŷ where b > 0, which does not cancel.
     """

@@ -20,7 +20,7 @@ NONE = np.uint32(0xFFFFFFFF)
 
 @njit(**LOOP)
 def _first_shared(offsets: Numbers, labels: Numbers, i: np.uint32, j: np.uint32) -> np.uint32:
-    """Give the smallest label of both items, or ``NONE``."""
+    """Return the smallest label of both items, or ``NONE``."""
     a, a_end = uint64(offsets[i]), uint64(offsets[i + uint64(1)])
     b, b_end = uint64(offsets[j]), uint64(offsets[j + uint64(1)])
     while a < a_end and b < b_end:

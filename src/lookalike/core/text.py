@@ -1,4 +1,4 @@
-"""Spell labels one way, whoever wrote them."""
+"""Text that people wrote: spelled one way, compared whatever its case, shown safely."""
 
 import math
 import unicodedata
@@ -9,7 +9,7 @@ from lookalike.core.errors import InvalidInput
 
 
 def label_name(value: Any) -> str:
-    """Give a label's name: NFC, white space stripped and single; empty for no label.
+    """Return a label's name: NFC, white space stripped and single; empty for no label.
 
     Text and whole numbers name a label, and ``1``, ``1.0`` and ``"1"`` the same one. None, NaN
     and empty text name none.
@@ -37,7 +37,7 @@ def label_name(value: Any) -> str:
 
 
 def word_key(word: str) -> str:
-    """Give what two spellings of one word share: case and Unicode form do not count.
+    """Return what two spellings of one word share: case and Unicode form do not count.
 
     Examples
     --------

@@ -1,0 +1,147 @@
+"""Parts by name: our own, and those that other packages bring by an entry point."""
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from lookalike.core.arrays import stored_manifest
+from lookalike.core.errors import DamagedFile, InvalidInput, MissingPart
+from lookalike.core.stored import parameters
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """The parts of one kind by name; a part is imported when it is first asked for.
+
+    Parameters
+    ----------
+    kind : str
+        What they are, as "similarity".
+    group : str
+        The entry points under which other packages register theirs, as
+        "lookalike.similarities".
+    own : mapping from name to "module:Class"
+        Those of lookalike, in the order they are listed.
+
+    Examples
+    --------
+    >>> paths = Registry("path", "lookalike.paths", {"pure": "pathlib:PurePath"})
+    >>> paths.names, paths.get("pure").__name__
+    (('pure',), 'PurePath')
+    """
+
+    def __init__(self, kind: str, group: str, own: Mapping[str, str]) -> None:
+        self.kind = kind
+        self.group = group
+        self._own = dict(own)
+        self._here: dict[str, type[T]] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names to choose from, our own first."""
+        return tuple(dict.fromkeys([*self._own, *self._here, *sorted(self._others)]))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def register(self, part: type[T]) -> type[T]:
+        """Add a part of one's own for as long as this process runs; may decorate the class.
+
+        An entry point makes it known to every process instead.
+        """
+        self._here[str(getattr(part, "name", ""))] = part
+        return part
+
+    def get(self, name: str) -> type[T]:
+        """Return the class of a name.
+
+        Raises
+        ------
+        InvalidInput
+            If there is none; it lists those there are.
+        MissingPart
+            If it is registered but cannot be imported.
+        """
+        if name in self._here:
+            return self._here[name]
+        if name in self._own:
+            module, _, attribute = self._own[name].partition(":")
+            found: type[T] = getattr(importlib.import_module(module), attribute)
+            return found
+        if name in self._others:
+            return self._imported(self._others[name])
+        raise InvalidInput(
+            f"there is no {self.kind} {name!r:.80}. Choose one of {', '.join(self.names)}."
+        )
+
+    def make(self, name: str, settings: Mapping[str, Any] | None = None) -> T:
+        """Return a part with these settings, the others as they are by default."""
+        part = self.get(name)
+        known = parameters(part)
+        for setting in settings or {}:
+            if setting not in known:
+                raise InvalidInput(
+                    f"{self.kind} {name}: there is no setting {setting!r:.80}. "
+                    + (f"Choose among {', '.join(known)}." if known else "It has none.")
+                )
+        return part(**(settings or {}))
+
+    def summary(self, name: str) -> str:
+        """Return the first line of a part's description."""
+        return (inspect.getdoc(self.get(name)) or "").partition("\n")[0]
+
+    def load(self, path: str | Path) -> T:
+        """Load the part that some ``save`` wrote to ``path``, by the kind stored in it.
+
+        Raises
+        ------
+        MissingPart
+            If that part is not installed; it says which package brings it.
+        """
+        manifest = stored_manifest(Path(path))
+        kind = str(manifest["kind"])
+        name = next((one for one in self.names if self._writes(one, kind)), None)
+        if name is None and "settings" in manifest:
+            raise self.missing(kind.partition("/")[0], str(manifest.get("package", "")))
+        if name is None:
+            raise DamagedFile(f"{path} holds {kind!r:.80}, which is no {self.kind}.")
+        part: Any = self.get(name)
+        loaded: T = part.load(path)
+        return loaded
+
+    def missing(self, name: str, package: str) -> MissingPart:
+        """Return the error of a part that was here once, naming what would bring it back."""
+        remedy = f"Install it with: pip install {package}" if package else "Install it again"
+        origin = f" of the package {package}" if package else ""
+        return MissingPart(f"the {self.kind} {name!r:.80}{origin} is not installed. {remedy}.")
+
+    def _writes(self, name: str, kind: str) -> bool:
+        """Return whether files of this kind are a part's, whatever their version."""
+        stem = kind.partition("/")[0]
+        if stem == name:
+            return True
+        # Imported only where the name does not tell.
+        own = self._here.get(name)
+        if own is None and name in self._own:
+            own = self.get(name)
+        return str(getattr(own, "file_kind", "")).partition("/")[0] == stem
+
+    @cached_property
+    def _others(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def _imported(self, point: EntryPoint) -> type[T]:
+        package = point.dist.name if point.dist is not None else point.module
+        try:
+            found: type[T] = point.load()
+        except Exception as error:
+            raise MissingPart(
+                f"the {self.kind} {point.name!r} of the package {package} cannot be imported: "
+                f"{error}. Repair it with: pip install --force-reinstall {package}"
+            ) from error
+        return found

@@ -1,0 +1,93 @@
+"""Vectors, a row a picture: what they are, how they are checked, and how they are scaled."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core.errors import InvalidInput
+
+Vectors: TypeAlias = NDArray[np.float32] | sp.csr_matrix
+"""A row a picture: a C-contiguous float32 array, or a CSR matrix with sorted float32 rows."""
+
+_ROWS = 1024
+
+
+def check_vectors(who: str, X: ArrayLike | sp.spmatrix, *, width: int | None = None) -> Vectors:
+    """Return ``X`` as finite float32 rows, dense or CSR, or raise InvalidInput."""
+    given: Any = X
+    is_sparse: bool = sp.issparse(given)
+    if is_sparse:
+        matrix = sp.csr_matrix(given, dtype=np.float32)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        values: NDArray[np.float32] = matrix.data
+        checked: Vectors = matrix
+    else:
+        try:
+            array = np.ascontiguousarray(given, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{who}: vectors must be numbers in rows; {error}.") from error
+        values, checked = array, array
+    if checked.ndim != 2 or checked.shape[1] == 0:
+        raise InvalidInput(
+            f"{who}: vectors must be a matrix with a row a picture; got the shape {checked.shape}."
+        )
+    if width is not None and checked.shape[1] != width:
+        raise InvalidInput(
+            f"{who}: vectors must have the {width} columns it learned with; got {checked.shape[1]}."
+        )
+    if not np.isfinite(values).all():
+        raise InvalidInput(
+            f"{who}: vectors must be finite; got NaN or infinity. Remove those rows first."
+        )
+    return checked
+
+
+def dense(matrix: Any) -> NDArray[np.float64]:
+    """Return a dense or sparse matrix as a dense one of float64."""
+    is_sparse: bool = sp.issparse(matrix)
+    return np.asarray(matrix.toarray() if is_sparse else matrix, np.float64)
+
+
+def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
+    """Return |x|² of each row, summed in float64."""
+    if not sp.issparse(vectors):
+        sums: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+        return sums
+    # A few rows at a time: new memory for all of them would cost more than a pass of training.
+    lengths = np.empty(vectors.shape[0])
+    for start in range(0, len(lengths), _ROWS):
+        stop = min(start + _ROWS, len(lengths))
+        ends = vectors.indptr[start : stop + 1]
+        rows = np.repeat(np.arange(stop - start), np.diff(ends))
+        squares = np.square(vectors.data[ends[0] : ends[-1]], dtype=np.float64)
+        lengths[start:stop] = np.bincount(rows, squares, stop - start)
+    return lengths
+
+
+def unit_rows(vectors: Any) -> Any:
+    """Return each row scaled to length 1, dense or CSR as given; a row of zeros stays.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    is_sparse: bool = sp.issparse(vectors)
+    if is_sparse:
+        lengths = np.sqrt(squared_lengths(vectors))
+        shrink = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        return sp.csr_matrix(sp.diags(shrink) @ vectors, dtype=np.float32)
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
+    # Divided by the largest entry first, so that squares neither overflow nor vanish.
+    moderate = vectors / np.where(largest > 0, largest, 1)
+    norms = np.linalg.norm(moderate, axis=1, keepdims=True)
+    return np.ascontiguousarray(moderate / np.where(norms > 0, norms, 1), dtype=np.float32)
+
+
+def stack_rows(parts: list[Any]) -> Any:
+    """Return vectors, or matrices of them, one below the other."""
+    return sp.csr_matrix(sp.vstack(parts)) if sp.issparse(parts[0]) else np.vstack(parts)
