@@ -1,7 +1,6 @@
-"""Keep: pictures and what is said of them come in; a folder that searches, tags, learns stays."""
+"""Keep: pictures and what is said of them come in; a folder that searches and learns stays."""
 
-from lookalike.collection.collection import Collection
-from lookalike.collection.records import (
+from lookalike.collection.answers import (
     Added,
     Ask,
     Event,
@@ -11,13 +10,15 @@ from lookalike.collection.records import (
     Match,
     ModelRow,
     PictureRow,
+    RankerInfo,
     Standing,
     Suggestion,
     TaggedPicture,
     Tagging,
     Trial,
 )
-from lookalike.collection.where import Where
+from lookalike.collection.collection import Collection
+from lookalike.collection.pictures.filter import Where
 
 __all__ = [
     "Added",
@@ -30,6 +31,7 @@ __all__ = [
     "Match",
     "ModelRow",
     "PictureRow",
+    "RankerInfo",
     "Standing",
     "Suggestion",
     "TaggedPicture",

@@ -1,52 +1,76 @@
 """The collection: a folder that keeps pictures, searches them and learns."""
 
-import json
 import os
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Self
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
 
-from lookalike.collection import events, learning, naming, rows
-from lookalike.collection.adding import Adder, leave_out
-from lookalike.collection.database import Database, numbers, stored
-from lookalike.collection.describing import fit_feature, is_fitted, open_feature, save_feature
-from lookalike.collection.finding import Finding
-from lookalike.collection.folder import Folder
-from lookalike.collection.growing import grow
-from lookalike.collection.hearing import (
-    NamedClicks,
-    NamedLabels,
-    hear,
-    knowledge,
-    vocabulary,
-)
-from lookalike.collection.judging import LEARN, judge_similarity, judge_words
-from lookalike.collection.lessons import Kind, Lesson, Run
-from lookalike.collection.records import (
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from lookalike.collection.answers import (
     Added,
+    Ask,
+    Event,
     Figures,
     InUse,
     Learned,
-    Trial,
+    Match,
+    ModelRow,
+    PictureRow,
+    RankerInfo,
+    Ref,
+    Standing,
+    Suggestion,
+    Tagging,
 )
-from lookalike.collection.serving import load_model, load_tagger, save_models
-from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
+from lookalike.collection.opened import Opened
+from lookalike.collection.pictures import adding, browsing, removing
+from lookalike.collection.pictures.describing import read_picture
+from lookalike.collection.pictures.features import add_feature, add_ranker, by_name
+from lookalike.collection.pictures.filter import Where
+from lookalike.collection.pictures.labels import GivenWords, check_word, subject_of
+from lookalike.collection.search import exporting, queries, searching, suggesting
+from lookalike.collection.search.explaining import reasons
+from lookalike.collection.search.queries import Box, Query
+from lookalike.collection.search.rankers import Rankers
+from lookalike.collection.search.tagging import FileTagging
+from lookalike.collection.store import events, labels, models, pictures, rankers
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.folder import Folder
+from lookalike.collection.training import learning
+from lookalike.collection.training.given import NamedClicks, NamedLabels, read_given
+from lookalike.collection.votes.recording import Verdict, record_vote
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput, LookalikeError
 from lookalike.core.progress import Progress, silent
-from lookalike.features import Embedding, Feature
-from lookalike.images import Limits, find_pictures
+from lookalike.core.text import word_key
+from lookalike.features import Feature
+from lookalike.images import Limits, Refused, find_pictures
+from lookalike.index.reranker import Reranker
+
+T = TypeVar("T")
+
+MOST_KEPT = 32
+"""Answers that are kept to be given again."""
 
 
-class Collection(Finding):
-    """Pictures in a folder of their own: searched by likeness and tagged, which is learned.
+class Collection:
+    """Pictures in a folder of their own: searched by likeness and word, which is learned.
 
     What is committed to the folder's database is what every reader sees, whole: a killed or
     interrupted writer leaves the collection as its last finished step left it. One may write at
     a time, any number read, in this process and in others, and see what was written at their
     next search. A collection may be shared by threads.
 
-    The vectors compared are the feature's; of a dense feature, once there are 512 pictures,
-    their first 256 principal components, fitted on the collection, and fitted again when a small
-    collection has grown fourfold.
+    A collection holds one or several *rankers*, each a way to search: pictures described by a
+    feature, and what was learned over it. Searches name one by ``by``, or take the first. Of a
+    dense feature, once there are 512 pictures, the first 256 principal components are compared,
+    fitted on the collection, and fitted again when a small collection has grown fourfold.
 
     Use :meth:`create` or :meth:`open`, and ``with`` to close it.
 
@@ -64,34 +88,52 @@ class Collection(Finding):
     ['small disc.png', 'slope.png']
     """
 
+    def __init__(self, folder: Folder, database: Database, features: Iterable[Feature]) -> None:
+        self._opened = Opened(folder, database, Rankers(folder, database, features))
+        self._answers: dict[tuple[Hashable, ...], tuple[int, object]] = {}
+
     @classmethod
-    def create(cls, path: str | Path, *, feature: Feature | None = None) -> Self:
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        features: Sequence[Feature] | Mapping[str, Feature] | None = None,
+        index: str | None = None,
+    ) -> Self:
         """Make a new, empty collection.
 
         Parameters
         ----------
         path : str or Path
             A folder that does not exist yet, or is empty.
-        feature : Feature, optional
-            How pictures are described; by default :class:`~lookalike.features.Embedding`. A
-            ``Visterms`` that is not fitted is fitted on the pictures added first.
+        features : sequence of Feature, or mapping from name to Feature, optional
+            How pictures are described, a ranker each; by default
+            :class:`~lookalike.features.Embedding`. Rankers are called as their features unless
+            named otherwise. A feature that is not fitted is fitted on the pictures added first.
+        index : str, optional
+            The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
         """
-        chosen = Embedding() if feature is None else feature
+        chosen = by_name(features)
         with Folder.making(Path(path)) as folder:
             Database.create(folder.database)
-            save_feature(chosen, folder)
-        return cls.open(path, feature=chosen if is_fitted(chosen) else None)
+            folder.write_manifest()
+            with closing(Database(folder.database, {})) as database:
+                for name, feature in chosen.items():
+                    row = add_ranker(folder, database, name, feature, index=index)
+                    with database.transaction() as connection:
+                        rankers.set_ready(connection, row.id)
+        return cls.open(path, features=list(chosen.values()))
 
     @classmethod
-    def open(cls, path: str | Path, *, feature: Feature | None = None) -> Self:
+    def open(cls, path: str | Path, *, features: Iterable[Feature] = ()) -> Self:
         """Open a collection.
 
         Parameters
         ----------
         path : str or Path
-        feature : Feature, optional
-            The feature it was made with, where that is one of your own; the collection knows
-            lookalike's features itself.
+        features : iterable of Feature
+            Features it was made with that are not registered (see docs/extending.md); the
+            collection loads all others itself.
 
         Raises
         ------
@@ -100,15 +142,68 @@ class Collection(Finding):
         DamagedFile
             If a file is damaged or of a newer version.
         FingerprintMismatch
-            If the feature is another than the collection's.
+            If none of its rankers has a feature that is given.
         """
         folder = Folder(Path(path))
-        chosen = open_feature(folder, feature)
+        feature = folder.read_manifest()
         if not folder.database.exists():
             raise DamagedFile(
                 f"{folder.database} is missing. Put back a copy of the collection, or index again."
             )
-        return cls(folder, Database(folder.database), chosen)
+        given = list(features)
+        collection = cls(folder, Database(folder.database, feature), given)
+        known = {row.fingerprint for row in collection._opened.rankers.rows()} - {None}
+        for one in given:
+            if one.is_fitted and known and one.fingerprint not in known:
+                collection.close()
+                raise FingerprintMismatch(
+                    f"{folder.path} has no ranker with the fingerprint {one.fingerprint} of the "
+                    f"feature {one.name}. Open it with the feature it was made with, or add this "
+                    f"one: Collection.add_feature."
+                )
+        return collection
+
+    def close(self) -> None:
+        """Close the collection; nothing is left to be saved."""
+        self._opened.database.close()
+        self._opened.rankers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Count the pictures."""
+        return self._opened.database.count("pictures")
+
+    @property
+    def path(self) -> Path:
+        """The folder of the collection."""
+        return self._opened.path
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        """How pictures are described, by the names of the rankers whose features are installed."""
+        found = {}
+        for row in self._opened.rankers.rows():
+            try:
+                found[row.name] = self._opened.rankers.feature(row)
+            except LookalikeError:
+                continue
+        return found
+
+    def rankers(self) -> list[RankerInfo]:
+        """Return the ways to search, the first being the one that is used by default."""
+        return self._opened.rankers.infos()
+
+    # Pictures
 
     def add(
         self,
@@ -138,37 +233,74 @@ class Collection(Finding):
         threads : int, optional
             By default one a core.
         progress : callable
-            Told how many files are done; before that, where visterms are fitted, the steps; and
+            Told how many files are done; before that, where a feature is fitted, the steps; and
             after it the steps of learning again, where the collection has grown so much.
         """
-        given = list(sources) if not isinstance(sources, str | bytes | os.PathLike) else sources
-        found = find_pictures(given)
-        with self._writing():
-            # A search meanwhile may read it anew, as it is without being fitted.
-            feature = self._feature
-            if not is_fitted(feature):
-                fit_feature(feature, found.paths, limits, progress)
-                save_feature(feature, self._folder)
-            roots = [(stored(folder),) for folder in found.folders]
-            with self._database.transaction() as connection:
-                connection.executemany(
-                    "INSERT OR IGNORE INTO roots VALUES (CAST(? AS TEXT))", roots
-                )
-            adder = Adder(
-                self._database,
-                feature,
-                removed=removed,
-                limits=limits,
-                threads=threads,
-                progress=progress,
-            )
-            adder.run(found.paths)
-            if is_fitted(feature):
-                grow(self._folder, self._database, feature, adder.added, progress)
-                self._save_cache()
-        adder.added.ignored = found.ignored
-        adder.added.refused[:0] = found.problems
-        return adder.added
+        return adding.add(
+            self._opened,
+            sources,
+            removed=removed,
+            limits=limits,
+            threads=threads,
+            progress=progress,
+        )
+
+    def add_feature(
+        self,
+        feature: Feature,
+        *,
+        name: str | None = None,
+        index: str | None = None,
+        rerankers: Sequence[Reranker] = (),
+        limits: Limits | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> RankerInfo:
+        """Add a ranker: describe all pictures by a further feature, and let votes teach it.
+
+        Searches by other rankers go on meanwhile. What is described is kept every few seconds:
+        interrupted, the same call goes on where it stopped. Pictures whose files cannot be read
+        are left to :meth:`undescribed`, and tried again by the same call.
+
+        Parameters
+        ----------
+        feature : Feature
+        name : str, optional
+            What ``search(by=…)`` calls the ranker; by default the feature's name.
+        index : str, optional
+            The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
+        rerankers : sequence of Reranker
+            What its hits are ranked again by, in order.
+        limits, threads, progress
+            As for :meth:`add`.
+
+        Raises
+        ------
+        InvalidInput
+            If the collection has that feature, or a ranker of that name, already.
+        """
+        called = feature.name if name is None else name
+        add_feature(
+            self._opened,
+            feature,
+            called,
+            index=index,
+            rerankers=rerankers,
+            limits=limits,
+            threads=threads,
+            progress=progress,
+        )
+        return next(info for info in self.rankers() if info.name == called)
+
+    def undescribed(self, by: str | None = None) -> list[Refused]:
+        """Return the pictures that a ranker could not describe, with the reasons."""
+        lacking = rankers.undescribed(self._opened.database, self._opened.rankers.row(by).id)
+        places = pictures.places_of(self._opened.database, lacking)
+        return [
+            Refused(places[number][0], reason)
+            for number, reason in lacking.items()
+            if number in places
+        ]
 
     def remove(
         self, pictures: Iterable[int | str | Path], *, who: str = "", key: str | None = None
@@ -196,32 +328,134 @@ class Collection(Finding):
                 f"Collection.remove: pictures must be a list; got {pictures!r}. Put it into one."
             )
         events.check_names(who, key)
-        with self._writing():
-            if self._database.row("SELECT 1 FROM events WHERE key = ?", key) is not None:
-                return 0
-            named = {picture: rows.find_id(self._database, picture) for picture in pictures}
-            for picture, number in named.items():
-                if number is None:
-                    raise self._unknown(picture)
-            ids = {number for number in named.values() if number is not None}
-            if not ids:
-                return 0
-            cache = self._folder.cache(self._serve().space.fingerprint)
-            cached = cache.exists()
-            # It holds their vectors, and must not outlive them if we are stopped half way.
-            cache.unlink(missing_ok=True)
-            with self._database.transaction() as connection:
-                leave_out(connection, ids)
-                connection.execute(
-                    "DELETE FROM pictures WHERE id IN (SELECT value FROM json_each(?))",
-                    (numbers(ids),),
-                )
-                body = {"pictures": sorted(ids)}
-                events.append(connection, "deletion", body, who=who, key=key)
-            self._database.forget()
-            if cached:
-                self._save_cache()
-        return len(ids)
+        return removing.remove(self._opened, pictures, who=who, key=key)
+
+    def pictures(self) -> Iterator[PictureRow]:
+        """Go over all pictures by rising id."""
+        return pictures.pictures(self._opened.database, 0)
+
+    def picture(self, number: int) -> PictureRow:
+        """Return what is known of a picture."""
+        for found in pictures.pictures(self._opened.database, number, number):
+            return found
+        raise self._opened.unknown(number)
+
+    def facts_of(self, matches: Iterable[Match]) -> list[tuple[Match, PictureRow, list[str]]]:
+        """Return matches with what is known of their pictures, and their labels.
+
+        Those deleted meanwhile are left out.
+        """
+        return browsing.facts_of(self._opened.database, matches)
+
+    def find(self, path: str | Path) -> int | None:
+        """Return the picture whose file lies at a path, or None."""
+        return pictures.find_id(self._opened.database, path)
+
+    def find_content(self, sha256: str) -> int | None:
+        """Return the picture with the content of this SHA-256, or None."""
+        return pictures.find_content(self._opened.database, sha256)
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Return whether a file is in the collection as it is now."""
+        try:
+            facts = path.stat()
+        except OSError:
+            return False
+        known = pictures.file_facts(self._opened.database, path)
+        return known == (facts.st_size, facts.st_mtime_ns)
+
+    def holds_below(self, path: Path) -> bool:
+        """Return whether a picture of the collection lies, or lay, at a path or below it."""
+        return pictures.lies_below(self._opened.database, path)
+
+    def roots(self) -> list[Path]:
+        """Return the folders that were added."""
+        return [Path(root) for root in pictures.roots(self._opened.database)]
+
+    def thumbnail(self, number: int) -> bytes:
+        """Return a small JPEG of a picture."""
+        found = pictures.thumbnail(self._opened.database, number)
+        if found is None:
+            raise self._opened.unknown(number)
+        return found
+
+    def refused(self) -> list[Refused]:
+        """Return the files that could not be used when they were last read."""
+        return pictures.refused(self._opened.database)
+
+    def browse(
+        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
+    ) -> list[PictureRow]:
+        """Return pictures in an order, a page at a time.
+
+        Parameters
+        ----------
+        k, offset : int
+            How many to return, and how many to leave out before them.
+        where : Where, optional
+            Which pictures to return.
+        order : {"newest", "oldest", "added"}
+            By when they were taken, those of unknown date last; or the last added first.
+        """
+        return browsing.browse(self._opened.database, k, offset, where, order)
+
+    def count(self, where: Where | None = None) -> int:
+        """Count the pictures that pass a filter."""
+        return self._once(browsing.count, where)
+
+    def months(self, where: Where | None = None) -> list[tuple[str, int]]:
+        """Count pictures by month, as ``2024-05``, newest first; unknown dates last, as ``""``."""
+        return list(self._once(browsing.months, where))
+
+    def folders(self) -> list[tuple[str, int]]:
+        """Return the folders that pictures lie in or below, and how many."""
+        return list(self._once(browsing.folders))
+
+    def formats(self) -> list[tuple[str, int]]:
+        """Return the formats of pictures, and how many have each."""
+        return list(self._once(browsing.formats))
+
+    # Labels and words that people gave
+
+    def labels(self) -> dict[int, list[str]]:
+        """Return the labels of all pictures that have any."""
+        return labels.labels(self._opened.database)
+
+    def labels_used(self) -> list[tuple[str, int]]:
+        """Return the labels of pictures, and how many have each, the most used first."""
+        return list(self._once(browsing.labels_used))
+
+    def labels_of(self, pictures: Iterable[int]) -> dict[int, list[str]]:
+        """Return the labels of some pictures."""
+        return browsing.labels_of(self._opened.database, pictures)
+
+    def refused_for(self, word: str, pictures: Iterable[int]) -> set[int]:
+        """Return the pictures, among some, that were said not to show a word."""
+        return labels.refused_for(self._opened.database, word, pictures)
+
+    def say(
+        self, picture: int, word: str, *, shows: bool = True, who: str = "", key: str | None = None
+    ) -> Event:
+        """Record that a picture shows what a word names, or that it does not.
+
+        It is a label from then on, or none any more, and that word is not suggested again. Models
+        learn it when they are next trained.
+        """
+        events.check_names(who, key)
+        name = check_word(word)
+        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
+            if (known := events.with_key(connection, key)) is not None:
+                return known
+            number = self._opened.id_of(picture)
+            return GivenWords(self._opened.database).say(
+                connection, number, name, shows=shows, who=who, key=key
+            )
+
+    def said_of(self, picture: int, word: str) -> list[Event]:
+        """Return what was said of a picture and a word and still counts, the last first."""
+        return events.about(self._opened.database, subject_of(picture, word))[::-1]
+
+    # Training
 
     def learn(
         self,
@@ -230,6 +464,8 @@ class Collection(Finding):
         folders: bool = False,
         clicks: NamedClicks | None = None,
         threshold: float = 0.0,
+        method: str = learning.METHOD,
+        feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
         hold_back: float = 0.2,
         random_state: int | None = 0,
@@ -255,7 +491,7 @@ class Collection(Finding):
             Paths are absolute, relative to the current folder or to one that was added, or the
             last parts of a path where those are unique. They replace the labels these pictures
             have. With nothing given, what was given before is learned from again. Words that
-            differ in case or Unicode form only are tagged with as one.
+            differ in case or Unicode form only are one word.
         folders : bool
             Take the folder a picture lies in for its label.
         clicks : mapping from query to {path: weight}, optional
@@ -263,8 +499,13 @@ class Collection(Finding):
         threshold : float
             θ of paper 1, Eq. 20, for ``clicks``: pictures are alike if the probability that both
             are chosen is above it. Learning again uses the same.
+        method : str
+            The similarity that learns what is alike, by its name in
+            :data:`lookalike.similarity.registry.SIMILARITIES`.
+        feature : str, optional
+            The ranker to train; by default the first.
         settings : mapping, optional
-            Parameters for :class:`~lookalike.similarity.OASIS`, which learns what is alike.
+            Parameters of the method.
         hold_back : float
             The share of pictures to judge by, above 0 and below 1.
         random_state : int or None
@@ -274,91 +515,367 @@ class Collection(Finding):
         """
         if not 0 < hold_back < 1:
             raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
-        learner = learning.new_learner(settings, random_state)
-        written = _json_settings({"random_state": random_state, **(settings or {})})
-        with self._writing():
-            if not len(self):
-                raise self._empty()
-            heard = hear(self._database, labels, folders, clicks, threshold)
-            known, named = knowledge(self._database, heard), vocabulary(self._database, heard)
-            serving = self._serve()
-            results: dict[Kind, Lesson | Trial] = {
-                "similarity": learning.teach(
-                    learner,
-                    known,
-                    serving.vectors(known.ids),
-                    rows.sides(self._database, serving.number),
-                    current=serving.model,
-                    hold_back=hold_back,
-                    settings=written,
-                    progress=progress,
-                )
-            }
-            if named is not None:
-                results["tags"] = naming.teach(
-                    named,
-                    serving.vectors(named.ids),
-                    rows.sides(self._database, serving.tagger),
-                    current=self._tagger_of(serving),
-                    hold_back=hold_back,
-                    random_state=random_state,
-                    progress=progress,
-                )
-            run = Run(results, rows.next_model(self._database))
-            if not run.lessons:
-                raise InvalidInput(results["similarity"].reason)
-            save_models(self._folder, run, serving.space)
-            with self._database.transaction() as connection:
-                rows.keep_labels(connection, heard.labels)
-                rows.keep_clicks(connection, heard.clicks)
-                rows.keep_run(connection, run, rows.in_use(self._database))
-                told = run.told(heard.unmatched)
-                events.append(connection, "learn", told.summary())
-        return told
+        return learning.learn(
+            self._opened,
+            lambda: read_given(self._opened.database, labels, folders, clicks, threshold),
+            learning.new_learner(method, settings, random_state),
+            by=feature,
+            settings=learning.settings_text(settings, random_state),
+            hold_back=hold_back,
+            progress=progress,
+        )
 
-    def evaluate(self) -> tuple[Figures, Figures]:
-        """Judge plain cosine and what searches use now, on the pictures last held back."""
-        return judge_similarity(self.path, self._database, self._serve())
+    def models(self) -> list[ModelRow]:
+        """Return what was learned, oldest first, published or not."""
+        return models.models(self._opened.database)
 
-    def evaluate_words(self) -> tuple[Figures, Figures]:
-        """Judge the words that most pictures have and those in use now, on the pictures held back.
+    def evaluate(self, by: str | None = None) -> tuple[Figures, Figures]:
+        """Judge cosine and what searches use now, on the pictures last held back."""
+        return learning.evaluate_similarity(
+            self.path, self._opened.database, self._opened.rankers.get(by)
+        )
+
+    def evaluate_words(self, by: str | None = None) -> tuple[Figures, Figures]:
+        """Judge the commonest words and those in use now, on the pictures last held back.
 
         The first is the ranking of all words by how many pictures have them, the same for each
-        picture; the second is what pictures are tagged with.
+        picture.
         """
-        serving = self._serve()
-        return judge_words(self.path, self._database, serving, self._tagger_of(serving))
+        ranker = self._opened.rankers.get(by)
+        annotator = self._opened.rankers.annotator(ranker)
+        return learning.evaluate_words(self.path, self._opened.database, ranker, annotator)
 
     def rollback(self) -> InUse:
-        """Undo the last learning that is in use: searches and tags are as they were before it.
+        """Undo the last learning that is in use: searches and words are as they were before it.
 
-        What was learned together is undone together. Give what is in use then.
+        What was learned together is undone together. Returns what its ranker uses then.
         """
-        with self._writing():
-            back = rows.before_the_last_run(self._database)
-            if not back:
-                raise CollectionError(f"{self.path} uses no model, so there is none to roll back.")
-            load = {"similarity": load_model, "tags": load_tagger}
-            for kind, (previous, kept) in back.items():
-                if not kept:
-                    raise CollectionError(
-                        f"{self.path} keeps the model in use and the one before; {previous} is "
-                        f"older. Learn again {LEARN}."
-                    )
-                if previous is not None:
-                    load[kind](self._folder, previous, self._fingerprint())
-            with self._database.transaction() as connection:
-                for kind, (previous, _) in back.items():
-                    rows.use_model(connection, kind, previous)
-                events.append(connection, "rollback", {k: back[k][0] for k in back})
-            current = rows.in_use(self._database)
-        return InUse(current.get("similarity"), current.get("tags"))
+        return learning.rollback(self._opened)
 
+    # Votes and the log
 
-def _json_settings(settings: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(settings, sort_keys=True)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"Collection.learn: settings must be text, numbers, true or false, or None; {error}."
-        ) from error
+    def vote(
+        self,
+        ask: Ask,
+        *,
+        picked: Iterable[int] = (),
+        rejected: Iterable[int] = (),
+        shown: Iterable[int] = (),
+        who: str = "",
+        key: str | None = None,
+    ) -> Event:
+        """Record which pictures found for a query are right and which are wrong, and learn it.
+
+        The next search of anybody uses it, by every ranker. A vote is stored before this returns.
+        To say the same again changes nothing and returns the first event; to say the opposite
+        counts instead.
+
+        Parameters
+        ----------
+        ask : Ask
+            What was searched for.
+        picked, rejected : iterable of int
+            Pictures that are right, and wrong.
+        shown : iterable of int
+            The pictures in the order shown. A picked one is preferred to those above it.
+        who : str
+            Who votes, where there are several. What one person can teach is bounded.
+        key : str, optional
+            A name for this vote: sent twice, it counts once.
+        """
+        events.check_names(who, key)
+        verdict = Verdict.checked(ask, picked, rejected, shown, who)
+        with self._opened.rankers.lock:
+            self._opened.rankers.usable()
+            with self._opened.database.transaction() as connection:
+                if (known := events.with_key(connection, key)) is not None:
+                    return known
+                usable = self._opened.rankers.usable()
+                if not usable:
+                    self._opened.rankers.get()
+                ledger = self._opened.rankers.ledger
+                return record_vote(self._opened.database, connection, usable, ledger, verdict, key)
+
+    def verdicts(self, ask: Ask) -> dict[int, int]:
+        """Return what was said of pictures found for a query: +1 for picked, -1 for rejected."""
+        queries.check_ask(ask)
+        return self._opened.rankers.ledger.verdicts(str(ask))
+
+    def votes_on(self, ask: Ask, picture: int, who: str = "") -> list[int]:
+        """Return the events in which a person voted on a picture for a query, the last first."""
+        queries.check_ask(ask)
+        return self._opened.rankers.ledger.votes_on(str(ask), picture, who)
+
+    def standing(self, by: str | None = None) -> Standing:
+        """Return what votes have taught a ranker, how that was judged, and if searches use it."""
+        return self._opened.rankers.get(by).votes.standing
+
+    def reset_votes(self, *, who: str = "", key: str | None = None) -> Event:
+        """Discard all votes given so far; undoing this event makes them count again."""
+        events.check_names(who, key)
+        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
+            known = events.with_key(connection, key)
+            return known or events.append(connection, "reset", {}, who=who, key=key, about="reset")
+
+    def undo(self, number: int, *, who: str = "", key: str | None = None) -> Event:
+        """Take back an event: a vote, a word, a reset, or an undoing itself.
+
+        Raises
+        ------
+        NotFound
+            If there is no such event.
+        InvalidInput
+            If it cannot be undone, or is undone already.
+        """
+        events.check_names(who, key)
+        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
+            if (known := events.with_key(connection, key)) is not None:
+                return known
+            target, event = events.undo(self._opened.database, connection, number, who=who, key=key)
+            GivenWords(self._opened.database).follow(connection, target)
+        return event
+
+    def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
+        """Return what was said, newest first: the last ``limit`` events, or those before one."""
+        check_whole("Collection.history", "limit", limit, 1, 1000)
+        return events.history(self._opened.database, limit, before)
+
+    def check_log(self) -> None:
+        """Check that no event was changed since it was written; DamagedFile names one that was."""
+        events.check(self._opened.database)
+
+    # Searching
+
+    def search(
+        self,
+        query: Query | Ask,
+        k: int = 10,
+        *,
+        by: str | None = None,
+        learned: bool = True,
+        offset: int = 0,
+        where: Where | None = None,
+        min_score: float | None = None,
+        limits: Limits | None = None,
+    ) -> list[Match]:
+        """Find the pictures most like a query, best first.
+
+        Parameters
+        ----------
+        query : int, str, Path, bytes, Image or Ask
+            A picture of the collection by its id or path; or any picture, as a file, its content
+            or a Pillow image. A picture that is in the collection, however it is named, is not
+            among its own matches. A file that has changed since it was added counts as it is
+            now; one that is gone, as it was. An :class:`~lookalike.collection.Ask` names several
+            pictures to be like and unlike; what people voted on it before counts with it.
+        k : int
+            How many to find at most, from 1.
+        by : str, optional
+            The ranker to search by; by default the first.
+        learned : bool
+            Whether to use what was learned; else the cosine of the vectors.
+        offset : int
+            How many of the best to leave out, for a second page.
+        where : Where, optional
+            Which pictures to search among.
+        min_score : float, optional
+            Leave out pictures that score less.
+        limits : Limits, optional
+            What the query may cost to decode before it is refused.
+        """
+        found = searching.search(
+            self._opened.database,
+            self._opened.rankers.get(by),
+            self._opened.rankers.ledger,
+            query,
+            k,
+            learned=learned,
+            offset=offset,
+            among=self._matching(where),
+            min_score=min_score,
+            limits=limits,
+        )
+        if found is None:
+            raise self._opened.unknown(query)
+        return found
+
+    def search_word(
+        self,
+        word: str,
+        k: int = 10,
+        *,
+        by: str | None = None,
+        offset: int = 0,
+        where: Where | None = None,
+        min_score: float | None = None,
+    ) -> list[Match]:
+        """Find the pictures that a word suits most, best first.
+
+        The score is W_wᵀVx (paper 2, Eq. 1), an inner product of the stored vector x with VᵀW_w,
+        so that no index has to be made for words. The scores of ``tag`` add to it what the word
+        gets from every picture alike.
+
+        Parameters
+        ----------
+        word : str
+            A word that was learned, in any case and Unicode form.
+        by : str, optional
+            The ranker whose words to use; by default the first that has learned some.
+        k, offset, where, min_score
+            As for :meth:`search`.
+        """
+        ranker, annotator = self._opened.rankers.naming(by)
+        return searching.search_word(
+            self._opened.database,
+            ranker,
+            annotator,
+            searching.known_word(self.path, word, annotator),
+            k,
+            offset=offset,
+            among=self._matching(where),
+            min_score=min_score,
+        )
+
+    def keep_query(
+        self,
+        picture: bytes | Image.Image,
+        *,
+        box: Box | None = None,
+        content: bytes | None = None,
+        limits: Limits | None = None,
+    ) -> str:
+        """Keep a picture to search with that is not in the collection, and return its token.
+
+        Parameters
+        ----------
+        picture : bytes or Image
+            The content of a file, or a decoded picture.
+        box : (float, float, float, float), optional
+            The part of it that matters.
+        content : bytes, optional
+            The file that a decoded picture was made of: the same file gets the same token.
+        limits : Limits, optional
+            What it may cost to decode before it is refused.
+        """
+        return searching.keep_query(self._opened, picture, box=box, content=content, limits=limits)
+
+    def keep_region(self, picture: int, box: Box, *, limits: Limits | None = None) -> str:
+        """Keep a part of a picture of the collection to search with, and return its token."""
+        data = read_picture(self.picture(picture), limits)
+        return self.keep_query(data, box=box, limits=limits)
+
+    def query_thumbnail(self, token: str) -> bytes:
+        """Return a small JPEG of a kept query."""
+        row = self._opened.database.row("SELECT jpeg FROM queries WHERE token = ?", token)
+        if row is None:
+            raise self._opened.unknown(token)
+        return bytes(row[0])
+
+    def reasons(self, ask: Ask, picture: int, k: int = 5, *, by: str | None = None) -> list[str]:
+        """Explain why a picture was found for a query, in sentences, the most telling first."""
+        queries.check_ask(ask)
+        ranker = self._opened.rankers.get(by)
+        return reasons(
+            ranker, self._opened.rankers.annotator(ranker), self._opened.database, ask, picture, k
+        )
+
+    def export(self, path: str | Path, *, by: str | None = None) -> None:
+        """Write what was learned so that vectors kept elsewhere can be searched with it.
+
+        The file is safetensors, with a recipe of some ten lines of NumPy beside it.
+        """
+        exporting.export(self._opened.rankers.get(by), self._opened.database, Path(path))
+
+    # Words that were learned
+
+    def tag(
+        self,
+        sources: Iterable[str | Path],
+        k: int = 10,
+        *,
+        by: str | None = None,
+        min_confidence: float | None = None,
+        limits: Limits | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Tagging:
+        """Give words to the pictures among files, folders and globs; nothing is changed.
+
+        Pictures that are in the collection as they are need not be read again.
+
+        Parameters
+        ----------
+        sources : iterable of str or Path
+        k : int
+            How many words to give a picture at most, from 1.
+        by : str, optional
+            The ranker whose words to use; by default the first that has learned some.
+        min_confidence : float, optional
+            Leave out words that suit with less confidence, from 0 to 1. By default a half; or 0
+            where too few pictures had words to learn how sure a word is.
+        limits : Limits, optional
+            What a picture may cost before it is refused.
+        threads : int, optional
+            By default one a core.
+        progress : callable
+            Told how many files are done.
+        """
+        most = check_whole("tag", "k", k, 1)
+        ranker, annotator = self._opened.rankers.naming(by)
+        found = find_pictures(sources)
+        tagging = FileTagging(annotator, ranker, self._opened.database).tag(
+            found.paths, most, min_confidence, limits=limits, threads=threads, progress=progress
+        )
+        return Tagging(tagging.pictures, [*found.problems, *tagging.refused], ignored=found.ignored)
+
+    def words(self, by: str | None = None) -> dict[str, int]:
+        """Return the words that were learned, and how many pictures have each as a label."""
+        _, annotator = self._opened.rankers.naming(by)
+        uses = Counter(
+            key for names in self.labels().values() for key in {word_key(name) for name in names}
+        )
+        return {word: uses[word_key(word)] for word in annotator.words_}
+
+    def word_neighbours(
+        self, word: str, k: int = 10, *, by: str | None = None
+    ) -> list[tuple[str, float]]:
+        """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
+        most = check_whole("word_neighbours", "k", k, 1)
+        _, annotator = self._opened.rankers.naming(by)
+        return annotator.neighbours(searching.known_word(self.path, word, annotator), most)
+
+    def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
+        """Suggest words for a picture that it does not have and was not refused, best first.
+
+        They come from what was learned, and from the labels of the pictures most like it: so a
+        word just given to a picture is suggested for those like it at once.
+        """
+        ranker = self._opened.rankers.get(by)
+        return suggesting.suggest(
+            ranker, self._opened.rankers.annotator(ranker), self._opened.database, picture, k
+        )
+
+    # What the methods above share
+
+    def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
+        """Return the ids to search among, or None for all."""
+        return None if where is None else self._once(browsing.matching, where)
+
+    def _once(self, read: Callable[..., T], *given: Where | None) -> T:
+        """Read something of all pictures, or return it again while nobody has written since."""
+        for where in given:
+            if where is not None:
+                where.check()
+        version = self._opened.database.version()
+        with self._opened.rankers.lock:
+            kept = self._answers.get((read, *given))
+        if kept is not None and kept[0] == version:
+            return cast(T, kept[1])
+        found = read(self._opened.database, *given)
+        with self._opened.rankers.lock:
+            self._answers = {
+                key: value for key, value in self._answers.items() if value[0] == version
+            }
+            if len(self._answers) < MOST_KEPT:
+                self._answers[read, *given] = (version, found)
+        return found

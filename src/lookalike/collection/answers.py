@@ -1,0 +1,336 @@
+"""What a collection answers with."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from lookalike.annotation import Tag
+from lookalike.images import Refused
+
+Ref: TypeAlias = int | str
+"""A picture of the collection by its id, or a kept query by its token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is searched for: to be like some pictures, and unlike others.
+
+    Pictures are named by their ids, kept queries by their tokens
+    (:meth:`~lookalike.Collection.keep_query`).
+    """
+
+    like: tuple[Ref, ...]
+    unlike: tuple[Ref, ...] = ()
+
+    def __str__(self) -> str:
+        sides = (",".join(map(str, side)) for side in (self.like, self.unlike))
+        return " not ".join(side for side in sides if side)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row of the log.
+
+    Attributes
+    ----------
+    number : int
+        Rising, never used again.
+    at : str
+        When, in UTC.
+    kind : str
+        ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``deletion``, ``undo``,
+        ``reset`` (votes before it count no more), ``learn`` or ``rollback``.
+    who : str
+        Who said it, where there are several; else empty.
+    body : dict
+        What was said.
+    undone : bool
+        Whether it counts no more.
+    """
+
+    number: int
+    at: str
+    kind: str
+    who: str
+    body: dict[str, Any]
+    undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What votes have taught, and whether searches use it.
+
+    Attributes
+    ----------
+    votes : int
+        Votes that count.
+    judged : int
+        Those of them that something was to be compared in.
+    before, after : float or None
+        The share of their comparisons that searches had in the right order without votes, and
+        with what was learned from votes on *other* queries; None without any.
+    labels_before, labels_after : float or None
+        Mean average precision on labelled pictures held back, without votes and with them; None
+        where no labels were learned from.
+    strength : float
+        How far searches go with what votes taught: 1, or less where labelled pictures held
+        back would else rank worse, or 0 while votes not learned from do.
+    reason : str
+        Why, in a sentence.
+    """
+
+    votes: int
+    judged: int
+    before: float | None
+    after: float | None
+    labels_before: float | None
+    labels_after: float | None
+    strength: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A word that may suit a picture; ``why`` says what speaks for it, in a few words."""
+
+    word: str
+    confidence: float | None
+    why: str
+
+
+@dataclass(slots=True)
+class Added:
+    """What ``add`` did with the files it found.
+
+    Attributes
+    ----------
+    added : int
+        New pictures.
+    known : int
+        Files that were in the collection already, as they are.
+    copies, moved : int
+        Files with the content of a picture known from another path; ``moved`` where that path
+        is gone.
+    ignored : int
+        Hidden files and files of another ending that folders held.
+    refused : list of Refused
+        Files, folders and patterns that could not be used, each with the reason.
+    learned_again : Learned or None
+        What learning again came to, where the collection had grown so much that its vectors were
+        reduced anew; None where that was not due or nothing had been learned.
+    unlearned, unlearned_words : str
+        Why searches do without what was learned before, and why pictures are not tagged any
+        more; empty where they are as before.
+    """
+
+    added: int = 0
+    known: int = 0
+    copies: int = 0
+    moved: int = 0
+    ignored: int = 0
+    refused: list[Refused] = field(default_factory=list)
+    learned_again: "Learned | None" = None
+    unlearned: str = ""
+    unlearned_words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How well held-back pictures rank each other, or words (paper 1, section 5.1).
+
+    ``queries`` is how many of them have something to be found, and so could be judged.
+    """
+
+    mean_average_precision: float
+    precision_at_1: float
+    precision_at_10: float
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What learning one thing came to, the similarity or the words.
+
+    Attributes
+    ----------
+    before, after : Figures or None
+        What was in use and what was newly learned, on the pictures held back; None where nothing
+        could be learned.
+    published : bool
+        Whether what was learned is used: only if it is at least as good in mean average precision
+        and in precision at 1, and not if it is what there is without learning. Words that no
+        tagger was there for before need only be as good in mean average precision as ranking
+        them by how common they are.
+    reason : str
+        Why it is published or not, or why nothing could be learned, in a sentence.
+    pictures, labels : int
+        Pictures of which something is known, held-back ones among them; labels, queries or words.
+    held_back : int
+        Pictures not learned from.
+    model : int or None
+        The number of the new model, if it was published.
+    """
+
+    before: Figures | None
+    after: Figures | None
+    published: bool
+    reason: str
+    pictures: int
+    labels: int
+    held_back: int
+    model: int | None
+
+    @classmethod
+    def failed(cls, why: str, pictures: int, labels: int) -> "Trial":
+        """Return the trial of something that could not be learned."""
+        return cls(None, None, False, why, pictures, labels, 0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What ``learn`` came to.
+
+    Attributes
+    ----------
+    similarity : Trial or None
+        What searches compare pictures by; None where it was not to be learned.
+    words : Trial or None
+        What pictures are tagged with; None where it was not to be learned, as from clicks.
+    unmatched : list of str
+        Names that stand for no picture of the collection, or for several, with the reason.
+    """
+
+    similarity: Trial | None = None
+    words: Trial | None = None
+    unmatched: list[str] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        """Return in short what the log keeps of it."""
+        return {
+            name: {"published": trial.published, "model": trial.model, "pictures": trial.pictures}
+            for name, trial in (("similarity", self.similarity), ("words", self.words))
+            if trial is not None
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """The numbers of the models that a ranker uses; None for none."""
+
+    similarity: int | None
+    annotator: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RankerInfo:
+    """A way to search a collection.
+
+    Attributes
+    ----------
+    name : str
+        What ``search(by=…)`` names it by.
+    feature : str
+        How pictures are described.
+    method : str
+        What was learned for it: the similarity in use, ``cosine`` where nothing was.
+    ready : bool
+        Whether it can be searched by; else pictures are still to be described.
+    pictures, undescribed : int
+        Pictures it has described, and those it has not.
+    trouble : str
+        Why it cannot be used, as a part that is not installed any more; else empty.
+    """
+
+    name: str
+    feature: str
+    method: str
+    ready: bool
+    pictures: int
+    undescribed: int
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A picture that a search found; ``path`` is the first of its ``places``."""
+
+    id: int
+    path: Path
+    score: float
+    places: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedPicture:
+    """A picture with the words that suit it, best first."""
+
+    path: Path
+    tags: tuple[Tag, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """What ``tag`` came back with.
+
+    Attributes
+    ----------
+    pictures : list of TaggedPicture
+        In the order of the sources and sorted within each.
+    refused : list of Refused
+        Files, folders and patterns that could not be used, each with the reason.
+    ignored : int
+        Hidden files and files of another ending that folders held.
+    """
+
+    pictures: list[TaggedPicture] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    ignored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PictureRow:
+    """What is known of a picture; ``added`` is in UTC, ``taken`` as the camera said."""
+
+    id: int
+    sha256: str
+    format: str
+    width: int
+    height: int
+    bytes: int
+    taken: str | None
+    added: str
+    places: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """What was learned once, and how it was judged.
+
+    Attributes
+    ----------
+    number : int
+    kind : str
+        ``similarity`` or ``words``.
+    method : str
+        What it was learned by, as ``oasis``.
+    ranker : str
+        The ranker it was learned for.
+    made : str
+        When, in UTC.
+    settings : dict
+    before, after : Figures
+        What was in use then and what was learned, on the pictures held back.
+    published, current : bool
+        Whether it came into use, and whether it is in use now.
+    """
+
+    number: int
+    kind: str
+    method: str
+    ranker: str
+    made: str
+    settings: dict[str, Any]
+    before: Figures
+    after: Figures
+    published: bool
+    current: bool

@@ -1,0 +1,1 @@
+"""Hold pictures: files come in and are described, browsed, filtered, labelled and removed."""

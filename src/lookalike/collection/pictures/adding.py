@@ -1,0 +1,288 @@
+"""Bring files into the database, a batch of whole pictures at a time."""
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from lookalike.collection.answers import Added
+from lookalike.collection.opened import Opened
+from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECONDS
+from lookalike.collection.pictures.features import fitted
+from lookalike.collection.search.queries import query_token
+from lookalike.collection.store import rankers
+from lookalike.collection.store.database import Database, now, numbers, stored
+from lookalike.collection.store.pictures import find_content
+from lookalike.collection.training.growing import grow
+from lookalike.core.errors import MissingPart
+from lookalike.core.progress import Progress
+from lookalike.features import Described, Feature, Known, describe_files
+from lookalike.images import Limits, Refused, find_pictures
+
+THUMBNAIL_SIDE = 256
+
+
+def add(
+    opened: Opened,
+    sources: Iterable[str | Path],
+    *,
+    removed: bool,
+    limits: Limits | None,
+    threads: int | None,
+    progress: Progress,
+) -> Added:
+    """Bring in the pictures among files, folders and globs, and fit what is due afterwards."""
+    given = list(sources) if not isinstance(sources, str | bytes | os.PathLike) else sources
+    found = find_pictures(given)
+    database = opened.database
+    with opened.writing():
+        features = {
+            row.id: fitted(opened, row, found.paths, limits, progress)
+            for row in opened.rankers.rows()
+        }
+        if all(isinstance(feature, str) for feature in features.values()):
+            raise MissingPart(str(next(iter(features.values()))))
+        with database.transaction() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO roots VALUES (CAST(? AS TEXT))",
+                [(stored(folder),) for folder in found.folders],
+            )
+        adder = Adder(
+            database,
+            features,
+            removed=removed,
+            limits=limits,
+            threads=threads,
+            progress=progress,
+        )
+        adder.run(found.paths)
+        for row in opened.rankers.rows():
+            feature = features[row.id]
+            if row.ready and not isinstance(feature, str) and feature.is_fitted:
+                grow(opened.folder, database, row, feature, adder.added, progress)
+                opened.rankers.save_cache(opened.rankers.get(row.name))
+    adder.added.ignored = found.ignored
+    adder.added.refused[:0] = found.problems
+    return adder.added
+
+
+class Adder:
+    """Bring files in: skip what is unchanged, describe the rest, commit in batches.
+
+    Every commit leaves each picture with its facts, thumbnail, a place, and a record of each
+    feature; where a ranker's feature is not there, a note that the record is missing.
+
+    Parameters
+    ----------
+    database : Database
+    features : mapping from ranker to Feature or str
+        What describes pictures, by the ids of rankers; or why a ranker's feature cannot be used.
+    removed : bool
+        Whether files whose pictures were removed come in again.
+    limits : Limits or None
+    threads : int or None
+    progress : callable
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        features: Mapping[int, Feature | str],
+        *,
+        removed: bool,
+        limits: Limits | None,
+        threads: int | None,
+        progress: Progress,
+    ) -> None:
+        self._database = database
+        self._features = {ranker: it for ranker, it in features.items() if not isinstance(it, str)}
+        self._missing = {ranker: it for ranker, it in features.items() if isinstance(it, str)}
+        self._removed = removed
+        self._limits = limits
+        self._threads = threads
+        self._progress = progress
+        self._sizes: dict[Path, tuple[int, int]] = {}
+        self._pending: list[Described | Known | Refused] = []
+        self._again: list[Path] = []
+        self.added = Added()
+
+    def run(self, paths: Sequence[Path]) -> None:
+        """Bring in what is new or changed among ``paths``."""
+        total = len(paths)
+        self._progress(0, total)
+        queue = list(self._changed(paths))
+        self.added.known += total - len(queue)
+        done = total - len(queue)
+        try:
+            while queue:
+                with closing(self._outcomes(queue)) as outcomes:
+                    committed = time.monotonic()
+                    for outcome in outcomes:
+                        self._pending.append(outcome)
+                        late = time.monotonic() - committed > BATCH_SECONDS
+                        if late or len(self._pending) >= BATCH_PICTURES:
+                            self._commit()
+                            committed = time.monotonic()
+                        done += 1
+                        self._progress(min(done, total), total)
+                self._commit()
+                queue, self._again = self._again, []
+        except KeyboardInterrupt:
+            self._commit()
+            raise
+        self._progress(total, total)
+
+    def _changed(self, paths: Sequence[Path]) -> Iterator[Path]:
+        """Leave out files that are in the collection, or were removed, as they are now."""
+        left_out = set() if self._removed else self._left_out()
+        for path in paths:
+            try:
+                facts = path.stat()
+                self._sizes[path] = (facts.st_size, facts.st_mtime_ns)
+            except (OSError, ValueError):
+                self._sizes[path] = (-1, -1)
+            known = self._database.row(
+                "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
+            )
+            out = left_out and digest(stored(path), *self._sizes[path]) in left_out
+            if known != self._sizes[path] and not out:
+                yield path
+
+    def _left_out(self) -> set[bytes]:
+        return {found for (found,) in self._database.rows("SELECT digest FROM left_out")}
+
+    def _outcomes(self, paths: list[Path]) -> Generator[Described | Known | Refused]:
+        yield from describe_files(
+            paths,
+            list(self._features.values()),
+            limits=self._limits,
+            known=self._is_known,
+            thumbnail_side=THUMBNAIL_SIDE,
+            threads=self._threads,
+        )
+
+    def _is_known(self, sha256: str) -> bool:
+        return find_content(self._database, sha256) is not None
+
+    def _commit(self) -> None:
+        if not self._pending:
+            return
+        added, again, left = Added(), list[Path](), list[int]()
+        with self._database.transaction() as connection:
+            for outcome in self._pending:
+                if isinstance(outcome, Refused):
+                    _note_refused(connection, outcome)
+                    added.refused.append(outcome)
+                elif (picture := self._picture(connection, outcome, added)) is None:
+                    again.append(outcome.path)
+                else:
+                    left += self._put(connection, outcome.path, picture)
+            connection.execute(
+                "DELETE FROM pictures WHERE id IN (SELECT value FROM json_each(?)) "
+                "AND NOT EXISTS (SELECT 1 FROM places WHERE picture = pictures.id)",
+                (numbers(left),),
+            )
+        self._pending = []
+        self._again += again
+        for name in ("added", "known", "copies", "moved", "refused"):
+            setattr(self.added, name, getattr(self.added, name) + getattr(added, name))
+
+    def _picture(
+        self, connection: sqlite3.Connection, outcome: Described | Known, added: Added
+    ) -> int | None:
+        """Return the picture a file shows; None if it was known and is gone by now."""
+        sha256 = outcome.facts.sha256 if isinstance(outcome, Described) else outcome.sha256
+        found = connection.execute("SELECT id FROM pictures WHERE sha256 = ?", (sha256,)).fetchone()
+        if found:
+            self._count_known(connection, int(found[0]), outcome.path, added)
+            return int(found[0])
+        if isinstance(outcome, Known):
+            return None
+        added.added += 1
+        return self._insert(connection, outcome)
+
+    def _insert(self, connection: sqlite3.Connection, described: Described) -> int:
+        facts = described.facts
+        picture = connection.execute(
+            "INSERT INTO pictures (sha256, format, width, height, bytes, taken, added) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
+                now(),
+            ),
+        ).lastrowid
+        number = int(picture or 0)
+        for ranker, record in zip(self._features, described.records, strict=True):
+            rankers.keep_record(connection, ranker, number, record)
+        for ranker, reason in self._missing.items():
+            rankers.note_undescribed(connection, ranker, number, reason)
+        connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (number, described.thumbnail))
+        # Whoever searched with it before had no picture that this could go with.
+        for feature in self._features.values():
+            connection.execute(
+                "UPDATE queries SET picture = ? WHERE token = ?",
+                (number, query_token(facts.sha256, None, feature.fingerprint)),
+            )
+        return number
+
+    def _put(self, connection: sqlite3.Connection, path: Path, picture: int) -> list[int]:
+        """Say that a picture lies at a path; give the picture that lay there before."""
+        name = stored(path)
+        before = connection.execute(
+            "SELECT picture FROM places WHERE path = CAST(? AS TEXT) AND picture != ?",
+            (name, picture),
+        ).fetchall()
+        connection.execute(
+            "INSERT INTO places (path, picture, size, mtime_ns) VALUES (CAST(? AS TEXT), ?, ?, ?) "
+            "ON CONFLICT (path) DO UPDATE SET picture = excluded.picture, size = excluded.size, "
+            "mtime_ns = excluded.mtime_ns",
+            (name, picture, *self._sizes[path]),
+        )
+        connection.execute("DELETE FROM refused WHERE path = CAST(? AS TEXT)", (name,))
+        connection.execute(
+            "DELETE FROM left_out WHERE digest = ?", (digest(name, *self._sizes[path]),)
+        )
+        return [number for (number,) in before]
+
+    def _count_known(
+        self, connection: sqlite3.Connection, picture: int, path: Path, added: Added
+    ) -> None:
+        """Tell a copy from a file that moved, and forget the places it moved away from."""
+        rows = connection.execute("SELECT id, path FROM places WHERE picture = ?", (picture,))
+        places = {place: number for number, place in rows.fetchall()}
+        if os.path.abspath(path) in places:  # noqa: PTH100
+            added.known += 1
+            return
+        gone = [number for place, number in places.items() if not os.path.lexists(place)]
+        connection.executemany("DELETE FROM places WHERE id = ?", [(number,) for number in gone])
+        if gone:
+            added.moved += 1
+        else:
+            added.copies += 1
+
+
+def digest(path: bytes, size: int, mtime_ns: int) -> bytes:
+    """Return what tells a file as it is now from all others, and says nothing of it."""
+    return hashlib.blake2b(b"%b\0%d %d" % (path, size, mtime_ns), digest_size=16).digest()
+
+
+def leave_out(connection: sqlite3.Connection, pictures: Iterable[int]) -> None:
+    """Note the files of pictures that are about to be removed."""
+    rows = connection.execute(
+        "SELECT CAST(path AS BLOB), size, mtime_ns FROM places "
+        "WHERE picture IN (SELECT value FROM json_each(?))",
+        (numbers(pictures),),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO left_out VALUES (?)", [(digest(*row),) for row in rows.fetchall()]
+    )
+
+
+def _note_refused(connection: sqlite3.Connection, refused: Refused) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO refused VALUES (CAST(? AS TEXT), ?, ?)",
+        (stored(refused.path), refused.reason, now()),
+    )

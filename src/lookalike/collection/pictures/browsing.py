@@ -1,0 +1,235 @@
+"""Browse a collection: which pictures pass a filter, a page of them, and what to filter by."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.answers import Match, PictureRow
+from lookalike.collection.pictures.filter import END, Where
+from lookalike.collection.store import pictures as rows
+from lookalike.collection.store.database import Database, numbers, stored
+from lookalike.core.checks import check_choice, check_whole
+from lookalike.core.text import label_name, word_key
+
+# SQLite has NULL, an unknown date, before all others.
+ORDERS = {
+    "newest": "taken DESC, id DESC",
+    "oldest": "taken NULLS LAST, id",
+    "added": "id DESC",
+}
+"""The orders to browse in: by date, unknown ones last, or by when pictures were added."""
+
+_FACTS = "id, sha256, format, width, height, bytes, taken, added"
+_MOST = 2**62
+
+_key = lru_cache(1 << 16)(word_key)
+
+
+def matching(database: Database, where: Where | None) -> NDArray[np.int64] | None:
+    """Return the ids that pass a filter, rising; None where it lets everything pass."""
+    condition, values = _condition(database, where)
+    if not condition:
+        return None
+    # One text is read five times as fast as a row for each.
+    found = database.rows(f"SELECT group_concat(id) FROM pictures {condition}", *values)  # noqa: S608
+    return np.sort(rows.read_numbers(found[0][0]))
+
+
+def browse(
+    database: Database, k: int, offset: int = 0, where: Where | None = None, order: str = "newest"
+) -> list[PictureRow]:
+    """Return ``k`` pictures that pass a filter after the first ``offset``, in one of ``ORDERS``."""
+    check_choice("browse", "order", order, ORDERS)
+    check_whole("browse", "k", k, 1)
+    check_whole("browse", "offset", offset, 0)
+    condition, values = _condition(database, where, walked=True)
+    # The page is found in an index alone, then read.
+    page = f"SELECT id FROM pictures {condition} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"  # noqa: S608
+    found = database.rows(
+        f"SELECT {_FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
+        *(*values, min(int(k), _MOST), min(int(offset), _MOST)),
+    )
+    places = rows.places_of(database, (row[0] for row in found))
+    return [PictureRow(*(*row, places[row[0]])) for row in found if row[0] in places]
+
+
+def facts_of(
+    database: Database, matches: Iterable[Match]
+) -> list[tuple[Match, PictureRow, list[str]]]:
+    """Return matches with what is known of their pictures and their labels, read at once.
+
+    Those deleted meanwhile are left out.
+    """
+    found = {match.id: match for match in matches}
+    labels = "(SELECT json_group_array(label) FROM labels WHERE picture = pictures.id)"
+    known = database.rows(
+        f"SELECT {_FACTS}, {labels} FROM pictures "  # noqa: S608
+        "WHERE id IN (SELECT value FROM json_each(?))",
+        numbers(found),
+    )
+    by_id = {row[0]: row for row in known}
+    return [
+        (match, PictureRow(*(*by_id[number][:-1], match.places)), json.loads(by_id[number][-1]))
+        for number, match in found.items()
+        if number in by_id
+    ]
+
+
+def count(database: Database, where: Where | None = None) -> int:
+    """Count the pictures that pass a filter."""
+    condition, values = _condition(database, where)
+    found = database.rows(f"SELECT count(*) FROM pictures {condition}", *values)  # noqa: S608
+    return int(found[0][0])
+
+
+def months(database: Database, where: Where | None = None) -> list[tuple[str, int]]:
+    """Count the pictures that pass a filter by month, as ``2024-05``, newest first.
+
+    Those whose date is unknown come last, under ``""``: as ``browse`` has them.
+    """
+    condition, values = _condition(database, where, walked=True)
+    month = "coalesce(substr(taken, 1, 7), '')"
+    found = database.rows(
+        f"SELECT {month}, count(*) FROM pictures {condition} GROUP BY 1 ORDER BY 1 DESC",  # noqa: S608
+        *values,
+    )
+    return [(name, number) for name, number in found]
+
+
+def folders(database: Database) -> list[tuple[str, int]]:
+    """Count the pictures in or below each folder, a folder before those in it.
+
+    Folders are listed from the highest that was added, or has pictures in itself, downwards. A
+    picture counts once, wherever its copies lie: as where the folder is the filter.
+    """
+    own: dict[int, tuple[str, ...]] = {}
+    for path, picture in rows.all_places(database):
+        own[picture] = (*own.get(picture, ()), path.rpartition(os.sep)[0] or os.sep)
+    tops = {*rows.roots(database), *(folder for together in own.values() for folder in together)}
+    chain = cache(lambda folder: _up_to_top(folder, tops))
+    counts: Counter[str] = Counter()
+    for together, number in Counter(own.values()).items():
+        counted = (above for folder in together for above in chain(folder))
+        counts.update(dict.fromkeys(counted, number))
+    return sorted(counts.items(), key=lambda item: item[0].replace(os.sep, "\0"))
+
+
+def formats(database: Database) -> list[tuple[str, int]]:
+    """Count the pictures of each format, the commonest first."""
+    found = database.rows(
+        "SELECT format, count(*) FROM pictures GROUP BY format ORDER BY count(*) DESC, format"
+    )
+    return [(name, number) for name, number in found]
+
+
+def labels_used(database: Database) -> list[tuple[str, int]]:
+    """Count the pictures that have each label, the commonest first.
+
+    Labels that differ in case or Unicode form only are one, spelled as most pictures have it.
+    """
+    spelled: dict[str, list[tuple[int, str]]] = {}
+    for label, number in database.rows("SELECT label, count(*) FROM labels GROUP BY label"):
+        spelled.setdefault(_key(label), []).append((-number, label))
+    varied = [label for names in spelled.values() if len(names) > 1 for _, label in names]
+    having: dict[str, set[int]] = {}
+    for label, picture in database.rows(
+        "SELECT label, picture FROM labels WHERE label IN (SELECT value FROM json_each(?))",
+        json.dumps(varied),
+    ):
+        having.setdefault(_key(label), set()).add(picture)
+    found = []
+    for key, names in spelled.items():
+        number, label = min(names)
+        found.append((label, len(having[key]) if key in having else -number))
+    return sorted(found, key=lambda item: (-item[1], item[0]))
+
+
+def labels_of(database: Database, ids: Iterable[int]) -> dict[int, list[str]]:
+    """Return the labels of pictures; of each one asked for, if only an empty list."""
+    found: dict[int, list[str]] = {int(number): [] for number in ids}
+    for picture, label in database.rows(
+        "SELECT picture, label FROM labels "
+        "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY picture, label",
+        numbers(found),
+    ):
+        found[picture].append(label)
+    return found
+
+
+def _condition(
+    database: Database, where: Where | None, *, walked: bool = False
+) -> tuple[str, list[Any]]:
+    """Return a filter as SQL over the table of pictures, with its values; empty for none.
+
+    ``walked`` has pictures tested one by one in the order of an index, rather than fetched by
+    the ids that a folder or tag holds: without it, a page would be sorted out of all of them.
+    """
+    if where is None or where == Where():
+        return "", []
+    where.check()
+    own = "+id" if walked else "id"
+    parts: list[tuple[str, tuple[Any, ...]]] = []
+    if where.folder is not None:
+        listed = (
+            "SELECT picture FROM places WHERE path >= CAST(? AS TEXT) AND path < CAST(? AS TEXT)"
+        )
+        parts.append((f"{own} IN ({listed})", _below(where.folder)))
+    for spellings in _spellings(database, where.tags):
+        listed = "SELECT picture FROM labels WHERE label IN (SELECT value FROM json_each(?))"
+        parts.append((f"{own} IN ({listed})", (json.dumps(spellings),)))
+    if where.formats:
+        names = json.dumps([name.upper() for name in where.formats])
+        parts.append(("format IN (SELECT value FROM json_each(?))", (names,)))
+    ends = (
+        ("taken >= ?", where.taken_from),
+        ("taken < ?", None if where.taken_to is None else where.taken_to + END),
+        ("max(width, height) >= ?", where.min_side),
+        ("max(width, height) <= ?", where.max_side),
+        ("bytes >= ?", where.min_bytes),
+        ("bytes <= ?", where.max_bytes),
+    )
+    parts += [(sql, (value,)) for sql, value in ends if value is not None]
+    return (
+        "WHERE " + " AND ".join(sql for sql, _ in parts),
+        [value for _, values in parts for value in values],
+    )
+
+
+def _below(folder: str) -> tuple[bytes, bytes]:
+    """Return the two ends that the paths below a folder lie between, as the database keeps them."""
+    first = stored(folder).rstrip(os.sep.encode()) + os.sep.encode()
+    return first, first[:-1] + bytes([first[-1] + 1])
+
+
+def _spellings(database: Database, words: Iterable[str]) -> Iterator[list[str]]:
+    """Return for each word the labels that are it, however they are spelled."""
+    asked = [_key(label_name(word)) for word in words]
+    if not asked:
+        return
+    # From label to label through the index; the pictures that have them are skipped.
+    known = database.rows(
+        "WITH RECURSIVE known (label) AS (SELECT min(label) FROM labels UNION ALL "
+        "SELECT (SELECT min(label) FROM labels WHERE label > known.label) FROM known "
+        "WHERE label IS NOT NULL) SELECT label FROM known WHERE label IS NOT NULL"
+    )
+    spelled: dict[str, list[str]] = {key: [] for key in asked}
+    for (label,) in known:
+        if (key := _key(label)) in spelled:
+            spelled[key].append(label)
+    yield from (spelled[key] for key in asked)
+
+
+def _up_to_top(folder: str, tops: set[str]) -> list[str]:
+    """Return a folder and those above it, up to the highest that is among ``tops``."""
+    chain = [folder]
+    while (above := os.path.dirname(chain[-1])) != chain[-1]:  # noqa: PTH120
+        chain.append(above)
+    while chain[-1] not in tops:
+        chain.pop()
+    return chain

@@ -1,0 +1,168 @@
+"""The features that pictures are described by, a ranker each: added, fitted and saved."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lookalike.collection.answers import Added
+from lookalike.collection.opened import Opened
+from lookalike.collection.pictures.describing import describe_missing, fit_feature
+from lookalike.collection.store import events, pictures
+from lookalike.collection.store import rankers as ranker_rows
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.rankers import RankerRow
+from lookalike.collection.training.growing import grow
+from lookalike.collection.votes.recording import teach_earlier_votes
+from lookalike.core.errors import InvalidInput, MissingPart
+from lookalike.core.progress import Progress, silent
+from lookalike.core.stored import package_of
+from lookalike.features import Feature
+from lookalike.features.registry import FEATURES
+from lookalike.images import Limits
+from lookalike.index.registry import INDEXES
+from lookalike.index.reranker import Reranker
+
+DEFAULT_FEATURE = "embedding"
+
+LONGEST_NAME = 64
+
+
+def by_name(features: Sequence[Feature] | Mapping[str, Feature] | None) -> dict[str, Feature]:
+    """Return features by the names of their rankers; without any, the default one."""
+    if features is None:
+        return {DEFAULT_FEATURE: FEATURES.make(DEFAULT_FEATURE)}
+    if isinstance(features, Mapping):
+        chosen = dict(features)
+    else:
+        chosen = {feature.name: feature for feature in features}
+    if not chosen or len(chosen) != len(features):
+        raise InvalidInput(
+            "Collection.create: features must be one or more, each under a name of its own: "
+            "{'look': Embedding(), 'clip': Embedding('clip.onnx')}."
+        )
+    return chosen
+
+
+def add_ranker(
+    folder: Folder,
+    database: Database,
+    name: str,
+    feature: Feature,
+    *,
+    index: str | None = None,
+    rerankers: Sequence[Reranker] = (),
+) -> RankerRow:
+    """Add a ranker that has described nothing yet."""
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
+        raise InvalidInput(
+            f"Collection: the name of a ranker is text of at most {LONGEST_NAME} characters; got "
+            f"{name!r:.80}."
+        )
+    if index is not None:
+        INDEXES.get(index)
+    if not feature.is_fitted and feature.name not in FEATURES:
+        raise InvalidInput(
+            f"Collection: the feature {feature.name} must be fitted or registered first."
+        )
+    with database.transaction() as connection:
+        number = ranker_rows.add_ranker(
+            connection,
+            name=name,
+            feature=feature.name,
+            package=package_of(type(feature)),
+            settings={} if feature.is_fitted else feature.settings(),
+            index_kind=index,
+            rerankers=[(one.name, one.settings()) for one in rerankers],
+        )
+    if feature.is_fitted:
+        _save(folder, database, number, feature)
+    return next(row for row in ranker_rows.rankers(database) if row.id == number)
+
+
+def fitted(
+    opened: Opened,
+    row: RankerRow,
+    files: Sequence[Path],
+    limits: Limits | None,
+    progress: Progress,
+) -> Feature | str:
+    """Return a ranker's feature, fitted where files allow it; or why it cannot be used."""
+    try:
+        feature = opened.rankers.feature(row)
+    except MissingPart as error:
+        return str(error)
+    if not feature.is_fitted:
+        fit_feature(feature, files, limits, progress)
+        if feature.is_fitted:
+            _save(opened.folder, opened.database, row.id, feature)
+    return feature
+
+
+def add_feature(
+    opened: Opened,
+    feature: Feature,
+    name: str,
+    *,
+    index: str | None,
+    rerankers: Sequence[Reranker],
+    limits: Limits | None,
+    threads: int | None,
+    progress: Progress,
+) -> None:
+    """Describe all pictures by a further feature, or go on with that, and let votes teach it."""
+    database = opened.database
+    with opened.writing():
+        row = _resumed(opened, name, feature) or add_ranker(
+            opened.folder, database, name, feature, index=index, rerankers=rerankers
+        )
+        files = [Path(path) for path, _ in pictures.all_places(database)]
+        used = fitted(opened, row, files, limits, progress)
+        if isinstance(used, str):
+            raise MissingPart(used)
+        if not used.is_fitted:
+            return
+        describe_missing(database, row.id, used, limits=limits, threads=threads, progress=progress)
+        grow(opened.folder, database, row, used, Added(), silent)
+        with opened.rankers.lock, database.transaction() as connection:
+            ranker, ledger = opened.rankers.preparing(name), opened.rankers.ledger
+            teach_earlier_votes(database, connection, ranker, ledger)
+            ranker_rows.set_ready(connection, row.id)
+            if not row.ready:
+                events.append(connection, "feature", {"name": name, "feature": used.name})
+        opened.rankers.save_cache(opened.rankers.get(name))
+
+
+def _resumed(opened: Opened, name: str, feature: Feature) -> RankerRow | None:
+    """Return the ranker that is to be gone on with; None for a new one."""
+    own = feature.fingerprint if feature.is_fitted else None
+    for row in opened.rankers.rows():
+        same = own == row.fingerprint if own else row.feature == feature.name
+        if row.name == name and same:
+            if not row.ready or ranker_rows.undescribed(opened.database, row.id):
+                return row
+            raise InvalidInput(
+                f"{opened.path} has the feature {name} already. Search by it: by={name!r}."
+            )
+        if row.name == name:
+            raise InvalidInput(
+                f"{opened.path} has a ranker {name} with another feature already. Give this one "
+                f"another name."
+            )
+        if own is not None and own == row.fingerprint:
+            raise InvalidInput(
+                f"{opened.path} has this feature already, as {row.name}. Search by it: "
+                f"by={row.name!r}."
+            )
+    return None
+
+
+def _save(folder: Folder, database: Database, ranker: int, feature: Feature) -> None:
+    """Write a fitted feature, then the row that names it."""
+    file = folder.feature(ranker)
+    try:
+        feature.save(file)
+    except OSError as error:
+        raise folder.not_written(error) from error
+    name = file.relative_to(folder.path).as_posix()
+    with database.transaction() as connection:
+        ranker_rows.set_feature(connection, ranker, name, feature.fingerprint)

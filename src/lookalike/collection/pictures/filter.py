@@ -1,0 +1,119 @@
+"""Which pictures to look among: the parts of a filter, and whether they make sense."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lookalike.collection.store.database import stored
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import InvalidInput
+from lookalike.core.text import label_name
+
+END = "~"
+"""What, put behind a date, sorts after every time of that date and before all later ones."""
+
+_TIME = re.compile("[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?")
+_START = "0001-01-01T00:00:00"
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A filter: every part that is given must hold.
+
+    Attributes
+    ----------
+    folder : str or None
+        The absolute path of a folder that the picture lies in or below.
+    tags : tuple of str
+        Labels the picture has, all of them; case and Unicode form do not count.
+    taken_from, taken_to : str or None
+        When it was taken, both ends included: ``2024``, ``2024-05``, ``2024-05-31`` or
+        ``2024-05-31T18:30``, so that ``taken_to="2024"`` is to the end of that year. A picture
+        whose date is not known is left out.
+    formats : tuple of str
+        ``JPEG``, ``PNG`` and so on; one of them.
+    min_side, max_side : int or None
+        The longer side in pixels.
+    min_bytes, max_bytes : int or None
+        The size of the file.
+
+    Examples
+    --------
+    >>> Where(taken_from="2024-05", taken_to="2024").check()
+    >>> Where(min_side=300, max_side=200).check()
+    Traceback (most recent call last):
+    ...
+    lookalike.core.errors.InvalidInput: Where: min_side must not be above max_side; got 300 and 200.
+    """
+
+    folder: str | None = None
+    tags: tuple[str, ...] = ()
+    taken_from: str | None = None
+    taken_to: str | None = None
+    formats: tuple[str, ...] = ()
+    min_side: int | None = None
+    max_side: int | None = None
+    min_bytes: int | None = None
+    max_bytes: int | None = None
+
+    def check(self) -> None:
+        """Refuse, with InvalidInput, what can mean no picture."""
+        if self.folder is not None:
+            _check_folder(self.folder)
+        _check_names("tags", self.tags)
+        _check_names("formats", self.formats)
+        _check_numbers("side", self.min_side, self.max_side)
+        _check_numbers("bytes", self.min_bytes, self.max_bytes)
+        for name, time in (("taken_from", self.taken_from), ("taken_to", self.taken_to)):
+            if time is not None:
+                _check_time(name, time)
+        if self.taken_from and self.taken_to and self.taken_from > self.taken_to + END:
+            raise InvalidInput(
+                f"Where: taken_from must not be after taken_to; got {self.taken_from} and "
+                f"{self.taken_to}."
+            )
+
+
+def _check_folder(folder: object) -> None:
+    try:
+        usable = isinstance(folder, str) and Path(folder).is_absolute() and bool(stored(folder))
+    except UnicodeEncodeError:
+        usable = False
+    if not usable:
+        raise InvalidInput(
+            f"Where: folder must be the absolute path of a folder; got {folder!r:.200}."
+        )
+
+
+def _check_names(what: str, names: object) -> None:
+    if not isinstance(names, tuple) or not all(
+        isinstance(name, str) and label_name(name) for name in names
+    ):
+        raise InvalidInput(
+            f"Where: {what} must be a tuple of texts that are not empty; got {names!r:.200}."
+        )
+
+
+def _check_time(name: str, time: object) -> None:
+    try:
+        if not isinstance(time, str) or not _TIME.fullmatch(time):
+            raise ValueError("it has another form")
+        datetime.fromisoformat(time + _START[len(time) :])
+    except ValueError as error:
+        raise InvalidInput(
+            f"Where: {name} must be a date or time such as 2024, 2024-05, 2024-05-31 or "
+            f"2024-05-31T18:30, without a time zone; got {time!r:.80}."
+        ) from error
+
+
+def _check_numbers(what: str, least: Any, most: Any) -> None:
+    for name, number in ((f"min_{what}", least), (f"max_{what}", most)):
+        if number is not None:
+            check_whole("Where", name, number, 0, _LARGEST)
+    if None not in (least, most) and least > most:
+        raise InvalidInput(
+            f"Where: min_{what} must not be above max_{what}; got {least} and {most}."
+        )

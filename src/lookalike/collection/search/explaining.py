@@ -1,0 +1,316 @@
+"""Explain in sentences why a picture was found: what speaks for it, and what against."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.annotation.base import Annotator
+from lookalike.collection.answers import Ask, Ref
+from lookalike.collection.pictures.browsing import count, labels_of
+from lookalike.collection.pictures.filter import Where
+from lookalike.collection.search.queries import read_ask
+from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.search.suggesting import uses
+from lookalike.collection.search.tagging import SURE_ENOUGH
+from lookalike.collection.store import models, pictures
+from lookalike.collection.store.database import Database, numbers
+from lookalike.collection.votes.preferences import Preferences
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import NotFound
+from lookalike.core.text import printable, word_key
+from lookalike.core.vectors import Vectors, dense
+from lookalike.index.base import Index
+from lookalike.similarity.euclidean import Cosine
+
+NEARLY_THE_SAME = 0.95
+"""The cosine above which two pictures are taken for nearly the same."""
+
+COMMON = 0.5
+"""A folder or day of more than this share of all pictures says nothing of two of them."""
+
+LEAST_SPOKEN = 0.001
+"""How far a vote must move a score to be spoken of; scores are about as large as cosines."""
+
+FARTHER = 1.5
+"""How many times farther up or down a picture must be moved to be spoken of."""
+
+MOST_TAGS, MOST_WORDS = 3, 2
+"""Tags that are named at once; words that two pictures look like."""
+
+_CANDIDATES = 10
+_NEAR = 1e-5
+
+Scores = NDArray[np.float64]
+
+
+def reasons(
+    ranker: Ranker,
+    annotator: Annotator | None,
+    database: Database,
+    ask: Ask,
+    picture: int,
+    k: int,
+) -> list[str]:
+    """Return at most ``k`` sentences on why a picture is found for what is asked.
+
+    What people said of it comes first; then what it has in common with the examples, the rarest
+    first; then what votes and labels taught, and how alike they look. Places count all pictures,
+    as a search without a filter does.
+
+    Raises
+    ------
+    NotFound
+        If the picture or an example is not there.
+    """
+    most = check_whole("reasons", "k", k, 1)
+    sentences = Case(ranker, annotator, database, ask, picture).sentences()
+    return list(islice(sentences, most))
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What the votes on one query add to the score of a picture.
+
+    Of the pictures they prefer and those they reject, ``better`` and ``worse`` add the most.
+    """
+
+    subject: str
+    total: float
+    better: Ref | None
+    worse: Ref | None
+
+
+def spoken(preferences: Preferences, query: Vectors, item: Vectors) -> Iterator[Spoken]:
+    """Return what speaks most for an item and what most against it, of all that votes add."""
+    queries, links, pictures = preferences.factors()
+    if not len(links.queries):
+        return
+    a, x, weights = links.queries.rows, links.pictures.rows, links.weights.rows[:, -1]
+    parts = preferences.parts(query, item)
+    totals = np.bincount(a, parts, len(queries.places))
+    subjects, names = [*queries.places], [*pictures.places]
+    for sign in (1, -1):
+        most = int(np.argmax(sign * totals))
+        if sign * totals[most] <= 0:
+            continue
+        own = a == most
+        pushed = np.bincount(x[own], weights[own], len(names))
+        moved = sign * np.bincount(x[own], parts[own], len(names))
+        sides = [np.flatnonzero(pushed * side > 0) for side in (1, -1)]
+        better, worse = (names[s[np.argmax(moved[s])]] if s.size else None for s in sides)
+        yield Spoken(str(subjects[most]), float(totals[most]), better, worse)
+
+
+class Case:
+    """A picture that was found for a query, and what there is to say of that."""
+
+    def __init__(
+        self,
+        ranker: Ranker,
+        annotator: Annotator | None,
+        database: Database,
+        ask: Ask,
+        picture: int,
+    ) -> None:
+        self._ranker = ranker
+        self._annotator = annotator
+        self._database = database
+        self._ask = ask
+        self._picture = picture
+        self._examples = [ref for ref in ask.like if isinstance(ref, int)]
+        source = ranker.source(database)
+        known = source.vectors([picture])
+        if picture not in known:
+            raise NotFound(f"reasons: there is no picture {picture!s:.80}.")
+        self._verdicts = ranker.votes.ledger.verdicts(str(ask))
+        self._found = known[picture]
+        self._asked = source.ask(ask)
+        self._voted = source.ask(ask, self._verdicts) if self._verdicts else self._asked
+
+    def sentences(self) -> Iterator[str]:
+        """Return all there is to say, the most telling first."""
+        yield from self._verdict()
+        cosine = _cosine(self._asked, self._found)
+        if cosine > NEARLY_THE_SAME:
+            yield "Nearly the same picture."
+        yield from self._tags()
+        facts = [*self._days(), *self._folders()]
+        yield from (told for share, told in sorted(facts) if share <= COMMON)
+        yield from self._votes()
+        yield from self._words()
+        yield from self._moves()
+        if 0 < cosine <= NEARLY_THE_SAME:
+            yield f"Its colours and shapes are alike (cosine {cosine:.2f})."
+        elif cosine <= 0:
+            yield f"Only slightly similar (cosine {cosine:.2f}), and the rest are less so."
+
+    def _verdict(self) -> Iterator[str]:
+        sign = self._verdicts.get(self._picture)
+        if sign is None:
+            return
+        side = "picked" if sign > 0 else "rejected"
+        own = any(
+            vote.who == "" and vote.sign(self._picture) == sign
+            for vote in self._ranker.votes.ledger.by_subject.get(str(self._ask), ())
+        )
+        yield f"{'You' if own else 'Somebody'} {side} it for this search."
+
+    @cached_property
+    def _shared(self) -> dict[str, tuple[str, int]]:
+        """The tags that it has in common with examples: by their keys, and with how many."""
+        labels = labels_of(self._database, [self._picture, *self._examples])
+        theirs = [{word_key(label) for label in labels[number]} for number in self._examples]
+        own = {word_key(label): label for label in labels[self._picture]}
+        having = {key: sum(key in some for some in theirs) for key in own}
+        return {key: (own[key], having[key]) for key in own if having[key]}
+
+    def _tags(self) -> Iterator[str]:
+        if not self._shared:
+            return
+        used = uses(self._database, {label for label, _ in self._shared.values()})
+        rarest = sorted(self._shared, key=lambda key: (used.get(key, ("", 0))[1], key))
+        for having in sorted({having for _, having in self._shared.values()}, reverse=True):
+            tags = [self._shared[key][0] for key in rarest if self._shared[key][1] == having]
+            quoted = _listed([f"“{tag}”" for tag in tags[:MOST_TAGS]])
+            if len(self._ask.like) == 1:
+                yield f"Both are tagged {quoted}."
+            else:
+                yield f"It is tagged {quoted}, like {self._some(having)}."
+
+    def _days(self) -> Iterator[tuple[float, str]]:
+        taken = dict(
+            self._database.rows(
+                "SELECT id, ifnull(substr(taken, 1, 10), '') FROM pictures "
+                "WHERE id IN (SELECT value FROM json_each(?))",
+                numbers([self._picture, *self._examples]),
+            )
+        )
+        day = taken.get(self._picture)
+        having = sum(taken.get(number) == day for number in self._examples)
+        if day and having:
+            same = self._database.rows(
+                "SELECT count(*) FROM pictures WHERE taken >= ?1 AND taken < ?1 || '~'", day
+            )
+            whom = "" if len(self._ask.like) == 1 else f" as {self._some(having)}"
+            yield self._share(same[0][0]), f"Taken on the same day{whom}."
+
+    def _folders(self) -> Iterator[tuple[float, str]]:
+        places = pictures.places_of(self._database, [self._picture, *self._examples])
+        theirs = [{place.parent for place in places.get(n, ())} for n in self._examples]
+        for folder in dict.fromkeys(place.parent for place in places.get(self._picture, ())):
+            having = sum(folder in some for some in theirs)
+            # Where folders were taken for tags, that was said.
+            if having and word_key(folder.name) not in self._shared:
+                name = printable(folder.name or str(folder))
+                told = f"They lie in the same folder, {name}."
+                if len(self._ask.like) > 1:
+                    told = f"It lies in the same folder as {self._some(having)}, {name}."
+                yield self._share(count(self._database, Where(folder=str(folder)))), told
+
+    def _votes(self) -> Iterator[str]:
+        """Name the votes that move its score most, for it and against it."""
+        preferences = self._ranker.votes
+        if not preferences.standing.strength:
+            return
+        query, item = preferences.item(self._voted), preferences.item(self._found)
+        told = sorted(spoken(preferences, query, item), key=lambda it: -abs(it.total))
+        for part in told:
+            known = part.subject == str(self._ask) and self._picture in self._verdicts
+            if known or abs(part.total) * preferences.standing.strength < LEAST_SPOKEN:
+                continue
+            votes = preferences.ledger.by_subject[part.subject]
+            one, own = len(votes) == 1, all(vote.who == "" for vote in votes)
+            whose = (
+                ("Your vote" if one else "Your votes") if own else ("A vote" if one else "Votes")
+            )
+            verb = "speaks" if one else "speak"
+            side = "for" if part.total > 0 else "against"
+            yield f"{whose} on {self._subject(part)}, {verb} {side} it."
+
+    def _subject(self, part: Spoken) -> str:
+        ask = read_ask(part.subject)
+        on = self._name(ask.like[0]) if len(ask.like) == 1 else "several examples"
+        on = "this search" if ask == self._ask else on
+        if part.better in (None, part.subject):
+            return f"{on}, rejecting {self._name(part.worse)}"
+        if part.worse is None:
+            return f"{on}, preferring {self._name(part.better)}"
+        return f"{on}, preferring {self._name(part.better)} to {self._name(part.worse)}"
+
+    def _words(self) -> Iterator[str]:
+        """Name words that the annotator is sure of for both."""
+        if self._annotator is None or self._annotator.confidence_ is None:
+            return
+        asked, found = (
+            {
+                word_key(tag.word): tag
+                for (tags,) in [
+                    self._annotator.annotate(it, _CANDIDATES, min_confidence=SURE_ENOUGH)
+                ]
+                for tag in tags
+            }
+            for it in (self._asked, self._found)
+        )
+        keys = [key for key in found if key in asked and key not in self._shared]
+        who = "Both look" if len(self._ask.like) == 1 else "It and the examples look"
+        for key in keys[:MOST_WORDS]:
+            one, other = (f"{100 * tag.confidence:.0f} %" for tag in (asked[key], found[key]))
+            yield f"{who} like “{found[key].word}” ({one} and {other} sure)."
+
+    def _moves(self) -> Iterator[str]:
+        """Name how far it was moved by what was learned."""
+        ranker = self._ranker
+        before = self._place(ranker.plain, Cosine().query_vectors(self._asked))
+        if ranker.number is not None:
+            after = self._place(ranker.index, ranker.similarity.query_vectors(self._asked))
+            source, _ = models.source_of(self._database, ranker.number)
+            yield from _moved(f"What was learned from {source or 'labels'}", before, after)
+            before = after
+        after = self._place(ranker.index, ranker.query(self._voted))
+        yield from _moved("What was learned from votes", before, after)
+
+    def _place(self, index: Index, query: Vectors) -> int:
+        """Return the place of the picture among all but the examples, as a search has it."""
+        score = index.scores(query, np.array([self._picture]))[0, 0]
+        scores = dense(index.vectors @ query.T).ravel() * index.scales
+        near = np.flatnonzero(np.abs(scores - score) <= _NEAR * max(1.0, abs(score)))
+        scores[near] = index.scores(query, index.ids[near])[0]
+        apart = [ref for ref in (*self._ask.like, *self._ask.unlike) if isinstance(ref, int)]
+        scores[np.isin(index.ids, np.array(apart, np.int64))] = -np.inf
+        first = (scores > score) | ((scores == score) & (index.ids < self._picture))
+        return 1 + int(first.sum())
+
+    def _share(self, count: int) -> float:
+        return count / max(len(self._ranker.plain), 1)
+
+    def _some(self, having: int) -> str:
+        total = len(self._ask.like)
+        return "the examples" if having == total else f"{having} of the {total} examples"
+
+    def _name(self, ref: Ref | None) -> str:
+        if ref == self._picture:
+            return "it"
+        places = pictures.places_of(self._database, [ref]) if isinstance(ref, int) else {}
+        return printable(places[ref][0].name) if ref in places else "a picture searched with"
+
+
+def _moved(what: str, before: int, after: int) -> Iterator[str]:
+    if before > FARTHER * after:
+        yield f"{what} moved it up from place {before:,} to {after:,}."
+    elif after > FARTHER * before:
+        yield f"{what} moved it down from place {before:,} to {after:,}."
+
+
+def _cosine(one: Any, other: Any) -> float:
+    lengths = np.linalg.norm(dense(one)) * np.linalg.norm(dense(other))
+    return float(dense(one @ other.T)[0, 0] / max(lengths, 1e-12))
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

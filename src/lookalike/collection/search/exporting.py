@@ -1,0 +1,161 @@
+"""Write what was learned to one file, so that vectors kept elsewhere are searched with it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.store import models
+from lookalike.collection.store.database import Database
+from lookalike.core.arrays import save_arrays, write_whole
+from lookalike.core.errors import InvalidInput
+from lookalike.similarity.base import Formula
+
+KIND = "query_transform/2"
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def export(ranker: Ranker, database: Database, path: Path) -> None:
+    """Write the similarity that searches use, and beside it how to use it.
+
+    For vectors q and p as the feature makes them, brought into the space of the ranker, a search
+    scores
+
+        S(q, p) = u(q)·v(p) + v(q)ᵀAᵀB v(p),
+
+    where v gives what the similarity stores of a picture, times its scale, u what it asks with,
+    and A and B have a row for each query and picture that was voted on
+    (:mod:`lookalike.collection.votes.preferences`). What was said of a query itself does not go
+    along.
+
+    The same state gives the same bytes.
+
+    Parameters
+    ----------
+    ranker : Ranker
+    database : Database
+    path : Path
+        A name that ends in ``.safetensors``; a file there is replaced, and so is the recipe,
+        whose name is that with ``.md`` put after it.
+    """
+    if path.suffix != ".safetensors":
+        raise InvalidInput(
+            f"export: the name of the file must end in .safetensors; got {path.name!r:.200}."
+        )
+    formula = ranker.similarity.formula()
+    arrays = {**formula.arrays, **_votes(ranker), **_reduction(ranker)}
+    manifest = _manifest(ranker, database, recipe(formula, arrays))
+    try:
+        save_arrays(path, arrays, kind=KIND, manifest=manifest)
+        write_whole(recipe_beside(path), _page(manifest).encode())
+    except OSError as error:
+        raise InvalidInput(
+            f"export: {path} cannot be written: {error.strerror or error}. Name another place."
+        ) from error
+
+
+def recipe_beside(path: Path) -> Path:
+    """Return the name of the page that says how to use an exported file."""
+    return path.with_name(f"{path.name}.md")
+
+
+def _votes(ranker: Ranker) -> Arrays:
+    """Return A and B whose product AᵀB is what votes taught, as strong as searches use it."""
+    strength = ranker.votes.standing.strength
+    if not strength:
+        return {}
+    A, B = ranker.votes.halves()
+    return {"A": A.astype(np.float32), "B": (strength * B).astype(np.float32)}
+
+
+def _reduction(ranker: Ranker) -> Arrays:
+    reduction = ranker.space.reduction
+    if reduction is None:
+        return {}
+    return {"reduction_mean": reduction.mean_, "reduction": reduction.components_}
+
+
+def _manifest(ranker: Ranker, database: Database, text: str) -> dict[str, Any]:
+    feature, standing = ranker.space.feature, ranker.votes.standing
+    return {
+        "feature": feature.name,
+        "feature_fingerprint": feature.fingerprint,
+        "sparse": feature.sparse,
+        "fingerprint": ranker.space.fingerprint,
+        "dimension": ranker.space.dimension,
+        "similarity": ranker.similarity.name,
+        "model": ranker.number,
+        "learned_from": models.source_of(database, ranker.number)[0],
+        "votes": standing.votes,
+        "strength": standing.strength,
+        "recipe": text,
+    }
+
+
+def recipe(formula: Formula, arrays: Arrays) -> str:
+    """Return how a file with these arrays is searched with, as a function in NumPy."""
+    lines = [
+        "import numpy as np",
+        "from safetensors.numpy import load_file",
+        "",
+        "def search(path, vectors, queries, k=10):",
+        "    f = load_file(path)",
+        "    def dot(x, y):",
+        '        product = x.multiply(y) if hasattr(x, "multiply") else x * y',
+        "        return np.asarray(product.sum(axis=1)).ravel()",
+    ]
+    P, Q = "vectors", "queries"
+    if "reduction" in arrays:
+        lines += [
+            "    def place(x):",
+            '        z = (x - f["reduction_mean"]) @ f["reduction"].T * x.any(axis=1)[:, None]',
+            "        return z / np.maximum(dot(z, z)[:, None] ** 0.5, 1e-30)",
+        ]
+        P, Q = f"place({P})", f"place({Q})"
+    lines += [
+        f"    P, Q = {P}, {Q}",
+        f"    def stored(x): return {formula.stored}",
+        f"    def scale(x): return {formula.scale}",
+        f"    scores = (stored(P) @ ({formula.asked.replace('x', 'Q')}).T).T",
+        '    scores = scores.toarray() if hasattr(scores, "toarray") else scores',
+        f"    scores = scores * ({formula.asked_scale.replace('x', 'Q')})[:, None]",
+    ]
+    if "A" in arrays:
+        lines += [
+            '    taught = (stored(Q) @ f["A"].T) * scale(Q)[:, None] @ f["B"]',
+            "    scores = scores + (stored(P) @ taught.T).T",
+        ]
+    lines += [
+        "    scores = scores * scale(P)",
+        '    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]',
+        "    return best, np.take_along_axis(scores, best, axis=1)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _page(manifest: dict[str, Any]) -> str:
+    taught = []
+    if manifest["model"] is not None:
+        source = manifest["learned_from"] or "labels"
+        taught.append(f"model {manifest['model']}, learned from {source}")
+    if manifest["strength"]:
+        votes = "vote" if manifest["votes"] == 1 else "votes"
+        taught.append(f"what {manifest['votes']:,} {votes} taught")
+    rows = " of a SciPy CSR matrix" if manifest["sparse"] else ""
+    return f"""# Search with what was learned
+
+The file beside this one holds {" and ".join(taught) or "nothing that was learned"}, for vectors
+of the feature {manifest["feature"]} with the fingerprint `{manifest["feature_fingerprint"]}`.
+
+`vectors` and `queries` are such vectors, a row each{rows}. The function returns, for each query,
+the rows of the vectors most like it, best first, and their scores.
+
+```python
+{manifest["recipe"]}```
+
+What was learned is on the side of the queries: an index that ranks by inner product can store
+`stored(P) * scale(P)[:, None]` once.
+"""

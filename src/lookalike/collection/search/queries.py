@@ -1,0 +1,187 @@
+"""What is asked, as a vector: examples, pictures from elsewhere, and what was said of them."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any, TypeAlias
+
+import numpy as np
+from PIL import Image
+
+from lookalike.collection.answers import Ask, Ref
+from lookalike.collection.search.space import Space
+from lookalike.collection.store import pictures, rankers
+from lookalike.collection.store.database import Database
+from lookalike.core.checks import is_whole
+from lookalike.core.errors import InvalidInput, NotFound
+from lookalike.core.vectors import Vectors, unit_rows
+from lookalike.index.base import Index
+
+PICKED, REJECTED = 0.75, 0.25
+"""How much pictures picked for a query count beside it, and those rejected against it.
+
+J. J. Rocchio, *Relevance feedback in information retrieval* (1971); values as commonly taken.
+"""
+
+MOST_EXAMPLES = 64
+
+MOST_QUERIES = 10_000
+"""Pictures searched with that are kept; of those nobody voted on, the oldest go."""
+
+Box: TypeAlias = tuple[float, float, float, float]
+"""A part of a picture: left, top, right and bottom as shares of its sides, from 0 to 1."""
+
+Query: TypeAlias = int | str | Path | bytes | Image.Image
+"""A picture of the collection by its id or path; or any picture."""
+
+
+def check_ask(ask: Ask) -> None:
+    """Raise InvalidInput for what cannot be asked."""
+    sides = (ask.like, ask.unlike)
+    if not all(isinstance(side, tuple) for side in sides) or not all(
+        isinstance(ref, str) or is_whole(ref) for side in sides for ref in side
+    ):
+        raise InvalidInput(f"Ask: like and unlike are tuples of ids and tokens; got {ask!r:.200}.")
+    if not ask.like or len(ask.like) + len(ask.unlike) > MOST_EXAMPLES:
+        raise InvalidInput(
+            f"Ask: name at least one picture to be like, and at most {MOST_EXAMPLES} in all; got "
+            f"{len(ask.like)} and {len(ask.unlike)}."
+        )
+
+
+def query_token(sha256: str, box: object, fingerprint: str) -> str:
+    """Return the name of a kept query, by its file's content, its part that matters and feature."""
+    name = f"{sha256} {box} {fingerprint}"
+    return "u" + hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
+
+
+def read_ask(subject: str) -> Ask:
+    """Read what ``str(Ask)`` wrote.
+
+    Examples
+    --------
+    >>> read_ask(str(Ask((3, "u12"), (4,))))
+    Ask(like=(3, 'u12'), unlike=(4,))
+    """
+    like, _, unlike = subject.partition(" not ")
+    return Ask(_refs(like), _refs(unlike))
+
+
+def _refs(text: str) -> tuple[Ref, ...]:
+    names = text.split(",") if text else []
+    return tuple(int(name) if not name.startswith("u") else name for name in names)
+
+
+class VectorSource:
+    """The vectors of pictures and of kept queries, in the space that a ranker searches."""
+
+    def __init__(self, space: Space, index: Index, database: Database) -> None:
+        self._space = space
+        self._index = index
+        self._database = database
+
+    def vectors(self, refs: Iterable[Ref]) -> dict[Ref, Vectors]:
+        """Return those that there are, a matrix of one row each."""
+        found: dict[Ref, Vectors] = {}
+        vectors = self._index.vectors
+        for ref in dict.fromkeys(refs):
+            if isinstance(ref, str):
+                record = rankers.query_record(self._database, self._space.ranker, ref)
+                if record is not None:
+                    with self._database.parsing(f"the query {ref}"):
+                        found[ref] = self._space.vectors([record])
+            elif (row := self._row(ref)) is not None:
+                found[ref] = vectors[row : row + 1]
+        return found
+
+    def held(self, ids: Iterable[int]) -> set[int]:
+        """Return those pictures that there are."""
+        return {number for number in ids if self._row(number) is not None}
+
+    def _row(self, number: int) -> int | None:
+        # Ids rise, as they are given out; the scan is for an index that was put together anew.
+        ids = self._index.ids
+        row = int(np.searchsorted(ids, number))
+        if row < len(ids) and ids[row] == number:
+            return row
+        rows = np.flatnonzero(ids == number)
+        return int(rows[0]) if rows.size else None
+
+    def ask(self, ask: Ask, verdicts: Mapping[int, int] | None = None) -> Vectors:
+        """Return the one vector that stands for examples, and for what was said of them before.
+
+        Raises
+        ------
+        NotFound
+            If an example is not there.
+        """
+        said = verdicts or {}
+        found = self.vectors([*ask.like, *ask.unlike, *said])
+        for ref in (*ask.like, *ask.unlike):
+            if ref not in found:
+                raise NotFound(f"Ask: there is no picture or query {ref!s:.80} to search with.")
+        like = [found[ref] for ref in ask.like]
+        picked = [found[ref] for ref, sign in said.items() if sign > 0 and ref in found]
+        against = [found[ref] for ref in ask.unlike]
+        against += [found[ref] for ref, sign in said.items() if sign < 0 and ref in found]
+        if len(like) == 1 and not picked and not against:
+            return like[0]
+        total: Any = _mean(like)
+        for some, weight in ((picked, PICKED), (against, -REJECTED)):
+            if some:
+                total = total + weight * _mean(some)
+        vector: Vectors = unit_rows(total)
+        return vector
+
+
+def as_it_was(query: int | str | Path, database: Database) -> int | None:
+    """Return the picture named by an id or a path, unless the file there has changed since."""
+    number = pictures.find_id(database, query)
+    if number is None or not isinstance(query, str | os.PathLike):
+        return number
+    try:
+        facts = Path(query).stat()
+    except OSError:
+        return number
+    unchanged = pictures.file_facts(database, query) == (facts.st_size, facts.st_mtime_ns)
+    return number if unchanged else None
+
+
+def store_query(
+    connection: Connection, token: str, sha256: str, jpeg: bytes, records: Mapping[int, bytes]
+) -> None:
+    """Keep what is searched with, with the record of each ranker, and forget the oldest."""
+    connection.execute(
+        "INSERT OR IGNORE INTO queries (token, jpeg, asked, picture) "
+        "SELECT ?, ?, 1 + ifnull(max(asked), 0), (SELECT id FROM pictures WHERE sha256 = ?) "
+        "FROM queries",
+        (token, jpeg, sha256),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO query_records VALUES (?, ?, ?)",
+        [(token, ranker, record) for ranker, record in records.items()],
+    )
+    connection.execute(
+        "DELETE FROM queries WHERE asked <= (SELECT max(asked) FROM queries) - ? AND NOT EXISTS "
+        "(SELECT 1 FROM events WHERE kind = 'vote' AND instr(about, token) > 0)",
+        (MOST_QUERIES,),
+    )
+
+
+def pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Return a part of a picture of this size in pixels."""
+    left, top, right, bottom = (float(side) for side in box)
+    if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
+        raise InvalidInput(
+            f"a region is left, top, right and bottom as shares of 0 to 1, the first two below "
+            f"the others; got {box!r:.120}."
+        )
+    width, height = size
+    x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)
+    return x, y, max(x + 1, round(right * width)), max(y + 1, round(bottom * height))
+
+
+def _mean(parts: Sequence[Any]) -> Any:
+    return sum(parts[1:], start=parts[0]) / np.float32(len(parts))

@@ -1,0 +1,162 @@
+"""A ranker: feature, space, similarity, index, what votes add, and rerankers, as one value."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.search.queries import VectorSource
+from lookalike.collection.search.space import Space, followed_index, served_index
+from lookalike.collection.store import rankers
+from lookalike.collection.store.database import Database
+from lookalike.collection.votes.gate import HeldLabels
+from lookalike.collection.votes.ledger import Ledger
+from lookalike.collection.votes.preferences import Preferences
+from lookalike.core.vectors import Vectors, dense
+from lookalike.index import Hits
+from lookalike.index.base import Index
+from lookalike.index.reranker import Candidates, Reranker
+from lookalike.similarity.base import Similarity
+from lookalike.similarity.euclidean import Cosine
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """The whole way from a query to a ranking, for one feature; it never changes.
+
+    Attributes
+    ----------
+    id, name : int, str
+        How the store and searches name it.
+    space : Space
+        What pictures are compared in.
+    plain : Index
+        Their vectors, ranked by cosine.
+    index : Index
+        What the similarity stores of them, with its scales; it shares the vectors of ``plain``
+        where the similarity stores them as they are.
+    similarity : Similarity
+        Cosine where nothing was learned.
+    number, annotator : int or None
+        The models in use: of the similarity, and that which gives words.
+    votes : Preferences
+        What votes add.
+    rerankers : tuple of Reranker
+        What hits are ranked again by, in order.
+    changes : int
+        The count of comings and goings of pictures that it has seen.
+    """
+
+    id: int
+    name: str
+    space: Space
+    plain: Index
+    index: Index
+    similarity: Similarity
+    number: int | None
+    annotator: int | None
+    votes: Preferences
+    rerankers: tuple[Reranker, ...]
+    changes: int
+
+    @classmethod
+    def of(
+        cls,
+        row: rankers.RankerRow,
+        space: Space,
+        plain: Index,
+        database: Database,
+        *,
+        similarity: Similarity | None = None,
+        rerankers: tuple[Reranker, ...] = (),
+        changes: int = -1,
+    ) -> "Ranker":
+        """Put a similarity over an index; without one, cosine."""
+        chosen = Cosine() if similarity is None else similarity
+        index = served_index(plain, chosen, space)
+        source = VectorSource(space, plain, database)
+        return cls(
+            row.id,
+            row.name,
+            space,
+            plain,
+            index,
+            chosen,
+            None if similarity is None else row.similarity,
+            row.annotator,
+            Preferences(row.id, source, chosen, index.dimension),
+            rerankers,
+            changes,
+        )
+
+    def updated(self, database: Database, changes: int) -> "Ranker":
+        """Return the ranker with the pictures that came and went since."""
+        plain = self.plain.copy()
+        if not self.space.update(plain, database):
+            return replace(self, changes=changes)
+        index = followed_index(self.index, self.plain, plain, self.similarity)
+        source = VectorSource(self.space, plain, database)
+        if np.isin(self.plain.ids, plain.ids).all():
+            votes = self.votes.over(source)
+        else:
+            # Without all its pictures, what votes taught is put together anew.
+            votes = Preferences(self.id, source, self.similarity, index.dimension)
+        return replace(self, plain=plain, index=index, votes=votes, changes=changes)
+
+    def following(self, database: Database, ledger: Ledger) -> "Ranker":
+        """Return the ranker with what was voted since."""
+        before = self.votes.ledger
+        if ledger is before:
+            return self
+        votes = self.votes.following(ledger)
+        # Labels are read only once there are votes to judge, and again when they changed.
+        if ledger.votes and (
+            not before.votes or HeldLabels.changed(database, self.number, ledger, before.seen)
+        ):
+            held = HeldLabels.of(database, self.plain, self.similarity, self.number)
+            votes = votes.judged_by(held)
+        return replace(self, votes=votes)
+
+    def source(self, database: Database) -> VectorSource:
+        """Return where the vectors of pictures and kept queries come from."""
+        return VectorSource(self.space, self.plain, database)
+
+    def vectors(self, ids: NDArray[np.int64]) -> Vectors:
+        """Return the vectors of pictures, a row each in the order of ``ids``."""
+        return self.plain.take(ids)
+
+    def query(self, vector: Vectors) -> Vectors:
+        """Return what the index is asked with, by all that was learned."""
+        query = self.similarity.query_vectors(vector)
+        strength = self.votes.standing.strength
+        if not strength:
+            return query
+        added = self.votes.turned(self.votes.item(vector))
+        return np.asarray(dense(query) + strength * added, np.float32)
+
+    def search(
+        self,
+        vector: Vectors,
+        k: int,
+        *,
+        learned: bool,
+        exclude: NDArray[np.int64] | None,
+        among: NDArray[np.int64] | None,
+        database: Database,
+    ) -> Hits:
+        """Return the pictures most like a vector, ranked by all that was learned or by cosine."""
+        if not learned:
+            asked = Cosine().query_vectors(vector)
+            return self.plain.search(asked, k, exclude=exclude, among=among)
+        hits = self.index.search(self.query(vector), k, exclude=exclude, among=among)
+        for reranker in self.rerankers:
+            hits = reranker.rerank(self._candidates(vector, database), hits)
+        return hits
+
+    def _candidates(self, vector: Vectors, database: Database) -> Candidates:
+        return Candidates(
+            vector=vector,
+            vectors=self.plain.take,
+            records=lambda ids: rankers.records(database, self.id, np.sort(ids).tolist()),
+            scores=lambda query, ids: self.index.scores(self.query(query), ids),
+        )

@@ -1,0 +1,322 @@
+"""The rankers of an open collection: loaded when they are first used, and swapped whole."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from threading import RLock
+
+from lookalike.annotation.base import Annotator
+from lookalike.annotation.registry import ANNOTATORS
+from lookalike.collection.answers import RankerInfo
+from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.search.space import Space
+from lookalike.collection.store import models, rankers
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.rankers import RankerRow
+from lookalike.collection.votes.ledger import Ledger
+from lookalike.core.errors import (
+    CollectionError,
+    DamagedFile,
+    InvalidInput,
+    LookalikeError,
+    NotFitted,
+)
+from lookalike.core.fingerprint import check_fingerprint
+from lookalike.features import Feature, Reduction
+from lookalike.features.registry import FEATURES
+from lookalike.index.registry import RERANKERS
+from lookalike.similarity.base import Similarity
+from lookalike.similarity.registry import SIMILARITIES
+
+
+class Rankers:
+    """What is in use at the moment, of all rankers of a collection.
+
+    Every answer is of one moment: what others have written since is taken over, as little as
+    possible made anew, when a ranker is next asked for. May be shared by threads.
+
+    Parameters
+    ----------
+    folder, database
+    given : iterable of Feature
+        Features that the registry does not know.
+    """
+
+    def __init__(self, folder: Folder, database: Database, given: Iterable[Feature] = ()) -> None:
+        self.lock = RLock()
+        self._folder = folder
+        self._database = database
+        self._given = {feature.fingerprint: feature for feature in given if feature.is_fitted}
+        self._features: dict[int, Feature] = {}
+        self._loaded: dict[int, tuple[int, Ranker]] = {}
+        self._annotators: dict[int, Annotator] = {}
+        self._seen: int | None = None
+        self._rows: list[RankerRow] = []
+        self._ledger: Ledger | None = None
+
+    def close(self) -> None:
+        """Let go of all that is in memory."""
+        with self.lock:
+            self._loaded, self._annotators, self._ledger = {}, {}, None
+
+    def rows(self) -> list[RankerRow]:
+        """Return the rankers there are, in the order they were made."""
+        with self.lock:
+            self._refresh()
+            return self._rows
+
+    def row(self, by: str | None = None) -> RankerRow:
+        """Return the ranker of a name, or the first.
+
+        Raises
+        ------
+        InvalidInput
+            If there is none of that name; it lists those there are.
+        """
+        rows = self.rows()
+        names = [row.name for row in rows]
+        if by is None:
+            return rows[0]
+        if by not in names:
+            raise InvalidInput(
+                f"{self._folder.path} has no ranker {by!r:.80}. Choose one of {', '.join(names)}."
+            )
+        return rows[names.index(by)]
+
+    def get(self, by: str | None = None) -> Ranker:
+        """Return the ranker of a name, or the first, as it is now.
+
+        Raises
+        ------
+        InvalidInput
+            If there is none of that name.
+        CollectionError
+            If it has not described all pictures yet.
+        DamagedFile, FingerprintMismatch, MissingPart
+            If a file or part it needs is not usable.
+        """
+        with self.lock:
+            row = self.row(by)
+            if row.fingerprint is None:
+                raise self.empty()
+            if not row.ready:
+                lacking = len(rankers.undescribed(self._database, row.id))
+                raise CollectionError(
+                    f"{self._folder.path}: the ranker {row.name} is not ready, since {lacking:,} "
+                    f"pictures are still to be described. Wait for that, or go on with it: "
+                    f"lookalike index --feature {row.feature}, or Collection.add_feature."
+                )
+            return self._ranker(row)
+
+    def usable(self) -> list[Ranker]:
+        """Return all rankers that are ready and whose parts are there."""
+        found = []
+        with self.lock:
+            for row in self.rows():
+                if row.ready and row.fingerprint is not None:
+                    try:
+                        found.append(self._ranker(row))
+                    except (LookalikeError, OSError):
+                        continue
+        return found
+
+    def preparing(self, by: str) -> Ranker:
+        """Return a ranker that may not be ready yet, over the pictures described so far."""
+        with self.lock:
+            return self._ranker(self.row(by))
+
+    def infos(self) -> list[RankerInfo]:
+        """Return what is to be known of each ranker."""
+        total = self._database.count("pictures")
+        found = []
+        for row in self.rows():
+            trouble = ""
+            try:
+                if row.fingerprint is not None:
+                    self.feature(row)
+            except LookalikeError as error:
+                trouble = str(error)
+            method = "cosine"
+            if row.similarity is not None:
+                method = models.settings_of(self._database, row.similarity)[0]
+            lacking = len(rankers.undescribed(self._database, row.id))
+            ready = row.ready and not trouble
+            found.append(
+                RankerInfo(row.name, row.feature, method, ready, total - lacking, lacking, trouble)
+            )
+        return found
+
+    @property
+    def ledger(self) -> Ledger:
+        """The votes that count now."""
+        with self.lock:
+            self._refresh()
+            if self._ledger is None:
+                self._ledger = Ledger.read(self._database)
+            return self._ledger
+
+    def feature(self, row: RankerRow) -> Feature:
+        """Return the feature of a ranker, fitted or not."""
+        with self.lock:
+            known = self._features.get(row.id)
+            if known is not None and known.is_fitted:
+                return known
+            if row.fingerprint is None or row.file is None:
+                feature = known or self._unfitted(row)
+            elif row.fingerprint in self._given:
+                feature = self._given[row.fingerprint]
+            else:
+                feature = FEATURES.load(self._folder.path / row.file)
+                check_fingerprint(str(self._folder.path), row.fingerprint, feature.fingerprint)
+            self._features[row.id] = feature
+            return feature
+
+    def annotator(self, ranker: Ranker) -> Annotator | None:
+        """Return the model that gives words for a ranker's vectors, or None."""
+        number = ranker.annotator
+        if number is None:
+            return None
+        with self.lock:
+            if number not in self._annotators:
+                model = self.load_annotator(number, ranker.space.fingerprint)
+                used = {row.annotator for row in self._rows}
+                self._annotators = {n: it for n, it in self._annotators.items() if n in used}
+                self._annotators[number] = model
+            return self._annotators[number]
+
+    def naming(self, by: str | None = None) -> tuple[Ranker, Annotator]:
+        """Return a ranker that has words, and its annotator, of one moment.
+
+        Without a name, the first ranker that has words.
+        """
+        while True:
+            row = self.row(by)
+            if by is None:
+                row = next((one for one in self.rows() if one.annotator is not None), row)
+            ranker = self.get(row.name)
+            try:
+                model = self.annotator(ranker)
+            except DamagedFile:
+                # A writer may have put a newer one in place while we read, and cleaned up.
+                if models.in_use(self._database, ranker.id).get("words") == ranker.annotator:
+                    raise
+                continue
+            if model is None:
+                raise CollectionError(
+                    f"{self._folder.path} has learned no words yet. Learn some first (lookalike "
+                    f"learn --labels FILE, or Collection.learn)."
+                )
+            return ranker, model
+
+    def load_similarity(self, number: int, fingerprint: str) -> Similarity:
+        """Load a similarity, if it was learned on vectors with this fingerprint."""
+        similarity = SIMILARITIES.load(self._folder.model(number))
+        check_fingerprint(str(self._folder.path), fingerprint, similarity.fingerprint_)
+        return similarity
+
+    def load_annotator(self, number: int, fingerprint: str) -> Annotator:
+        """Load an annotator, if it was learned on vectors with this fingerprint."""
+        annotator = ANNOTATORS.load(self._folder.model(number))
+        check_fingerprint(str(self._folder.path), fingerprint, annotator.fingerprint_)
+        return annotator
+
+    def files(self) -> list[Path]:
+        """Return the files that are in use."""
+        named = [self._folder.model(number) for number in models.model_files(self._database)]
+        for row in rankers.rankers(self._database):
+            named += [self._folder.path / row.file] if row.file else []
+            if row.space is not None:
+                named += [self._folder.reduction(row.space), self._folder.cache(row.space)]
+        return named
+
+    def save_cache(self, ranker: Ranker) -> None:
+        """Write the vectors of a ranker so that opening is quick."""
+        ranker.space.save_index(ranker.plain, self._folder.cache(ranker.space.fingerprint))
+
+    def empty(self) -> CollectionError:
+        """Return the error of a collection without pictures."""
+        return CollectionError(
+            f"{self._folder.path} holds no pictures yet. Add some first (lookalike index, or "
+            f"Collection.add)."
+        )
+
+    def _unfitted(self, row: RankerRow) -> Feature:
+        try:
+            return FEATURES.make(row.feature, row.settings)
+        except InvalidInput as error:
+            if row.feature not in FEATURES:
+                raise FEATURES.missing(row.feature, row.package) from error
+            raise DamagedFile(f"{self._folder.path}: the ranker {row.name}: {error}") from error
+
+    def _refresh(self) -> None:
+        """Take over what was written since."""
+        version = self._database.version()
+        if version == self._seen:
+            return
+        with self._database.snapshot():
+            self._rows = rankers.rankers(self._database)
+            if self._ledger is not None:
+                self._ledger = Ledger.read(self._database, self._ledger)
+        if not self._rows:
+            raise DamagedFile(
+                f"{self._folder.database} is damaged: it names no ranker. Put back a copy of the "
+                f"collection, or index again."
+            )
+        self._seen = version
+
+    def _ranker(self, row: RankerRow) -> Ranker:
+        """Return a ranker as the database has it now; the lock must be held."""
+        known = self._loaded.get(row.id)
+        if known is not None and known[0] == self._seen:
+            return known[1]
+        current = row
+        while True:
+            ledger, before = self.ledger, None if known is None else known[1]
+            try:
+                with self._database.snapshot():
+                    ranker = self._follow(before, current).following(self._database, ledger)
+                break
+            except DamagedFile:
+                # A writer may have put something newer in place while we read, and cleaned up.
+                tried, current = current, self.row(row.name)
+                if current == tried:
+                    raise
+        self._loaded[row.id] = (self._seen or 0, ranker)
+        return ranker
+
+    def _follow(self, before: Ranker | None, row: RankerRow) -> Ranker:
+        changes = self._database.changes()
+        fingerprint = str(row.space)
+        if before is not None and before.space.fingerprint == fingerprint:
+            if (before.number, before.annotator) == (row.similarity, row.annotator):
+                known = before.changes == changes
+                return before if known else before.updated(self._database, changes)
+            space, plain = before.space, before.plain.copy()
+            space.update(plain, self._database)
+        else:
+            space = self._space(row)
+            plain = space.load_index(self._database, self._folder.cache(fingerprint))
+        similarity = None
+        if row.similarity is not None:
+            similarity = self.load_similarity(row.similarity, fingerprint)
+        parts = tuple(RERANKERS.make(name, settings) for name, settings in row.rerankers)
+        return Ranker.of(
+            row,
+            space,
+            plain,
+            self._database,
+            similarity=similarity,
+            rerankers=parts,
+            changes=changes,
+        )
+
+    def _space(self, row: RankerRow) -> Space:
+        feature = self.feature(row)
+        if not feature.is_fitted:
+            raise NotFitted(f"the feature {feature.name} must be fitted first.")
+        if row.reduction is None:
+            return Space(row.id, feature, index_kind=row.index_kind)
+        reduction = Reduction.load(self._folder.reduction(row.reduction))
+        check_fingerprint(str(self._folder.path), row.reduction, reduction.fingerprint)
+        check_fingerprint(str(self._folder.path), feature.fingerprint, reduction.parent_)
+        return Space(row.id, feature, reduction, row.index_kind)

@@ -1,0 +1,187 @@
+"""Find pictures by likeness and by word: what is asked comes in, a page of matches goes out."""
+
+import os
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from lookalike.annotation.base import Annotator
+from lookalike.collection.answers import Ask, Match
+from lookalike.collection.opened import Opened
+from lookalike.collection.search.queries import (
+    Box,
+    Query,
+    as_it_was,
+    check_ask,
+    pixels,
+    query_token,
+    store_query,
+)
+from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.store import pictures
+from lookalike.collection.store.database import Database
+from lookalike.collection.votes.ledger import Ledger
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import InvalidInput
+from lookalike.core.text import word_key
+from lookalike.core.vectors import Vectors
+from lookalike.images import Limits, content_hash, decode, read_bytes, thumbnail
+from lookalike.images.colours import to_rgb
+from lookalike.index import Hits
+
+
+def search(
+    database: Database,
+    ranker: Ranker,
+    ledger: Ledger,
+    query: Query | Ask,
+    k: int,
+    *,
+    learned: bool,
+    offset: int,
+    among: NDArray[np.int64] | None,
+    min_score: float | None,
+    limits: Limits | None,
+) -> list[Match] | None:
+    """Return the pictures most like a query, best first; None for a picture that is not known.
+
+    What people voted on a query before counts with it.
+    """
+    most = _reach("search", k, offset, ranker)
+    if isinstance(query, Ask):
+        check_ask(query)
+        ask: Ask | None = query
+    else:
+        found = _query_vector(query, ranker, database, limits)
+        if found is None:
+            return None
+        vector, own = found
+        ask = None if own is None else Ask((own,))
+    if ask is not None:
+        said = ledger.verdicts(str(ask)) if learned else {}
+        vector = ranker.source(database).ask(ask, said)
+    own_ids = [] if ask is None else [r for r in (*ask.like, *ask.unlike) if isinstance(r, int)]
+    exclude = np.array([own_ids], np.int64) if own_ids else None
+    hits = ranker.search(
+        vector, most, learned=learned, exclude=exclude, among=among, database=database
+    )
+    return _matches(database, hits, offset, min_score)
+
+
+def search_word(
+    database: Database,
+    ranker: Ranker,
+    annotator: Annotator,
+    word: str,
+    k: int,
+    *,
+    offset: int,
+    among: NDArray[np.int64] | None,
+    min_score: float | None,
+) -> list[Match]:
+    """Return the pictures that a word the annotator knows suits most, best first."""
+    most = _reach("search_word", k, offset, ranker)
+    # The inner product with the stored vector itself, not with one of unit length.
+    plain = ranker.plain.copy()
+    plain.set_scales(None)
+    hits = plain.search(annotator.word_queries([word]), most, among=among)
+    return _matches(database, hits, offset, min_score)
+
+
+def keep_query(
+    opened: Opened,
+    picture: bytes | Image.Image,
+    *,
+    box: Box | None,
+    content: bytes | None,
+    limits: Limits | None,
+) -> str:
+    """Keep a picture, or a part of one, to search with, and return its token."""
+    if isinstance(picture, bytes):
+        data, image = picture, decode(picture, limits).image
+    else:
+        image = to_rgb(picture)
+        data = b"%d %d " % image.size + image.tobytes() if content is None else content
+    part = image if box is None else image.crop(pixels(box, image.size))
+    fingerprint = opened.rankers.row().fingerprint
+    if fingerprint is None:
+        raise opened.rankers.empty()
+    token = query_token(content_hash(data), box, fingerprint)
+    if not opened.database.rows("SELECT 1 FROM queries WHERE token = ?", token):
+        records = {
+            ranker.id: ranker.space.feature.record(part) for ranker in opened.rankers.usable()
+        }
+        with opened.database.transaction() as connection:
+            store_query(connection, token, content_hash(data), thumbnail(part), records)
+    return token
+
+
+def known_word(path: Path, word: str, annotator: Annotator) -> str:
+    """Return a word as the annotator spells it.
+
+    Raises
+    ------
+    InvalidInput
+        If it was never learned; it names those that are close.
+    """
+    if not isinstance(word, str):
+        raise InvalidInput(f"Collection: a word is text; got {word!r:.80}.")
+    words = annotator.words_
+    try:
+        return words[annotator.word_number(word)]
+    except InvalidInput as error:
+        spelled = {word_key(known): known for known in words}
+        close = [spelled[key] for key in get_close_matches(word_key(word), spelled)]
+        near = f"Did you mean {' or '.join(map(repr, close))}?" if close else "Learn it first."
+        raise InvalidInput(
+            f"{path} never learned the word {word!r:.80}, only {len(words):,} others. {near}"
+        ) from error
+
+
+def _reach(who: str, k: int, offset: int, ranker: Ranker) -> int:
+    """Return how many of the best are to be found."""
+    most = check_whole(who, "k", k, 1) + check_whole(who, "offset", offset, 0)
+    return min(most, max(len(ranker.plain), 1))
+
+
+def _matches(database: Database, hits: Hits, offset: int, min_score: float | None) -> list[Match]:
+    scores = dict(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
+    page = [
+        (number, score)
+        for number, score in list(scores.items())[int(offset) :]
+        if min_score is None or score >= min_score
+    ]
+    places = pictures.places_of(database, [number for number, _ in page])
+    return [
+        Match(number, places[number][0], score, places[number])
+        for number, score in page
+        if number in places
+    ]
+
+
+def _query_vector(
+    query: Query, ranker: Ranker, database: Database, limits: Limits | None
+) -> tuple[Vectors, int | None] | None:
+    """Return the vector of a query and its own id, or None; None for an unknown picture."""
+    if isinstance(query, Image.Image):
+        return _described(to_rgb(query), ranker), None
+    content = query if isinstance(query, bytes) else None
+    number = None if isinstance(query, bytes) else as_it_was(query, database)
+    if number is None and isinstance(query, str | os.PathLike):
+        content = read_bytes(query, limits)
+    if content is not None:
+        number = pictures.find_content(database, content_hash(content))
+        if number is None:
+            image = decode(content, limits, side=ranker.space.feature.decode_side).image
+            return _described(image, ranker), None
+    if number is None:
+        return None
+    found = ranker.source(database).vectors([number])
+    return (found[number], number) if number in found else None
+
+
+def _described(image: Image.Image, ranker: Ranker) -> Vectors:
+    return ranker.space.vectors([ranker.space.feature.record(image)])

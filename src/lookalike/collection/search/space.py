@@ -1,0 +1,210 @@
+"""The space that a ranker compares pictures in, and the index of their vectors there."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.store import rankers
+from lookalike.collection.store.database import Database
+from lookalike.core.errors import DamagedFile
+from lookalike.core.vectors import Vectors
+from lookalike.features import Feature, Reduction
+from lookalike.index.base import Index
+from lookalike.index.registry import INDEXES
+from lookalike.similarity.base import Similarity
+from lookalike.similarity.euclidean import Cosine
+
+REDUCED = 256
+"""The length of the vectors that are searched, where the feature's are dense and longer."""
+
+LEAST_TO_REDUCE = 512
+"""Pictures from which a reduction is fitted."""
+
+MOST_TO_FIT = 20_000
+"""Pictures a reduction is fitted on at most."""
+
+REGROWTH = 4
+"""A reduction fitted on fewer is fitted again when the collection is this many times as large."""
+
+LEAST_DRIFT = 1024
+"""Vectors that may be missing in the cache, besides a twentieth of it."""
+
+_BLOCK = 4096
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The space pictures are compared in: a feature's own, or its reduction.
+
+    ``ranker`` is the id of the ranker whose records are turned into its vectors, and
+    ``index_kind`` the index that holds them.
+    """
+
+    ranker: int
+    feature: Feature
+    reduction: Reduction | None = None
+    index_kind: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """The name of the way vectors of this space are made."""
+        return (self.reduction or self.feature).fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return (self.reduction or self.feature).dimension
+
+    def vectors(self, records: Sequence[bytes]) -> Vectors:
+        """Return the vectors of records, a row each; ValueError for one that is damaged."""
+        return self.reduced(self.feature.vectors(records))
+
+    def reduced(self, vectors: Vectors) -> Vectors:
+        """Return vectors of the feature as this space has them."""
+        return vectors if self.reduction is None else self.reduction.apply(vectors)
+
+    def new_index(self, vectors: Vectors) -> Index:
+        """Return an empty index for vectors like these."""
+        return self._kind(sparse=not isinstance(vectors, np.ndarray))(
+            vectors.shape[1], fingerprint=self.fingerprint
+        )
+
+    def load_index(self, database: Database, cache: Path) -> Index:
+        """Return the index of all pictures, from the cache as far as that goes."""
+        index = self._cached(cache)
+        if index is None:
+            kind = self._kind(sparse=self.feature.sparse)
+            index = kind(self.dimension, fingerprint=self.fingerprint)
+        self.update(index, database)
+        return index
+
+    def update(self, index: Index, database: Database) -> bool:
+        """Make the index hold what the database does: drop the removed, add the missing.
+
+        Returns whether anything was to be done. Ids are never used again and a picture's vector
+        never changes, so the ids tell all.
+        """
+        wanted = rankers.described_ids(database, self.ranker)
+        gone = np.setdiff1d(index.ids, wanted)
+        missing = np.setdiff1d(wanted, index.ids)
+        if gone.size:
+            index.remove(gone)
+        for some in _blocks(missing):
+            vectors = self.stored(database, some)
+            index.add(vectors, some, scales=Cosine().item_scales(vectors))
+        return bool(gone.size or missing.size)
+
+    def stored(self, database: Database, ids: NDArray[np.int64]) -> Vectors:
+        """Return the vectors of pictures from their records, in the order of rising ids."""
+        found = rankers.records(database, self.ranker, ids.tolist())
+        with database.parsing("a record"):
+            return self.vectors(found)
+
+    def save_index(self, index: Index, cache: Path) -> None:
+        """Write the cache anew if it holds what is gone or lacks too much."""
+        held = self._cached_ids(cache)
+        lacking = np.setdiff1d(index.ids, held).size
+        gone = np.setdiff1d(held, index.ids).size
+        if gone or lacking > LEAST_DRIFT + len(held) // 20:
+            try:
+                index.save(cache)
+            except OSError as error:
+                cache.unlink(missing_ok=True)
+                _log.warning("%s was not written, so opening takes longer: %s", cache, error)
+
+    def _kind(self, *, sparse: bool) -> type[Index]:
+        return INDEXES.get(self.index_kind or ("sparse" if sparse else "dense"))
+
+    def _cached(self, cache: Path) -> Index | None:
+        if not cache.exists():
+            return None
+        try:
+            index = self._kind(sparse=self.feature.sparse).open(cache)
+        except DamagedFile as error:
+            _log.warning("%s; it is made again from the database", error)
+            return None
+        fits = (index.fingerprint, index.dimension) == (self.fingerprint, self.dimension)
+        return index if fits else None
+
+    def _cached_ids(self, cache: Path) -> NDArray[np.int64]:
+        try:
+            return self._kind(sparse=self.feature.sparse).saved_ids(cache, self.fingerprint)
+        except DamagedFile:
+            return np.zeros(0, np.int64)
+
+
+def reduction_is_due(feature: Feature, pictures: int, fitted_at: int | None) -> bool:
+    """Return whether the vectors of so many pictures should be reduced, or reduced anew."""
+    if feature.sparse or feature.dimension <= REDUCED or pictures < LEAST_TO_REDUCE:
+        return False
+    return fitted_at is None or (fitted_at < MOST_TO_FIT and pictures >= REGROWTH * fitted_at)
+
+
+def fit_reduction(space: Space, database: Database) -> Reduction:
+    """Return a reduction fitted on the pictures of a collection, or on a sample of them."""
+    own = Space(space.ranker, space.feature)
+    ids = rankers.described_ids(database, space.ranker)
+    if len(ids) > MOST_TO_FIT:
+        ids = np.sort(np.random.default_rng(0).choice(ids, MOST_TO_FIT, replace=False))
+    parts: list[Any] = [own.stored(database, some) for some in _blocks(ids)]
+    return Reduction(dimension=REDUCED).fit(np.concatenate(parts), parent=own.fingerprint)
+
+
+def served_index(plain: Index, similarity: Similarity, space: Space) -> Index:
+    """Return the index that a similarity searches, over the pictures of another.
+
+    Where it stores vectors as they are, both share them.
+    """
+    vectors = plain.vectors
+    stored, scales = similarity.stored_vectors(vectors), similarity.item_scales(vectors)
+    if _shared(stored, vectors):
+        index = plain.copy()
+        index.set_scales(scales)
+        return index
+    index = space.new_index(stored)
+    index.add(stored, plain.ids, scales=scales)
+    return index
+
+
+def followed_index(
+    before: Index, before_plain: Index, plain: Index, similarity: Similarity
+) -> Index:
+    """Return what :func:`served_index` gave, with what came to and went from ``plain`` since.
+
+    What stays keeps its order and what is new comes last, in both.
+    """
+    gone = before.ids[~np.isin(before.ids, plain.ids)]
+    new = np.flatnonzero(~np.isin(plain.ids, before.ids))
+    vectors = plain.vectors[new]
+    stored, scales = similarity.stored_vectors(vectors), similarity.item_scales(vectors)
+    if _shared(before.vectors, before_plain.vectors):
+        index = plain.copy()
+        stays = np.isin(before.ids, plain.ids)
+        index.set_scales(np.concatenate([before.scales[stays], scales]))
+        return index
+    index = before.copy()
+    if gone.size:
+        index.remove(gone)
+    if new.size:
+        index.add(stored, plain.ids[new], scales=scales)
+    return index
+
+
+def _shared(one: Any, other: Any) -> bool:
+    """Return whether two matrices of vectors lie at the same place in memory."""
+    if one.shape != other.shape or type(one) is not type(other):
+        return False
+    values = [it if isinstance(it, np.ndarray) else it.data for it in (one, other)]
+    return values[0].size == values[1].size == 0 or np.may_share_memory(*values)
+
+
+def _blocks(ids: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    for start in range(0, len(ids), _BLOCK):
+        yield ids[start : start + _BLOCK]

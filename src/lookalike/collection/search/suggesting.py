@@ -1,0 +1,198 @@
+"""Suggest words for a picture: what was learned of it, and what the pictures most alike have."""
+
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.annotation.base import Annotator
+from lookalike.collection.answers import Ask, Ref, Suggestion
+from lookalike.collection.pictures.browsing import labels_of
+from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.search.tagging import SURE_ENOUGH
+from lookalike.collection.store.database import Database, numbers
+from lookalike.collection.store.pictures import read_numbers
+from lookalike.core.checks import check_whole
+from lookalike.core.text import word_key
+from lookalike.core.vectors import Vectors
+
+LEAST_CONFIDENCE = SURE_ENOUGH / 2
+"""Words less sure are not suggested, unless the pictures most alike have them."""
+
+LEAST_SUPPORT = 0.2
+"""The share of the pictures most alike that must have a word, beyond that of all labelled ones."""
+
+NEAREST = 25
+"""Labelled pictures whose words are looked at."""
+
+FIRST = 5
+"""Pictures most alike that the reason speaks of, where some of them have the word."""
+
+DOUBT = 0.5
+"""What speaks for nothing, in pictures: a single one far away does not carry a word."""
+
+FEW = 10
+"""Labelled pictures that say nothing are added to those there are, for a word's own share."""
+
+SAMPLE = 1000
+"""Pictures that tell how alike any two are."""
+
+_SMALLEST = 1e-9
+
+_key = lru_cache(1 << 16)(word_key)
+
+
+def suggest(
+    ranker: Ranker, annotator: Annotator | None, database: Database, ref: Ref, k: int
+) -> list[Suggestion]:
+    """Return words that may suit a picture or a kept query and were not said of it, best first.
+
+    They come from the annotator, as far as it is sure, and from the labelled pictures most alike by
+    what searches use now: so a word given a moment ago is suggested for pictures like that one
+    before anything is learned anew. There, a word counts by the share of those pictures that have
+    it beyond the share of all labelled pictures that do. Where a word was refused for pictures
+    most alike, that counts against it.
+
+    Raises
+    ------
+    NotFound
+        If there is no such picture or query.
+    """
+    check_whole("suggest", "k", k, 1)
+    vector = ranker.source(database).ask(Ask((ref,)))
+    said = _said(database, ref)
+    sure = _sure(annotator, vector, int(k) + len(said))
+    near = _neighbours(ranker, database, vector, ref)
+    labels = {number: names for number, names in labels_of(database, near).items() if names}
+    having = _holders((number, name) for number, names in labels.items() for name in names)
+    refusing = _holders(
+        database.rows(
+            "SELECT picture, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?))",
+            numbers(near),
+        )
+    )
+    spelled = {_key(name): name for names in labels.values() for name in names}
+    seen = {name for names in labels.values() for name in names}
+    used = uses(database, seen | {word for word, _ in sure.values()})
+    distinct = "SELECT DISTINCT picture FROM labels"  # counted quicker as rows than as values
+    labelled = int(database.rows(f"SELECT count(*) FROM ({distinct})")[0][0])  # noqa: S608
+    found: list[tuple[float, str, Suggestion]] = []
+    for key in (sure.keys() | having.keys()) - said:
+        name, count = used.get(key, (spelled.get(key, ""), 0))
+        yes, no = having.get(key, set()), refusing.get(key, set())
+        total = sum(near[number] for number in labels.keys() | no) + DOUBT
+        against = sum(near[number] for number in no) / total
+        support = sum(near[number] for number in yes) / total - count / (labelled + FEW)
+        word, confidence = sure.get(key, (name, None))
+        if support >= LEAST_SUPPORT:
+            why = _told([number in yes for number in near if number in labels])
+        elif confidence is not None and confidence - against >= LEAST_CONFIDENCE:
+            pictures = "picture" if count == 1 else "pictures"
+            why = f"learned from {count:,} {pictures}" if count else "learned before"
+        else:
+            continue
+        worth = max(support, (confidence or 0.0) - against)
+        found.append((-worth, key, Suggestion(word, confidence, why)))
+    return [suggestion for *_, suggestion in sorted(found, key=lambda it: it[:2])[: int(k)]]
+
+
+def _told(has: list[bool]) -> str:
+    """Say how many of the pictures most alike have a word.
+
+    Examples
+    --------
+    >>> _told([False, True, True])
+    '2 of the 3 most alike tagged pictures have it'
+    """
+    some = has[:FIRST] if any(has[:FIRST]) else has
+    if len(some) == 1:
+        return "the most alike tagged picture has it"
+    everyone = "both" if len(some) == 2 else f"all {len(some)}"
+    many = everyone if all(some) else f"{sum(some)} of the {len(some)}"
+    return f"{many} most alike tagged pictures {'has' if sum(some) == 1 else 'have'} it"
+
+
+def _said(database: Database, ref: Ref) -> set[str]:
+    """Return the words that a picture has or was refused."""
+    if not isinstance(ref, int):
+        return set()
+    rows = database.rows(
+        "SELECT label FROM labels WHERE picture = ?1 UNION ALL "
+        "SELECT word FROM refusals WHERE picture = ?1",
+        ref,
+    )
+    return {_key(word) for (word,) in rows}
+
+
+def _sure(
+    annotator: Annotator | None, vector: Vectors, k: int
+) -> dict[str, tuple[str, float | None]]:
+    """Return the words that an annotator is sure of; none where it has no confidence."""
+    if annotator is None or annotator.confidence_ is None:
+        return {}
+    (tags,) = annotator.annotate(vector, k, min_confidence=LEAST_CONFIDENCE)
+    return {_key(tag.word): (tag.word, tag.confidence) for tag in tags}
+
+
+def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -> dict[int, float]:
+    """Return the pictures of which something was said that are most alike, and how each counts.
+
+    Best first. One counts fully if it is as alike as the nearest of all pictures are, and not at
+    all below the middle between these and what any picture has on average.
+    """
+    index, query = ranker.index, ranker.query(vector)
+    own = np.array([ref if isinstance(ref, int) else -1])
+    hits = index.search(query, 4 * NEAREST, exclude=own)
+    nearest = hits.ids[0] >= 0
+    rows = np.unique(np.linspace(0, len(index) - 1, SAMPLE).astype(np.intp))
+    rows = rows[index.ids[rows] != own]
+    if not nearest.any():
+        return {}
+    place = min(NEAREST, 1 + len(index) // 10, int(nearest.sum()))
+    top = float(hits.scores[0, place - 1])
+    any_two = index.scores(query, index.ids[rows]).ravel()
+    middle = (top + float(any_two.mean())) / 2
+    spoken = np.isin(hits.ids[0], _spoken(database, hits.ids[0].tolist()))
+    if spoken.sum() < NEAREST < len(index):
+        # Not among the nearest: those of which something was said are few, or far.
+        hits = index.search(query, NEAREST, exclude=own, among=_spoken(database))
+        spoken = hits.ids[0] >= 0
+    ids, alike = hits.ids[0][spoken][:NEAREST], hits.scores[0][spoken][:NEAREST]
+    weights = np.clip((alike.astype(np.float64) - middle) / max(top - middle, _SMALLEST), 0.0, 1.0)
+    return {int(n): float(w) for n, w in zip(ids, weights, strict=True) if w > 0}
+
+
+def _spoken(database: Database, among: list[int] | None = None) -> NDArray[np.int64]:
+    """Return the pictures that have words or were refused some; all, or those among some."""
+    within = "" if among is None else "WHERE picture IN (SELECT value FROM json_each(?1))"
+    # One text is read five times as fast as a row for each.
+    found = database.rows(
+        f"SELECT group_concat(picture) FROM (SELECT DISTINCT picture FROM labels {within} "  # noqa: S608
+        f"UNION ALL SELECT DISTINCT picture FROM refusals {within})",
+        *([] if among is None else [numbers(among)]),
+    )
+    return read_numbers(found[0][0])
+
+
+def uses(database: Database, words: set[str]) -> dict[str, tuple[str, int]]:
+    """Return words by their keys, as most pictures spell them, and how many have them."""
+    counts = database.rows(
+        "SELECT label, count(*) FROM labels WHERE label IN (SELECT value FROM json_each(?)) "
+        "GROUP BY label ORDER BY 2 DESC, 1",
+        json.dumps(sorted(words)),
+    )
+    used: dict[str, tuple[str, int]] = {}
+    for word, count in counts:
+        first, before = used.get(_key(word), (word, 0))
+        used[_key(word)] = (first, before + count)
+    return used
+
+
+def _holders(pairs: Iterable[tuple[int, str]]) -> dict[str, set[int]]:
+    """Return the pictures of each word, however it is spelled."""
+    found: dict[str, set[int]] = {}
+    for number, word in pairs:
+        found.setdefault(_key(word), set()).add(number)
+    return found

@@ -1,0 +1,124 @@
+"""Give words to files: paths come in, and for each, in order, its words or the reason why not."""
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from lookalike.annotation.base import Annotator
+from lookalike.collection.answers import TaggedPicture, Tagging
+from lookalike.collection.search.queries import as_it_was
+from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.store import pictures as rows
+from lookalike.collection.store.database import Database
+from lookalike.core.progress import Progress
+from lookalike.core.vectors import Vectors, stack_rows
+from lookalike.features import Described, Known, describe_files
+from lookalike.images import Limits, Refused
+
+SURE_ENOUGH = 0.5
+"""The confidence of words that are given where none is asked for."""
+
+BLOCK = 512
+"""Pictures whose vectors are held at a time."""
+
+_Picture: TypeAlias = int | bytes
+"""A picture of the collection by its id, or the record of another."""
+
+
+class FileTagging:
+    """An annotator, with what it takes to know the vectors of files.
+
+    A file that lies in the collection unchanged, or has the content of a picture there, is
+    tagged by the vector stored; any other is read and described.
+    """
+
+    def __init__(self, annotator: Annotator, ranker: Ranker, database: Database) -> None:
+        self._annotator = annotator
+        self._ranker = ranker
+        self._database = database
+        self._held = set(ranker.plain.ids.tolist())
+
+    def tag(
+        self,
+        paths: Sequence[Path],
+        k: int,
+        min_confidence: float | None,
+        *,
+        limits: Limits | None,
+        threads: int | None,
+        progress: Progress,
+    ) -> Tagging:
+        """Tag files, with no more than a block of vectors in memory."""
+        least = min_confidence
+        if least is None:
+            least = 0.0 if self._annotator.confidence_ is None else SURE_ENOUGH
+        # So that what is asked for is refused before any file is read.
+        self._annotator.annotate(self._ranker.plain.vectors[:0], min_confidence=least)
+        tagging = Tagging()
+        waiting: list[tuple[Path, _Picture]] = []
+        progress(0, len(paths))
+        with closing(self._pictures(paths, limits, threads)) as pictures:
+            for done, (path, picture) in enumerate(pictures, start=1):
+                if isinstance(picture, Refused):
+                    tagging.refused.append(picture)
+                else:
+                    waiting.append((path, picture))
+                if len(waiting) == BLOCK or done == len(paths):
+                    tagging.pictures.extend(self._tagged(waiting, k, least))
+                    waiting = []
+                progress(done, len(paths))
+        return tagging
+
+    def _pictures(
+        self, paths: Sequence[Path], limits: Limits | None, threads: int | None
+    ) -> Generator[tuple[Path, _Picture | Refused]]:
+        stored = {path: as_it_was(path, self._database) for path in paths}
+        contents: dict[str, int] = {}
+
+        def is_known(sha256: str) -> bool:
+            number = rows.find_content(self._database, sha256)
+            if number is None or number not in self._held:
+                return False
+            contents[sha256] = number
+            return True
+
+        strangers = (path for path in paths if stored[path] not in self._held)
+        outcomes = describe_files(
+            strangers,
+            [self._ranker.space.feature],
+            limits=limits,
+            known=is_known,
+            threads=threads,
+        )
+        for path in paths:
+            number = stored[path]
+            if number is not None and number in self._held:
+                yield path, number
+                continue
+            outcome = next(outcomes)
+            if isinstance(outcome, Known):
+                yield path, contents[outcome.sha256]
+            else:
+                yield path, outcome.records[0] if isinstance(outcome, Described) else outcome
+
+    def _tagged(
+        self, pictures: Sequence[tuple[Path, _Picture]], k: int, min_confidence: float
+    ) -> list[TaggedPicture]:
+        if not pictures:
+            return []
+        stored = {place: n for place, (_, n) in enumerate(pictures) if isinstance(n, int)}
+        foreign = {place: v for place, (_, v) in enumerate(pictures) if not isinstance(v, int)}
+        parts = []
+        if stored:
+            parts.append(self._ranker.vectors(np.array([*stored.values()], np.int64)))
+        if foreign:
+            parts.append(self._ranker.space.vectors([*foreign.values()]))
+        X: Vectors = stack_rows(parts)[np.argsort([*stored, *foreign])]
+        found = self._annotator.annotate(X, k, min_confidence=min_confidence)
+        return [
+            TaggedPicture(path, tuple(tags))
+            for (path, _), tags in zip(pictures, found, strict=True)
+        ]

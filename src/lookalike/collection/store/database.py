@@ -1,0 +1,201 @@
+"""The SQLite file: what a collection holds is what is committed there."""
+
+import json
+import logging
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from lookalike.collection.store.schema import APPLICATION, SCHEMA, UPDATES, VERSION
+from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
+
+_log = logging.getLogger(__name__)
+
+
+def stored(path: str | Path) -> bytes:
+    """Return a path as the database keeps it: absolute, in the file system's own bytes.
+
+    Bind it as ``CAST(? AS TEXT)``: names that are not UTF-8 come back as they were.
+    """
+    return os.path.abspath(path).encode("utf-8", "surrogateescape")  # noqa: PTH100
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def numbers(ids: Iterable[int]) -> str:
+    """Return ids for ``IN (SELECT value FROM json_each(?))``."""
+    return json.dumps([int(number) for number in ids])
+
+
+class Database:
+    """A connection that reads, shared by threads, and a fresh one for each transaction.
+
+    So readers, in this process and in others, see what was committed and nothing else.
+
+    Parameters
+    ----------
+    path : Path
+    feature : mapping
+        What the manifest of an older collection says of its only feature: the tables of an
+        older version are brought to this one when they are first opened.
+    """
+
+    def __init__(self, path: Path, feature: Mapping[str, Any]) -> None:
+        self._path = path
+        self._lock = RLock()
+        with _explained(path):
+            self._reader = _connect(path)
+        try:
+            self._check(feature)
+        except BaseException:
+            self._reader.close()
+            raise
+
+    @classmethod
+    def create(cls, path: Path) -> None:
+        """Make an empty database where there is none."""
+        with _explained(path):
+            connection = sqlite3.connect(path, isolation_level=None)
+            try:
+                connection.executescript(SCHEMA)
+            finally:
+                connection.close()
+
+    def close(self) -> None:
+        """Close the connection that reads."""
+        with self._lock:
+            self._reader.close()
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Read rows, all of them."""
+        with self._lock, _explained(self._path):
+            try:
+                return self._reader.execute(sql, values).fetchall()
+            except OverflowError as error:
+                raise InvalidInput("Collection: id or offset too large.") from error
+
+    def row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+        """Read one row, or None."""
+        found = self.rows(sql, *values)
+        return found[0] if found else None
+
+    def count(self, table: str) -> int:
+        """Return the number of rows of a table."""
+        return int(self.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
+
+    def changes(self) -> int:
+        """Return a number that changes whenever pictures or their records come or go."""
+        row = self.row("SELECT value FROM state WHERE key = 'changes'")
+        with self.parsing("the count of changes"):
+            return 0 if row is None else int(row[0])
+
+    @contextmanager
+    def parsing(self, what: str) -> Iterator[None]:
+        """Raise DamagedFile for a value inside that cannot be read."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise DamagedFile(
+                f"{self._path} is damaged: {what} cannot be read: {error}. Put back a copy of "
+                f"the collection, or index again."
+            ) from error
+
+    def version(self) -> int:
+        """Return a number that changes when anyone commits."""
+        return int(self.rows("PRAGMA data_version")[0][0])
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Make everything read inside come from one moment."""
+        with self._lock:
+            self.rows("BEGIN")
+            try:
+                yield
+            finally:
+                self.rows("COMMIT")
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Return a connection whose changes are committed together at the end, or not at all."""
+        with _explained(self._path):
+            connection = _connect(self._path)
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                connection.close()
+
+    def forget(self) -> None:
+        """Empty the log, which still holds what was deleted."""
+        # A connection of its own: a writer may need the shared one before it lets us go on.
+        with _explained(self._path), closing(_connect(self._path)) as connection:
+            (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            _log.warning("%s: the log was not emptied, since another process reads", self._path)
+
+    def _check(self, feature: Mapping[str, Any]) -> None:
+        application = self.rows("PRAGMA application_id")[0][0]
+        version = self.rows("PRAGMA user_version")[0][0]
+        if application != APPLICATION or version < 1:
+            raise DamagedFile(f"{self._path} is not the database of a collection.")
+        if version > VERSION:
+            raise DamagedFile(
+                f"{self._path} has the version {version}; this lookalike reads up to {VERSION}. "
+                f"Update lookalike."
+            )
+        if version < VERSION:
+            self._update(feature)
+
+    def _update(self, feature: Mapping[str, Any]) -> None:
+        """Bring the tables to this version, all or nothing."""
+        with self.transaction() as connection:
+            # Another process may have done it while we waited.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            for older in range(version, VERSION):
+                UPDATES[older](connection, feature)
+                connection.execute(f"PRAGMA user_version = {older + 1}")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    where = f"{path.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(
+        where, uri=True, timeout=30, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Raise what SQLite objects to as an error of ours, with a remedy."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise CollectionError(
+            f"{path} cannot be used: {error}. What was finished before is kept; see that the "
+            f"disk has room and the folder may be written to, then do it again."
+        ) from error
+    except sqlite3.ProgrammingError as error:
+        if "closed" not in str(error):
+            raise
+        raise CollectionError(f"The collection of {path} was closed. Open it again.") from error
+    except sqlite3.DatabaseError as error:
+        raise DamagedFile(
+            f"{path} is damaged: {error}. Put back a copy of the collection, or index again."
+        ) from error

@@ -1,0 +1,247 @@
+"""The log: what people said of pictures, one row each, only ever added to."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from sqlite3 import Connection
+from typing import Any
+
+from lookalike.collection.answers import Event
+from lookalike.collection.store.database import Database, now
+from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
+
+LONGEST_WHO, LONGEST_KEY = 64, 128
+
+UNDOABLE = ("vote", "tag", "correction", "undo", "reset")
+
+TEACH = "teach"
+"""What earlier votes teach a ranker that came after them: not said by anybody, so not shown."""
+
+_UNDO = "event "
+
+_LATER = (
+    "WITH RECURSIVE later (number, about) AS ("
+    "SELECT number, about FROM events WHERE about = ?1 || ?2 UNION ALL "
+    "SELECT events.number, events.about FROM later JOIN events "
+    "ON events.about = ?1 || later.number) SELECT number, about FROM later ORDER BY 1 DESC"
+)
+"""The undoing of an event, the undoing of that and so on, the last first."""
+
+_log = logging.getLogger(__name__)
+
+
+def append(
+    connection: Connection,
+    kind: str,
+    body: dict[str, Any],
+    *,
+    who: str = "",
+    key: str | None = None,
+    about: str | None = None,
+) -> Event:
+    """Add a row in an open transaction; it counts once that is committed.
+
+    Each row carries a digest of itself and of the digest before, so that one that was changed or
+    lost afterwards is found.
+    """
+    at, text = now(), json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    last = connection.execute("SELECT digest FROM events ORDER BY number DESC LIMIT 1").fetchone()
+    facts = (at, kind, who, key, about, text)
+    number = connection.execute(
+        "INSERT INTO events (at, kind, who, key, about, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (*facts, digest(last[0] if last else b"", *facts)),
+    ).lastrowid
+    return Event(int(number or 0), at, kind, who, body, undone=False)
+
+
+def digest(before: bytes, *facts: str | None) -> bytes:
+    """Return the digest of a row that follows another."""
+    content = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(before + content, digest_size=16).digest()
+
+
+def check_names(who: str, key: str | None) -> None:
+    """Raise InvalidInput for names of people and keys of requests that are not short text."""
+    for name, value, most in (("who", who, LONGEST_WHO), ("key", key or "", LONGEST_KEY)):
+        if not isinstance(value, str) or len(value) > most or not _is_encodable(value):
+            raise InvalidInput(
+                f"Collection: {name} must be text of at most {most} characters; got {value!r:.80}."
+            )
+
+
+def with_key(connection: Connection, key: str | None) -> Event | None:
+    """Return the event that was stored with a key, if there is one."""
+    if key is None:
+        return None
+    row = connection.execute(
+        "SELECT number, at, kind, who, body FROM events WHERE key = ?", (key,)
+    ).fetchone()
+    return None if row is None else _event(row)
+
+
+def last_number(database: Database) -> int:
+    """Return the number of the last event, or 0."""
+    return int(database.rows("SELECT ifnull(max(number), 0) FROM events")[0][0])
+
+
+def after(database: Database, number: int) -> tuple[list[Event], int | None]:
+    """Return the events after one, in order, whether undone or not, and the first damaged one.
+
+    Events from a damaged one on are left out: one that is not as it was written, or follows one
+    that is missing. None stands for a log that is whole.
+    """
+    rows = database.rows(
+        "SELECT number, at, kind, who, key, about, body, digest FROM events WHERE number >= ? "
+        "ORDER BY number",
+        number,
+    )
+    before = rows.pop(0)[-1] if number and rows and rows[0][0] == number else b""
+    found: list[Event] = []
+    for own, *facts, kept in rows:
+        if digest(before, *facts) != kept:
+            _log.warning("event %s of the log is not as it was written", own)
+            return found, int(own)
+        before = kept
+        at, kind, who, _, _, body = facts
+        with database.parsing("an event"):
+            found.append(_event((own, at, kind, who, body)))
+    return found, None
+
+
+def about(database: Database, subject: str, *, undone: bool = False) -> list[Event]:
+    """Return the events about something in order, those undone too or only those that count."""
+    rows = database.rows(
+        "SELECT number, at, kind, who, body FROM events WHERE about = ? ORDER BY number", subject
+    )
+    with database.parsing("an event"):
+        found = [_event(row) for row in rows]
+    return [event for event in found if undone or not is_undone(database, event.number)]
+
+
+def history(database: Database, limit: int, before: int | None) -> list[Event]:
+    """Return events before one, or the last, newest first."""
+    rows = database.rows(
+        "SELECT number, at, kind, who, body FROM events WHERE number < ? AND kind != ? "
+        "ORDER BY 1 DESC LIMIT ?",
+        2**62 if before is None else before,
+        TEACH,
+        limit,
+    )
+    with database.parsing("an event"):
+        return [
+            replace(_event(row, shown=True), undone=is_undone(database, row[0])) for row in rows
+        ]
+
+
+def event(database: Database, number: int) -> Event:
+    """Return one event."""
+    row = database.row("SELECT number, at, kind, who, body FROM events WHERE number = ?", number)
+    if row is not None:
+        with database.parsing("an event"):
+            return replace(_event(row, shown=True), undone=is_undone(database, number))
+    raise NotFound(
+        f"Collection: there is no event {number}. Collection.history lists those there are."
+    )
+
+
+def undid(database: Database, event: Event) -> Event:
+    """Return what an event undid in the end, through undoings of undoings; itself if nothing."""
+    found = event
+    while found.kind == "undo":
+        rows = database.rows(
+            "SELECT number, at, kind, who, body FROM events WHERE number = ?", found.body["event"]
+        )
+        with database.parsing("an event"):
+            found = _event(rows[0])
+    return found
+
+
+def is_undone(database: Database, number: int) -> bool:
+    """Return whether an event was undone, and that not undone again."""
+    return number in _undone(database.rows(_LATER, _UNDO, number))
+
+
+def undone_in(connection: Connection, number: int) -> bool:
+    """Return the same as an open transaction has it."""
+    return number in _undone(connection.execute(_LATER, (_UNDO, number)))
+
+
+def undone(database: Database) -> set[int]:
+    """Return the numbers of all events that were undone."""
+    return _undone(
+        database.rows("SELECT number, about FROM events WHERE kind = 'undo' ORDER BY 1 DESC")
+    )
+
+
+def _undone(rows: Iterable[Sequence[Any]]) -> set[int]:
+    """Return what undoing events, the last first, have undone."""
+    found: set[int] = set()
+    for number, subject in rows:
+        # A later event may have undone this one; those come first.
+        if number not in found:
+            found.add(int(subject.removeprefix(_UNDO)))
+    return found
+
+
+def undo(
+    database: Database, connection: Connection, number: int, *, who: str, key: str | None
+) -> tuple[Event, Event]:
+    """Add the undoing of an event, and return it after what it undoes.
+
+    Raises
+    ------
+    NotFound
+        If there is no such event.
+    InvalidInput
+        If it cannot be undone, or is undone already.
+    """
+    target = event(database, number)
+    if target.kind not in UNDOABLE:
+        raise InvalidInput(
+            f"Collection.undo: event {number} is a {target.kind}, which cannot be undone. "
+            f"Add deleted pictures again; rollback undoes what was learned."
+        )
+    if target.undone:
+        raise InvalidInput(
+            f"Collection.undo: event {number} is undone already. Undo the undoing to let "
+            f"it count again."
+        )
+    body = {"event": target.number, "undid": target.kind}
+    return target, append(
+        connection, "undo", body, who=who, key=key, about=f"{_UNDO}{target.number}"
+    )
+
+
+def check(database: Database) -> None:
+    """Check that the log is as it was written.
+
+    Raises
+    ------
+    DamagedFile
+        Naming the first event that was changed, or that follows one that is missing.
+    """
+    _, damaged = after(database, 0)
+    if damaged is not None:
+        raise DamagedFile(
+            f"the log is damaged from event {damaged} on; what was said before it is whole. Put "
+            f"back a copy of the collection."
+        )
+
+
+def _event(row: Sequence[Any], *, shown: bool = False) -> Event:
+    """Return a row as an event; ``shown`` leaves out what only the learner reads."""
+    number, at, kind, who, text = row
+    body = json.loads(text)
+    if shown:
+        body.pop("taught", None)
+    return Event(number, at, kind, who, body, undone=False)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,145 @@
+"""The folder of a collection: its files, its manifest, and the lock of the one who writes."""
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import CollectionBusy, CollectionError, DamagedFile
+
+FORMAT = 2
+
+_OURS = re.compile(
+    r"(feature|features/[0-9]+|reduction-[0-9a-f]{32}|models/[0-9]+|cache/[a-z]+-[0-9a-f]{32})"
+    r"\.safetensors$"
+)
+_UNFINISHED = re.compile(r"(^|/)\.[^/]+\.[0-9a-f]{16}$")
+_MANIFEST = "manifest.json"
+
+
+class Folder:
+    """Where the files of a collection lie.
+
+    What is current is named by rows of the database; the files named are written and flushed
+    before those rows are committed. A file nobody names is what a killed writer left behind.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = path / "collection.sqlite"
+        self._manifest = path / _MANIFEST
+
+    def feature(self, ranker: int) -> Path:
+        """Return the file of a ranker's feature."""
+        return self.path / "features" / f"{ranker}.safetensors"
+
+    def reduction(self, fingerprint: str) -> Path:
+        """Return the file of a reduction."""
+        return self.path / f"reduction-{fingerprint}.safetensors"
+
+    def model(self, number: int) -> Path:
+        """Return the file of a learned model."""
+        return self.path / "models" / f"{number}.safetensors"
+
+    def cache(self, fingerprint: str) -> Path:
+        """Return the file with the vectors ready to be searched."""
+        return self.path / "cache" / f"vectors-{fingerprint}.safetensors"
+
+    @classmethod
+    @contextmanager
+    def making(cls, path: Path) -> Iterator["Folder"]:
+        """Return a folder beside the place, which takes it whole when all is written."""
+        if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
+            what = "is a collection already" if (path / _MANIFEST).exists() else "exists already"
+            raise CollectionError(f"{path} {what}. Open it, or name a new or empty folder.")
+        beside = path.absolute().with_name(f".{path.absolute().name}.{secrets.token_hex(8)}")
+        try:
+            beside.mkdir(parents=True)
+            yield cls(beside)
+            beside.replace(path)
+        except OSError as error:
+            raise CollectionError(
+                f"{path} cannot be made a collection: {error}. Name a folder that does not exist "
+                f"yet, where you may write."
+            ) from error
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+    def write_manifest(self) -> None:
+        """Write what the folder is; only with this file is it a collection."""
+        write_whole(self._manifest, json.dumps({"format": FORMAT}, indent=2).encode())
+
+    def read_manifest(self) -> dict[str, Any]:
+        """Return what the manifest of an older collection says of its feature, else nothing.
+
+        Raises
+        ------
+        CollectionError
+            If the folder is no collection.
+        DamagedFile
+            If the manifest is damaged or of a newer version.
+        """
+        try:
+            content = json.loads(self._manifest.read_bytes())
+            version, feature = content["format"], content.get("feature", {})
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise CollectionError(
+                f"{self.path} is not a collection: it has no {self._manifest.name}. "
+                f"Make one with Collection.create or the command lookalike index."
+            ) from error
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
+            raise DamagedFile(f"{self._manifest} is damaged: {e}.") from e
+        if not isinstance(version, int) or version > FORMAT:
+            raise DamagedFile(
+                f"{self.path} has the format {version!r}; this lookalike reads up to {FORMAT}. "
+                f"Update lookalike."
+            )
+        named = isinstance(feature, dict) and {"name", "fingerprint"} <= feature.keys()
+        if version == 1 and not named:
+            raise DamagedFile(f"{self._manifest} is damaged: it names no feature.")
+        return dict(feature)
+
+    def clean(self, named: Iterable[Path]) -> None:
+        """Remove files of ours that nobody names; the lock must be held."""
+        kept = set(named)
+        folders = ("*", "features/*", "models/*", "cache/*")
+        for file in (file for folder in folders for file in self.path.glob(folder)):
+            name = file.relative_to(self.path).as_posix()
+            if _UNFINISHED.search(name) or (_OURS.match(name) and file not in kept):
+                file.unlink(missing_ok=True)
+
+    def not_written(self, error: OSError) -> CollectionError:
+        """Return the error of a file that could not be written."""
+        return CollectionError(
+            f"{self.path} cannot be written to: {error}. What was finished before is kept; make "
+            f"room and do it again."
+        )
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock of the one who writes, or raise CollectionBusy at once."""
+        try:
+            handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise CollectionError(f"{self.path} cannot be written to: {error}.") from error
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                pid = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
+                raise CollectionBusy(
+                    f"{self.path} is being written to by the process {pid}. Wait until it is "
+                    f"done, or stop it: what it has finished is kept."
+                ) from error
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            yield
+        finally:
+            os.close(handle)

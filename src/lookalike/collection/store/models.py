@@ -1,0 +1,207 @@
+"""What was learned, as the tables keep it: how each model was made and judged, which are in use."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from sqlite3 import Connection
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.answers import Figures, ModelRow
+from lookalike.collection.store.database import Database, now, numbers
+
+Ids = NDArray[np.int64]
+
+Kind: TypeAlias = Literal["similarity", "words"]
+
+IN_USE: dict[Kind, str] = {"similarity": "similarity", "words": "annotator"}
+"""The column of a ranker that names the model in use."""
+
+
+@dataclass(frozen=True)
+class NewModel:
+    """A model to be kept, whether it is published or not.
+
+    ``settings`` are the learner's as JSON; ``held_back`` and ``learned_from`` the pictures it was
+    judged by and learned from.
+    """
+
+    number: int
+    kind: Kind
+    method: str
+    published: bool
+    source: str
+    threshold: float
+    settings: str
+    before: Figures
+    after: Figures
+    held_back: Ids
+    learned_from: Ids
+
+
+def models(database: Database) -> list[ModelRow]:
+    """Return what was learned, oldest first."""
+    current = {
+        number
+        for pair in database.rows("SELECT similarity, annotator FROM rankers")
+        for number in pair
+    }
+    names = dict(database.rows("SELECT id, name FROM rankers"))
+    rows = database.rows(
+        "SELECT number, kind, method, ranker, made, settings, figures, published FROM models "
+        "ORDER BY number"
+    )
+    found = []
+    for number, kind, method, ranker, made, settings, figures, published in rows:
+        with database.parsing(f"model {number}"):
+            before, after = map(_figures, json.loads(figures))
+            known = dict(json.loads(settings))
+        found.append(
+            ModelRow(
+                number=number,
+                kind=kind,
+                method=method,
+                ranker=names.get(ranker, ""),
+                made=made,
+                settings=known,
+                before=before,
+                after=after,
+                published=bool(published),
+                current=number in current,
+            )
+        )
+    return found
+
+
+def in_use(database: Database, ranker: int) -> dict[Kind, int]:
+    """Return the numbers of the models that a ranker uses."""
+    row = database.row("SELECT similarity, annotator FROM rankers WHERE id = ?", ranker)
+    found = zip(IN_USE, row or (None, None), strict=True)
+    return {kind: int(number) for kind, number in found if number is not None}
+
+
+def before_the_last_run(database: Database) -> dict[tuple[int, Kind], tuple[int | None, bool]]:
+    """Return what was in use before the last run of ``learn``, for each ranker and kind it changed.
+
+    That is a number, None for none, and whether its file is kept.
+    """
+    rankers = database.rows("SELECT id, similarity, annotator FROM rankers")
+    current = {
+        (ranker, kind): number
+        for ranker, *pair in rankers
+        for kind, number in zip(IN_USE, pair, strict=True)
+        if number is not None
+    }
+    rows = database.rows(
+        "SELECT number, run, previous, previous IS NULL OR "
+        "EXISTS (SELECT 1 FROM models WHERE number = m.previous AND file IS NOT NULL) "
+        "FROM models AS m WHERE number IN (SELECT value FROM json_each(?))",
+        numbers(current.values()),
+    )
+    found = {number: (run, previous, bool(kept)) for number, run, previous, kept in rows}
+    known = {place: found.get(number, (0, None, True)) for place, number in current.items()}
+    last = max((run for run, _, _ in known.values()), default=0)
+    return {
+        place: (previous, kept) for place, (run, previous, kept) in known.items() if run == last
+    }
+
+
+def settings_of(database: Database, number: int) -> tuple[str, str]:
+    """Return the method a model was learned by, and its settings as JSON."""
+    row = database.row("SELECT method, settings FROM models WHERE number = ?", number)
+    with database.parsing(f"model {number}"):
+        if row is None:
+            return "", "{}"
+        return str(row[0]), json.dumps(dict(json.loads(row[1])), sort_keys=True)
+
+
+def source_of(database: Database, number: int | None) -> tuple[str, float]:
+    """Return what a model was learned from, and the threshold of its clicks."""
+    row = database.row("SELECT source, threshold FROM models WHERE number = ?", number)
+    with database.parsing(f"model {number}"):
+        return ("", 0.0) if row is None else (str(row[0]), float(row[1]))
+
+
+def last_model(database: Database, kind: Kind, ranker: int | None = None) -> int | None:
+    """Return the number of what was learned last, published or not, by a ranker or by any."""
+    rows = database.rows(
+        "SELECT max(number) FROM models WHERE kind = ?1 AND (?2 IS NULL OR ranker = ?2)",
+        *(kind, ranker),
+    )
+    return None if rows[0][0] is None else int(rows[0][0])
+
+
+def model_files(database: Database) -> list[int]:
+    """Return the numbers of the models whose files are kept."""
+    rows = database.rows("SELECT number FROM models WHERE file IS NOT NULL")
+    return [number for (number,) in rows]
+
+
+def next_model(database: Database) -> int:
+    """Return the number of the model to be learned next."""
+    row = database.row("SELECT seq FROM sqlite_sequence WHERE name = 'models'")
+    return 1 if row is None else int(row[0]) + 1
+
+
+def sides(database: Database, number: int | None) -> tuple[Ids, Ids] | None:
+    """Return the pictures a model was judged by and those it learned from."""
+    row = database.row("SELECT held_back, learned_from FROM models WHERE number = ?", number)
+    if row is None:
+        return None
+    with database.parsing(f"model {number}"):
+        return np.frombuffer(row[0], "<i8"), np.frombuffer(row[1], "<i8")
+
+
+def keep_run(
+    connection: Connection, ranker: int, run: Sequence[NewModel], previous: Mapping[Kind, int]
+) -> None:
+    """Store how the models of a run were learned and judged, and use those that are published.
+
+    ``previous`` are the models in use so far; of each kind, the file of that one is kept too.
+    """
+    for model in run:
+        before = previous.get(model.kind)
+        connection.execute(
+            "INSERT INTO models (number, ranker, kind, method, run, file, previous, published, "
+            "source, threshold, settings, figures, held_back, learned_from, made) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(model.number, ranker, model.kind, model.method, run[0].number),
+                f"models/{model.number}.safetensors" if model.published else None,
+                *(before, model.published, model.source, model.threshold, model.settings),
+                json.dumps([asdict(model.before), asdict(model.after)]),
+                model.held_back.astype("<i8").tobytes(),
+                model.learned_from.astype("<i8").tobytes(),
+                now(),
+            ),
+        )
+        if model.published:
+            use_model(connection, ranker, model.kind, model.number)
+            connection.execute(
+                "UPDATE models SET file = NULL "
+                "WHERE kind = ? AND ranker = ? AND number NOT IN (?, ?)",
+                (model.kind, ranker, model.number, before or 0),
+            )
+
+
+def use_model(connection: Connection, ranker: int, kind: Kind, number: int | None) -> None:
+    """Make a ranker use a model, or none."""
+    connection.execute(
+        f"UPDATE rankers SET {IN_USE[kind]} = ? WHERE id = ?",  # noqa: S608
+        (number, ranker),
+    )
+
+
+def drop_models(connection: Connection, ranker: int) -> None:
+    """Make a ranker use none of what was learned any more, and keep no file of it."""
+    for kind in IN_USE:
+        use_model(connection, ranker, kind, None)
+    connection.execute("UPDATE models SET file = NULL WHERE ranker = ?", (ranker,))
+
+
+def _figures(stored: dict[str, float]) -> Figures:
+    means = ("mean_average_precision", "precision_at_1", "precision_at_10")
+    first, second, third = (float(stored[name]) for name in means)
+    return Figures(first, second, third, int(stored["queries"]))

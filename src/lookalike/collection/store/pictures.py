@@ -1,0 +1,123 @@
+"""What the tables say of pictures: which there are, where their files lie, which were refused."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.answers import PictureRow
+from lookalike.collection.store.database import Database, numbers, stored
+from lookalike.core.checks import is_whole
+from lookalike.core.errors import InvalidInput
+from lookalike.images import Refused
+
+_PAGE = 1000
+
+
+def find_id(database: Database, picture: object) -> int | None:
+    """Return the id of a picture named by id or path, or None."""
+    if is_whole(picture):
+        row = database.row("SELECT id FROM pictures WHERE id = ?", int(picture))  # type: ignore[call-overload]
+    elif isinstance(picture, str | os.PathLike):
+        row = database.row(
+            "SELECT picture FROM places WHERE path = CAST(? AS TEXT)", stored(Path(picture))
+        )
+    else:
+        raise InvalidInput(
+            f"Collection: a picture is named by its id or path; got {type(picture).__name__}."
+        )
+    return None if row is None else int(row[0])
+
+
+def find_content(database: Database, sha256: str) -> int | None:
+    """Return the id of the picture with this content, or None."""
+    row = database.row("SELECT id FROM pictures WHERE sha256 = ?", sha256)
+    return None if row is None else int(row[0])
+
+
+def file_facts(database: Database, path: str | Path) -> tuple[int, int] | None:
+    """Return the size and time a file had when it was read, or None."""
+    row = database.row(
+        "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
+    )
+    return None if row is None else (row[0], row[1])
+
+
+def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, ...]]:
+    """Return the paths of pictures, oldest first."""
+    found: dict[int, tuple[Path, ...]] = {}
+    rows = database.rows(
+        "SELECT picture, path FROM places "
+        "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY id",
+        numbers(ids),
+    )
+    for picture, path in rows:
+        found[picture] = (*found.get(picture, ()), Path(path))
+    return found
+
+
+def pictures(database: Database, first: int, last: int | None = None) -> Iterator[PictureRow]:
+    """Go over the pictures from one id to another, a page at a time."""
+    start, end = first, 2**62 if last is None else last
+    while True:
+        rows = database.rows(
+            "SELECT id, sha256, format, width, height, bytes, taken, added FROM pictures "
+            "WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+            *(start, end, _PAGE),
+        )
+        if not rows:
+            return
+        places = places_of(database, (row[0] for row in rows))
+        for row in rows:
+            if row[0] in places:
+                yield PictureRow(*(*row, places[row[0]]))
+        start = rows[-1][0] + 1
+
+
+def all_places(database: Database) -> list[tuple[str, int]]:
+    """Return every path and its picture, oldest first."""
+    rows = database.rows("SELECT path, picture FROM places ORDER BY id")
+    return [(path, picture) for path, picture in rows]
+
+
+def roots(database: Database) -> list[str]:
+    """Return the folders that were added."""
+    return [path for (path,) in database.rows("SELECT path FROM roots ORDER BY path")]
+
+
+def lies_below(database: Database, path: Path) -> bool:
+    """Return whether a picture lies, or lay, at a path or below it."""
+    name = stored(path)
+    found = database.row(
+        "SELECT 1 FROM places WHERE path = CAST(?1 AS TEXT) "
+        "OR (path > CAST(?2 AS TEXT) AND path < CAST(?3 AS TEXT)) LIMIT 1",
+        *(name, name + b"/", name + b"0"),
+    )
+    return found is not None
+
+
+def ids(database: Database) -> NDArray[np.int64]:
+    """Return the ids of all pictures, rising."""
+    # One text is read five times as fast as a row for each.
+    found = database.rows("SELECT group_concat(id) FROM pictures")
+    return np.sort(read_numbers(found[0][0]))
+
+
+def read_numbers(text: str | None) -> NDArray[np.int64]:
+    """Return the numbers that SQLite's ``group_concat`` wrote."""
+    found: NDArray[np.int64] = np.fromstring(text or "", np.int64, sep=",")
+    return found
+
+
+def thumbnail(database: Database, number: int) -> bytes | None:
+    """Return a small JPEG of a picture, or None."""
+    row = database.row("SELECT jpeg FROM thumbnails WHERE picture = ?", number)
+    return None if row is None else bytes(row[0])
+
+
+def refused(database: Database) -> list[Refused]:
+    """Return the files that could not be used when they were last read."""
+    found = database.rows("SELECT path, reason FROM refused ORDER BY path")
+    return [Refused(Path(path), reason) for path, reason in found]

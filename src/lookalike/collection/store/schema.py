@@ -1,0 +1,237 @@
+"""The tables of a collection, and what brings those of an older version to this one."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from sqlite3 import Connection
+from typing import Any
+
+VERSION = 4
+APPLICATION = 0x6C6F6F6B
+
+_CHANGED = "BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END"
+
+_EVENTS = (
+    # What people said, in order; rows are only ever added. "about" is what to find them by: the
+    # query voted on, the picture and word named, the event undone.
+    """
+    CREATE TABLE events (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        who TEXT NOT NULL,
+        key TEXT UNIQUE,
+        about TEXT,
+        body TEXT NOT NULL,
+        digest BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX events_about ON events (about, number) WHERE about IS NOT NULL",
+    # What was learned from the votes up to an event, so that not all have to be read again.
+    "CREATE TABLE snapshots (event INTEGER PRIMARY KEY, state BLOB NOT NULL)",
+    # Words that a picture was said not to show.
+    """
+    CREATE TABLE refusals (
+        picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+        word TEXT NOT NULL,
+        PRIMARY KEY (picture, word)
+    ) WITHOUT ROWID
+    """,
+    # Files whose pictures were removed, by a digest of path, size and time: a rescan leaves them
+    # out while they are as they were, and nothing of them can be read here.
+    "CREATE TABLE left_out (digest BLOB PRIMARY KEY) WITHOUT ROWID",
+    # Pictures and regions that are searched with; a region goes with its picture.
+    """
+    CREATE TABLE queries (
+        token TEXT PRIMARY KEY,
+        raw BLOB NOT NULL,
+        jpeg BLOB NOT NULL,
+        asked INTEGER NOT NULL,
+        picture INTEGER REFERENCES pictures ON DELETE CASCADE
+    )
+    """,
+    "CREATE INDEX queries_of_picture ON queries (picture) WHERE picture IS NOT NULL",
+    # With all that pictures are filtered by, so that a page far down is found in it alone.
+    "CREATE INDEX pictures_by_date ON pictures (taken, id, format, width, height, bytes)",
+    "CREATE INDEX labels_by_name ON labels (label)",
+    # A number that changes whenever pictures come or go, so that a vote is told from an import.
+    "INSERT OR IGNORE INTO state VALUES ('changes', 0)",
+    f"CREATE TRIGGER picture_came AFTER INSERT ON pictures {_CHANGED}",
+    f"CREATE TRIGGER picture_went AFTER DELETE ON pictures {_CHANGED}",
+)
+
+_RANKERS = (
+    # The ways to search: a feature, and what was learned over it. The feature is described by
+    # its settings until it is fitted, then by its file and fingerprint. A ranker is ready once
+    # all pictures that were there before it have been described.
+    """
+    CREATE TABLE rankers (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL UNIQUE,
+        feature TEXT NOT NULL,
+        package TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        file TEXT,
+        fingerprint TEXT UNIQUE,
+        index_kind TEXT,
+        rerankers TEXT NOT NULL,
+        ready INTEGER NOT NULL,
+        reduction TEXT,
+        reduced_at INTEGER,
+        similarity INTEGER,
+        annotator INTEGER
+    )
+    """,
+    # Pictures that a ranker has no record of: not yet, or for the reason given.
+    """
+    CREATE TABLE undescribed (
+        ranker INTEGER NOT NULL REFERENCES rankers ON DELETE CASCADE,
+        picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (ranker, picture)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX undescribed_pictures ON undescribed (picture)",
+    f"CREATE TRIGGER described AFTER DELETE ON undescribed {_CHANGED}",
+    """
+    CREATE TABLE query_records (
+        token TEXT NOT NULL REFERENCES queries ON DELETE CASCADE,
+        ranker INTEGER NOT NULL REFERENCES rankers ON DELETE CASCADE,
+        record BLOB NOT NULL,
+        PRIMARY KEY (token, ranker)
+    )
+    """,
+    "ALTER TABLE models ADD COLUMN ranker INTEGER NOT NULL DEFAULT 1",
+    "ALTER TABLE models ADD COLUMN method TEXT NOT NULL DEFAULT 'oasis'",
+)
+
+# Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
+SCHEMA = f"""
+PRAGMA page_size = 8192;
+PRAGMA journal_mode = WAL;
+BEGIN IMMEDIATE;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE pictures (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    sha256 TEXT NOT NULL UNIQUE,
+    format TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    height INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    taken TEXT,
+    added TEXT NOT NULL
+);
+CREATE TABLE places (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL
+);
+CREATE INDEX places_of_picture ON places (picture);
+CREATE TABLE thumbnails (
+    picture INTEGER PRIMARY KEY REFERENCES pictures ON DELETE CASCADE,
+    jpeg BLOB NOT NULL
+);
+CREATE TABLE labels (
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    label TEXT NOT NULL,
+    PRIMARY KEY (picture, label)
+) WITHOUT ROWID;
+CREATE TABLE clicks (
+    query TEXT NOT NULL,
+    picture INTEGER NOT NULL REFERENCES pictures ON DELETE CASCADE,
+    weight REAL NOT NULL,
+    PRIMARY KEY (query, picture)
+) WITHOUT ROWID;
+CREATE INDEX clicks_of_picture ON clicks (picture);
+CREATE TABLE refused (path TEXT PRIMARY KEY, reason TEXT NOT NULL, noted TEXT NOT NULL);
+CREATE TABLE roots (path TEXT PRIMARY KEY);
+CREATE TABLE models (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    file TEXT,
+    previous INTEGER,
+    published INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    threshold REAL NOT NULL,
+    settings TEXT NOT NULL,
+    figures TEXT NOT NULL,
+    held_back BLOB NOT NULL,
+    learned_from BLOB NOT NULL,
+    made TEXT NOT NULL,
+    kind TEXT NOT NULL DEFAULT 'similarity',
+    run INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+{";".join(_EVENTS)};
+{";".join(_RANKERS)};
+ALTER TABLE queries DROP COLUMN raw;
+COMMIT;
+"""
+
+
+def records_table(ranker: int) -> str:
+    """Return the name of the table that holds a ranker's records, a row a picture.
+
+    A table each: the records of one feature lie together on disk, and reading them does not
+    depend on how many other features there are.
+    """
+    return f"records_{int(ranker)}"
+
+
+def create_records(ranker: int) -> str:
+    """Return the statement that makes the table of a ranker's records."""
+    return (
+        f"CREATE TABLE {records_table(ranker)} ("
+        "picture INTEGER PRIMARY KEY REFERENCES pictures ON DELETE CASCADE, record BLOB NOT NULL)"
+    )
+
+
+def _run(statements: Iterable[str]) -> Callable[[Connection, Mapping[str, Any]], None]:
+    def update(connection: Connection, feature: Mapping[str, Any]) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    return update
+
+
+def _add_rankers(connection: Connection, feature: Mapping[str, Any]) -> None:
+    """Make what was the one feature of a collection its first ranker; no record is copied."""
+    _run(_RANKERS)(connection, feature)
+    state = dict(connection.execute("SELECT key, value FROM state").fetchall())
+    fitted = feature["fingerprint"] is not None
+    connection.execute(
+        "INSERT INTO rankers VALUES (1, ?, ?, '', ?, ?, ?, NULL, '[]', 1, ?, ?, ?, ?)",
+        (
+            *(feature["name"], feature["name"], json.dumps(feature.get("settings", {}))),
+            *("feature.safetensors" if fitted else None, feature["fingerprint"]),
+            *(state.get("reduction"), state.get("reduced_at")),
+            *(state.get("model"), state.get("tagger")),
+        ),
+    )
+    for statement in (
+        f"ALTER TABLE vectors RENAME TO {records_table(1)}",
+        f"ALTER TABLE {records_table(1)} RENAME COLUMN raw TO record",
+        "INSERT INTO query_records SELECT token, 1, raw FROM queries",
+        "ALTER TABLE queries DROP COLUMN raw",
+        "UPDATE models SET kind = 'words', method = 'wsabie' WHERE kind = 'tags'",
+        "DELETE FROM state WHERE key IN ('reduction', 'reduced_at', 'model', 'tagger')",
+        # Written in another form from now on; the log has all that they hold.
+        "DELETE FROM snapshots",
+    ):
+        connection.execute(statement)
+
+
+UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
+    # What was learned is a similarity, or words since; models of one run share their run.
+    1: _run(
+        (
+            "ALTER TABLE models ADD COLUMN kind TEXT NOT NULL DEFAULT 'similarity'",
+            "ALTER TABLE models ADD COLUMN run INTEGER NOT NULL DEFAULT 0",
+            "UPDATE models SET run = number",
+        )
+    ),
+    2: _run(_EVENTS),
+    3: _add_rankers,
+}
+"""What makes the tables of a version those of the next; a collection's only feature is given."""

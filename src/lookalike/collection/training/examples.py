@@ -1,0 +1,238 @@
+"""Examples to learn from: what is alike, and what pictures are called, split to learn and judge."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.annotation.base import check_words
+from lookalike.annotation.words import read_words
+from lookalike.collection.store import labels, models
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.labels import Clicks, Labels
+from lookalike.collection.store.models import Ids
+from lookalike.collection.training.given import Given
+from lookalike.core.errors import InvalidInput
+from lookalike.core.vectors import Vectors
+from lookalike.supervision import Relevance, clicks_to_relevance
+
+LEAST_HELD = 2
+"""Pictures to judge by, where there are as many."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The rows to learn from and the rows to judge by.
+
+    ``why`` says why nothing can be learned or judged that way; it is empty where all is well.
+    """
+
+    train: NDArray[np.intp]
+    held: NDArray[np.intp]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """What is alike among the pictures of which anything is known, by rising id."""
+
+    ids: Ids
+    relevance: Relevance
+    source: str
+    labels: int
+    threshold: float = 0.0
+
+    @classmethod
+    def of_labels(cls, labels: Labels) -> "Alike":
+        """Take pictures that share a label for alike."""
+        ids = sorted(number for number, names in labels.items() if names)
+        relevance = Relevance.of([set(labels[number]) for number in ids])
+        return cls(np.array(ids, np.int64), relevance, "labels", len(relevance.labels_ or ()))
+
+    @classmethod
+    def of_clicks(cls, clicks: Clicks, threshold: float = 0.0) -> "Alike":
+        """Take pictures chosen for the same query for alike (paper 1, Eq. 18-20)."""
+        ids = sorted({number for chosen in clicks.values() for number in chosen})
+        column = {number: place for place, number in enumerate(ids)}
+        entries = [
+            (row, column[number], weight)
+            for row, chosen in enumerate(clicks.values())
+            for number, weight in chosen.items()
+        ]
+        rows, columns, weights = zip(*entries, strict=True) if entries else ((), (), ())
+        table = sp.csr_matrix((weights, (rows, columns)), (len(clicks), len(ids)), dtype=np.float64)
+        relevance = clicks_to_relevance(table, threshold=threshold)
+        return cls(np.array(ids, np.int64), relevance, "clicks", len(clicks), threshold)
+
+    def among(self, ids: Ids) -> "Alike":
+        """Return what is known of some pictures only."""
+        rows = np.flatnonzero(np.isin(self.ids, ids))
+        if len(rows) == len(self.ids):
+            return self
+        return replace(self, ids=self.ids[rows], relevance=self.relevance.subset(rows))
+
+    def split(
+        self,
+        hold_back: float,
+        rng: np.random.Generator,
+        earlier: tuple[Ids, Ids] | None,
+    ) -> Split:
+        """Return the rows to learn from and the rows to judge by.
+
+        ``earlier`` are the pictures that the model in use was judged by and learned from: they
+        stay on their side, or that model would be judged by what it has seen.
+        """
+        held_before, learned_before = earlier or (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        fresh = np.flatnonzero(~np.isin(self.ids, np.concatenate([held_before, learned_before])))
+        _, chosen = self.relevance.subset(fresh).hold_out(hold_back, rng)
+        held = np.union1d(np.flatnonzero(np.isin(self.ids, held_before)), fresh[chosen])
+        train = np.setdiff1d(np.arange(len(self.ids)), held)
+        return Split(train, held, self._problem(train, held))
+
+    def _problem(self, train: NDArray[np.intp], held: NDArray[np.intp]) -> str:
+        if not self.relevance.subset(held).has_alike.any():
+            return (
+                f"learn: nothing can be held back to judge by: {self._extent} leave too little "
+                f"that is alike. {self._remedy}"
+            )
+        why = self.relevance.subset(train).trainable()
+        if why and self.source == "clicks":
+            return (
+                f"learn: nothing can be learned from this: of {self._extent}, none is alike to "
+                f"one and unlike another. {self._remedy}"
+            )
+        return f"learn: nothing can be learned from this: {why}" if why else ""
+
+    @property
+    def _extent(self) -> str:
+        if self.source == "clicks":
+            return f"{len(self.ids)} pictures clicked for {self.labels} queries"
+        return f"{len(self.ids)} pictures with {self.labels} labels"
+
+    @property
+    def _remedy(self) -> str:
+        if self.source == "clicks":
+            lower = ", or lower the threshold" if self.threshold > 0 else ""
+            return f"Give clicks on four pictures each for at least two queries{lower}."
+        return "Name at least two labels with four pictures each."
+
+
+@dataclass(frozen=True)
+class Named:
+    """The words of the pictures that have any, by rising id.
+
+    Words are told apart whatever their case and Unicode form.
+    """
+
+    ids: Ids
+    relevance: Relevance
+
+    @classmethod
+    def of_labels(cls, labels: dict[int, list[str]]) -> "Named":
+        """Take labels for words."""
+        ids = sorted(number for number, names in labels.items() if names)
+        has, words = read_words("learn", [set(labels[number]) for number in ids], len(ids))
+        known = np.ones(len(ids), np.bool_)
+        return cls(np.array(ids, np.int64), Relevance(has.astype(np.float64), words, known))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words, each as most pictures have it."""
+        return self.relevance.labels_ or ()
+
+    def among(self, ids: Ids) -> "Named":
+        """Return the words of some pictures only."""
+        rows = np.flatnonzero(np.isin(self.ids, ids))
+        return (
+            self
+            if len(rows) == len(self.ids)
+            else Named(self.ids[rows], self.relevance.subset(rows))
+        )
+
+    def commonest(self, rows: NDArray[np.intp]) -> "Commonest":
+        """Rank the words by how many of the pictures in ``rows`` have them."""
+        uses = np.bincount(self.relevance.links[rows].indices, minlength=len(self.words))
+        return Commonest(self.words, uses)
+
+    def split(
+        self, hold_back: float, rng: np.random.Generator, earlier: tuple[Ids, Ids] | None
+    ) -> Split:
+        """Return the rows to learn from and the rows to judge by, so that every word is learned.
+
+        ``earlier`` are the pictures that the annotator in use was judged by and learned from: they
+        stay on their side, but for those without which a word would not be learned.
+        """
+        held_before, learned_before = earlier or (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        judges = np.isin(self.ids, held_before)
+        fresh = np.flatnonzero(~judges & ~np.isin(self.ids, learned_before))
+        links = self.relevance.links
+        left = np.bincount(links.indices, minlength=len(self.words))
+        held: list[int] = []
+
+        def hold(rows: NDArray[np.intp], most: int) -> None:
+            for row in rows.tolist():
+                if len(held) >= most:
+                    return
+                mine = links.indices[links.indptr[row] : links.indptr[row + 1]]
+                if (left[mine] > 1).all():
+                    left[mine] -= 1
+                    held.append(row)
+
+        hold(np.flatnonzero(judges), len(self.ids))
+        hold(rng.permutation(fresh), max(len(held) + round(hold_back * len(fresh)), LEAST_HELD))
+        sides = np.sort(np.array(held, np.intp))
+        return Split(np.setdiff1d(np.arange(len(self.ids)), sides), sides, self._problem(sides))
+
+    def _problem(self, held: NDArray[np.intp]) -> str:
+        try:
+            check_words("learn", self.words)
+        except InvalidInput as error:
+            return str(error)
+        if not held.size:
+            return (
+                f"learn: no picture can be held back to judge the words by: each of "
+                f"{len(self.ids)} has a word that no other has. Give words to several pictures."
+            )
+        return ""
+
+
+class Commonest:
+    """Rank words by how many pictures have them, the same for every picture."""
+
+    def __init__(self, words: tuple[str, ...], uses: NDArray[np.int64]) -> None:
+        self.words_ = words
+        self._uses = uses.astype(np.float32)
+
+    def scores(self, X: Vectors) -> NDArray[np.float32]:
+        """Score every word for each picture."""
+        return np.broadcast_to(self._uses, (X.shape[0], len(self._uses)))
+
+
+def alike(database: Database, given: Given, number: int | None = None) -> Alike:
+    """Return what is alike by what is newly given together with what was given before.
+
+    With nothing new, take what the model ``number``, or the last, was learned from.
+    """
+    known = number or models.last_model(database, "similarity")
+    source, threshold = models.source_of(database, known)
+    if given.clicks or (source == "clicks" and not given.labels):
+        clicks = {**labels.clicks(database), **given.clicks}
+        if clicks:
+            return Alike.of_clicks(clicks, given.threshold if given.clicks else threshold)
+    known_labels = {**labels.labels(database), **given.labels}
+    if not known_labels:
+        raise InvalidInput(
+            "learn: the collection has no labels or clicks to learn from. Give labels, folders or "
+            "clicks (lookalike learn --labels, --folders or --clicks)."
+        )
+    return Alike.of_labels(known_labels)
+
+
+def named(database: Database, given: Given) -> Named | None:
+    """Return the words newly given with those given before; None where words are not taught.
+
+    Labels are words. Clicks teach none, whatever their queries are.
+    """
+    known = {**labels.labels(database), **given.labels}
+    return None if given.clicks or not known else Named.of_labels(known)

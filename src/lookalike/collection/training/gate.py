@@ -1,0 +1,129 @@
+"""The publish gate: what was learned is used only if it ranks no worse than what it replaces."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from lookalike.annotation.base import Annotator
+from lookalike.collection.answers import Figures, Learned, Trial
+from lookalike.collection.store.models import Ids, Kind, NewModel
+from lookalike.similarity.base import Similarity
+
+_REASONS: dict[Kind, tuple[str, str, str]] = {
+    "similarity": (
+        "The new similarity ranks no worse, so searches use it from now on.",
+        "The new similarity ranks worse than what it would replace, so it is not used.",
+        "Nothing was learned that ranks better than cosine, so nothing changed.",
+    ),
+    "words": (
+        "The new words rank no worse than those in use, so they are used from now on.",
+        "The new words rank worse than those in use, so they are not used.",
+        "",
+    ),
+}
+
+_BESIDE_COMMONEST = (
+    "The words learned rank better than the commonest ones, so they are used from now on.",
+    "The words learned rank worse than the commonest ones, so they are not used.",
+)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A model, how it and what it would replace were judged, and by which pictures.
+
+    ``changes`` says whether it differs from what it would replace, and is not the start over
+    the start; ``settings`` are the learner's, as JSON. ``beside_commonest`` says that there is no
+    annotator to judge it beside, only the commonest words.
+    """
+
+    kind: Kind
+    model: Similarity | Annotator
+    source: str
+    threshold: float
+    labels: int
+    before: Figures
+    after: Figures
+    held_back: Ids
+    learned_from: Ids
+    changes: bool
+    settings: str
+    beside_commonest: bool = False
+
+    @property
+    def published(self) -> bool:
+        """Whether it is to be used: only if it changes anything, and for no worse.
+
+        Words that half of all pictures have are hard to beat at rank 1, and say little.
+        """
+        return (
+            self.changes
+            and self.after.mean_average_precision >= self.before.mean_average_precision
+            and (self.beside_commonest or self.after.precision_at_1 >= self.before.precision_at_1)
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why it is to be used or not, in a sentence."""
+        good, worse, same = _REASONS[self.kind]
+        if self.beside_commonest:
+            good, worse = _BESIDE_COMMONEST
+        if self.published:
+            return good
+        return worse if self.changes else same
+
+    def trial(self, number: int) -> Trial:
+        """Return what came of it, as the model ``number``."""
+        return Trial(
+            before=self.before,
+            after=self.after,
+            published=self.published,
+            reason=self.reason,
+            pictures=len(self.held_back) + len(self.learned_from),
+            labels=self.labels,
+            held_back=len(self.held_back),
+            model=number if self.published else None,
+        )
+
+    def row(self, number: int) -> NewModel:
+        """Return what the store keeps of it, as the model ``number``."""
+        return NewModel(
+            number=number,
+            kind=self.kind,
+            method=self.model.name,
+            published=self.published,
+            source=self.source,
+            threshold=self.threshold,
+            settings=self.settings,
+            before=self.before,
+            after=self.after,
+            held_back=self.held_back,
+            learned_from=self.learned_from,
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of learning came to: of each kind a lesson, or the trial that failed.
+
+    ``first`` is the number of the first of its models.
+    """
+
+    results: Mapping[Kind, Lesson | Trial]
+    first: int
+
+    @property
+    def lessons(self) -> dict[int, Lesson]:
+        """The lessons by the numbers of their models."""
+        found = (result for result in self.results.values() if isinstance(result, Lesson))
+        return dict(enumerate(found, self.first))
+
+    @property
+    def rows(self) -> list[NewModel]:
+        """What the store keeps of the lessons."""
+        return [lesson.row(number) for number, lesson in self.lessons.items()]
+
+    def learned(self, unmatched: Iterable[str] = ()) -> Learned:
+        """Return what came of it."""
+        trials = {kind: it for kind, it in self.results.items() if isinstance(it, Trial)}
+        trials |= {lesson.kind: lesson.trial(number) for number, lesson in self.lessons.items()}
+        return Learned(trials.get("similarity"), trials.get("words"), list(unmatched))

@@ -1,0 +1,126 @@
+"""What is given to learn from: labels, folders or clicks, with the pictures they are about."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from lookalike.collection.pictures.paths import Places
+from lookalike.collection.store import pictures
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.labels import Clicks, Labels
+from lookalike.core.errors import InvalidInput
+from lookalike.core.text import label_name
+from lookalike.supervision import folder_labels
+
+NamedLabels: TypeAlias = (
+    Mapping[str, Sequence[str]] | Mapping[Path, Sequence[str]] | Mapping[str | Path, Sequence[str]]
+)
+"""Labels by the names of files."""
+
+NamedClicks: TypeAlias = (
+    Mapping[str, Mapping[str, float]]
+    | Mapping[str, Mapping[str | Path, float]]
+    | Mapping[str, dict[str, float]]
+    | Mapping[str, dict[str | Path, float]]
+)
+"""Weights by query and name of file."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is newly given, and the names that stand for no picture."""
+
+    labels: Labels = field(default_factory=dict)
+    clicks: Clicks = field(default_factory=dict)
+    unmatched: list[str] = field(default_factory=list)
+    threshold: float = 0.0
+
+
+def read_given(
+    database: Database,
+    labels: NamedLabels | None,
+    folders: bool,
+    clicks: NamedClicks | None,
+    threshold: float,
+) -> Given:
+    """Find the pictures that labels or clicks are about."""
+    if (labels is not None) + folders + (clicks is not None) > 1:
+        raise InvalidInput(
+            "learn: give one of labels, folders and clicks; they are not learned from together."
+        )
+    if clicks is None and threshold != 0:
+        raise InvalidInput(
+            f"learn: threshold is for clicks, and none are given; got {threshold!r}. Give the "
+            f"clicks again, or leave it out: those given before keep theirs."
+        )
+    if labels is None and clicks is None and not folders:
+        return Given()
+    places, roots = pictures.all_places(database), pictures.roots(database)
+    if labels is not None:
+        found, unmatched = named_labels(labels, Places(places, roots))
+        return Given(labels=found, unmatched=unmatched)
+    if clicks is not None:
+        chosen, unmatched = named_clicks(clicks, Places(places, roots))
+        return Given(clicks=chosen, unmatched=unmatched, threshold=threshold)
+    return Given(labels=labels_by_folder(places, roots))
+
+
+def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]]:
+    """Return the labels of the pictures that names stand for, and the names that stand for none."""
+    found: Labels = {}
+    unmatched = []
+    for name, given in labels.items():
+        picture, why = places.find(name)
+        if picture is None:
+            unmatched.append(f"{name}: {why}")
+        else:
+            spelled = map(label_name, [given] if isinstance(given, str) else given)
+            kept = [*found.get(picture, []), *filter(None, spelled)]
+            found[picture] = list(dict.fromkeys(kept))
+    _check_found(found, unmatched)
+    return found, unmatched
+
+
+def named_clicks(clicks: NamedClicks, places: Places) -> tuple[Clicks, list[str]]:
+    """Return the weights of the pictures that names stand for, and names that stand for none."""
+    found: Clicks = {}
+    unmatched: dict[str, str] = {}
+    for query, chosen in clicks.items():
+        weights = found.setdefault(label_name(query), {})
+        for name, weight in chosen.items():
+            picture, why = places.find(name)
+            if picture is None:
+                unmatched[str(name)] = f"{name}: {why}"
+            else:
+                weights[picture] = weights.get(picture, 0.0) + float(weight)
+    _check_found(
+        [picture for weights in found.values() for picture in weights], [*unmatched.values()]
+    )
+    return found, list(unmatched.values())
+
+
+def _check_found(found: Collection[Any], unmatched: list[str]) -> None:
+    if not found:
+        first = f", as {unmatched[0]}" if unmatched else ""
+        raise InvalidInput(
+            f"learn: none of the {len(unmatched)} files named is a picture of the collection"
+            f"{first}. Add the pictures first."
+        )
+
+
+def labels_by_folder(places: Iterable[tuple[str, int]], roots: Iterable[str]) -> Labels:
+    """Take the folders a picture lies in for its labels.
+
+    Pictures directly in a root get none if the root has folders with pictures, since then those
+    are the labels.
+    """
+    by_path = dict(places)
+    folders = {Path(path).parent for path in by_path}
+    above = {parent for folder in folders for parent in folder.parents}
+    named = folder_labels(by_path, roots=[root for root in roots if Path(root) in above])
+    found: Labels = {}
+    for path, names in named.items():
+        kept = [*found.get(by_path[path], []), *names]
+        found[by_path[path]] = list(dict.fromkeys(kept))
+    return found

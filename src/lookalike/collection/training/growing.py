@@ -1,0 +1,114 @@
+"""Fit the reduction, and what was learned in it, anew when a collection has grown enough."""
+
+import json
+import logging
+
+from lookalike.collection.answers import Added, Trial
+from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.search.space import Space, fit_reduction, reduction_is_due
+from lookalike.collection.store import models, rankers
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.models import Kind
+from lookalike.collection.store.rankers import RankerRow
+from lookalike.collection.training import examples, learning
+from lookalike.collection.training.gate import Lesson, Run
+from lookalike.collection.training.given import Given
+from lookalike.core.errors import InvalidInput, MissingPart
+from lookalike.core.progress import Progress
+from lookalike.features import Feature
+from lookalike.similarity.euclidean import Cosine
+
+_log = logging.getLogger(__name__)
+
+HOLD_BACK = 0.2
+
+
+def grow(
+    folder: Folder,
+    database: Database,
+    row: RankerRow,
+    feature: Feature,
+    added: Added,
+    progress: Progress,
+) -> None:
+    """Fit what is due of a ranker beside what is in use, then change over, and tell ``added``."""
+    pictures = len(rankers.described_ids(database, row.id))
+    if not reduction_is_due(feature, pictures, row.reduced_at):
+        return
+    own = Space(row.id, feature, index_kind=row.index_kind)
+    reduction = fit_reduction(own, database)
+    space = Space(row.id, feature, reduction, row.index_kind)
+    fingerprint = space.fingerprint
+    try:
+        reduction.save(folder.reduction(fingerprint))
+    except OSError as error:
+        raise folder.not_written(error) from error
+    plain = space.load_index(database, folder.cache(fingerprint))
+    space.save_index(plain, folder.cache(fingerprint))
+    fresh = Ranker.of(row, space, plain, database)
+    results = {
+        kind: _learn_again(kind, current, fresh, database, progress)
+        for kind, current in models.in_use(database, row.id).items()
+    }
+    run = Run(results, models.next_model(database))
+    learning.save_models(folder, run, fingerprint)
+    with database.transaction() as connection:
+        models.drop_models(connection, row.id)
+        models.keep_run(connection, row.id, run.rows, previous={})
+        rankers.set_reduction(connection, row.id, fingerprint, pictures)
+    if run.lessons:
+        added.learned_again = run.learned()
+    why = {kind: result.reason for kind, result in results.items() if not result.published}
+    added.unlearned = why.get("similarity", added.unlearned)
+    added.unlearned_words = why.get("words", added.unlearned_words)
+    for kind, reason in why.items():
+        _log.warning("%s: the %s learned before is not used: %s", folder.path, kind, reason)
+
+
+def _learn_again(
+    kind: Kind, current: int, ranker: Ranker, database: Database, progress: Progress
+) -> Lesson | Trial:
+    """Learn in a new space what the model in use has learned in the old one."""
+    work = {"similarity": _similarity_again, "words": _words_again}[kind]
+    try:
+        return work(current, ranker, database, progress)
+    except (InvalidInput, MissingPart) as error:
+        return Trial.failed(str(error), 0, 0)
+
+
+def _similarity_again(
+    current: int, ranker: Ranker, database: Database, progress: Progress
+) -> Lesson | Trial:
+    known = examples.alike(database, Given(), current).among(ranker.plain.ids)
+    method, text = models.settings_of(database, current)
+    settings = json.loads(text)
+    random_state = settings.pop("random_state", 0)
+    return learning.teach_similarity(
+        learning.new_learner(method, settings, random_state),
+        known,
+        ranker,
+        models.sides(database, current),
+        current=Cosine(),
+        hold_back=HOLD_BACK,
+        settings=learning.settings_text(settings, random_state),
+        progress=progress,
+    )
+
+
+def _words_again(
+    current: int, ranker: Ranker, database: Database, progress: Progress
+) -> Lesson | Trial:
+    words = examples.named(database, Given())
+    if words is None:
+        raise InvalidInput("learn: the collection has no words any more. Give it labels.")
+    _, settings = models.settings_of(database, current)
+    return learning.teach_words(
+        words.among(ranker.plain.ids),
+        ranker,
+        models.sides(database, current),
+        current=None,
+        hold_back=HOLD_BACK,
+        random_state=json.loads(settings)["random_state"],
+        progress=progress,
+    )

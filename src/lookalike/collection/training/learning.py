@@ -1,0 +1,303 @@
+"""Learn a similarity and words for a ranker, and judge both on pictures that were held back."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lookalike.annotation.base import Annotator
+from lookalike.annotation.registry import ANNOTATORS
+from lookalike.collection.answers import Figures, InUse, Learned, Trial
+from lookalike.collection.opened import Opened
+from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.store import events, labels, models
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.models import Ids, Kind
+from lookalike.collection.training import examples
+from lookalike.collection.training.examples import Alike, Commonest, Named
+from lookalike.collection.training.gate import Lesson, Run
+from lookalike.collection.training.given import Given
+from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.core.progress import Progress
+from lookalike.core.ranking import judge_in_blocks
+from lookalike.core.seeds import generator
+from lookalike.core.stored import parameters
+from lookalike.core.vectors import Vectors
+from lookalike.similarity.base import Similarity
+from lookalike.similarity.euclidean import Cosine
+from lookalike.similarity.registry import SIMILARITIES
+from lookalike.supervision import Relevance
+
+LEARN = "(lookalike learn, or Collection.learn)"
+
+METHOD, WORDS_METHOD = "oasis", "wsabie"
+"""What learns where nothing else is asked for."""
+
+CONSTANT = 0.3
+"""What stands beside each picture's vector, for words that half of all pictures have."""
+
+
+def new_learner(
+    method: str, settings: Mapping[str, Any] | None, random_state: int | None
+) -> Similarity:
+    """Return the learner that is asked for, or raise InvalidInput."""
+    chosen = dict(settings or {})
+    if "random_state" in parameters(SIMILARITIES.get(method)):
+        chosen.setdefault("random_state", random_state)
+    return SIMILARITIES.make(method, chosen)
+
+
+def settings_text(settings: Mapping[str, Any] | None, random_state: int | None) -> str:
+    """Return settings as JSON, or raise InvalidInput."""
+    try:
+        return json.dumps({"random_state": random_state, **(settings or {})}, sort_keys=True)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"Collection.learn: settings must be text, numbers, true or false, or None; {error}."
+        ) from error
+
+
+def learn(
+    opened: Opened,
+    given: Callable[[], Given],
+    learner: Similarity,
+    *,
+    by: str | None,
+    settings: str,
+    hold_back: float,
+    progress: Progress,
+) -> Learned:
+    """Learn what is alike, and words where some are given, and publish what passes the gate."""
+    database = opened.database
+    with opened.writing():
+        if not database.count("pictures"):
+            raise opened.rankers.empty()
+        new, ranker = given(), opened.rankers.get(by)
+        results: dict[Kind, Lesson | Trial] = {
+            "similarity": teach_similarity(
+                learner,
+                examples.alike(database, new).among(ranker.plain.ids),
+                ranker,
+                models.sides(database, ranker.number),
+                current=ranker.similarity,
+                hold_back=hold_back,
+                settings=settings,
+                progress=progress,
+            )
+        }
+        words = examples.named(database, new)
+        if words is not None:
+            results["words"] = teach_words(
+                words.among(ranker.plain.ids),
+                ranker,
+                models.sides(database, ranker.annotator),
+                current=opened.rankers.annotator(ranker),
+                hold_back=hold_back,
+                random_state=json.loads(settings)["random_state"],
+                progress=progress,
+            )
+        run = Run(results, models.next_model(database))
+        if not run.lessons:
+            raise InvalidInput(results["similarity"].reason)
+        save_models(opened.folder, run, ranker.space.fingerprint)
+        learned = run.learned(new.unmatched)
+        with database.transaction() as connection:
+            labels.keep_labels(connection, new.labels)
+            labels.keep_clicks(connection, new.clicks)
+            models.keep_run(connection, ranker.id, run.rows, models.in_use(database, ranker.id))
+            events.append(connection, "learn", learned.summary())
+    return learned
+
+
+def rollback(opened: Opened) -> InUse:
+    """Undo the last learning that is in use, and return what its ranker uses then."""
+    database, rankers = opened.database, opened.rankers
+    with opened.writing():
+        back = models.before_the_last_run(database)
+        if not back:
+            raise CollectionError(f"{opened.path} uses no model, so there is none to roll back.")
+        spaces = {row.id: str(row.space) for row in rankers.rows()}
+        load = {"similarity": rankers.load_similarity, "words": rankers.load_annotator}
+        for (ranker, kind), (previous, kept) in back.items():
+            if not kept:
+                raise CollectionError(
+                    f"{opened.path} keeps the model in use and the one before; {previous} is "
+                    f"older. Learn again {LEARN}."
+                )
+            if previous is not None:
+                load[kind](previous, spaces[ranker])
+        with database.transaction() as connection:
+            for (ranker, kind), (previous, _) in back.items():
+                models.use_model(connection, ranker, kind, previous)
+            undone = {kind: previous for (_, kind), (previous, _) in back.items()}
+            events.append(connection, "rollback", undone)
+        current = models.in_use(database, next(iter(back))[0])
+    return InUse(current.get("similarity"), current.get("words"))
+
+
+def save_models(folder: Folder, run: Run, fingerprint: str) -> None:
+    """Write the models of a run that are to be published."""
+    for number, lesson in run.lessons.items():
+        if lesson.published:
+            try:
+                lesson.model.save(folder.model(number), fingerprint=fingerprint)
+            except OSError as error:
+                raise folder.not_written(error) from error
+
+
+def teach_similarity(
+    learner: Similarity,
+    known: Alike,
+    ranker: Ranker,
+    earlier: tuple[Ids, Ids] | None,
+    *,
+    current: Similarity,
+    hold_back: float,
+    settings: str,
+    progress: Progress,
+) -> Lesson | Trial:
+    """Train the learner on one side and judge it by the other, beside the current similarity.
+
+    Where what is known does not allow that, the trial says why it failed.
+    """
+    split = known.split(hold_back, generator(json.loads(settings)["random_state"]), earlier)
+    if split.why:
+        return Trial.failed(split.why, len(known.ids), known.labels)
+    X = ranker.vectors(known.ids)
+    learner.fit(X[split.train], known.relevance.subset(split.train), progress=progress)
+    judges = known.relevance.subset(split.held)
+    return Lesson(
+        kind="similarity",
+        model=learner,
+        source=known.source,
+        threshold=known.threshold,
+        labels=known.labels,
+        before=similarity_figures(current, X[split.held], judges),
+        after=similarity_figures(learner, X[split.held], judges),
+        held_back=known.ids[split.held],
+        learned_from=known.ids[split.train],
+        changes=current.learned or learner.learned,
+        settings=settings,
+    )
+
+
+def teach_words(
+    words: Named,
+    ranker: Ranker,
+    earlier: tuple[Ids, Ids] | None,
+    *,
+    current: Annotator | None,
+    hold_back: float,
+    random_state: int | None,
+    progress: Progress,
+) -> Lesson | Trial:
+    """Learn words from one side and judge them by the other, beside the current annotator.
+
+    Without one, beside the commonest words, by mean average precision alone. Where what is known
+    does not allow that, the trial says why it failed.
+    """
+    split = words.split(hold_back, generator(random_state), earlier)
+    if split.why:
+        return Trial.failed(split.why, len(words.ids), len(words.words))
+    X = ranker.vectors(words.ids)
+    annotator = ANNOTATORS.make(WORDS_METHOD, {"constant": CONSTANT, "random_state": random_state})
+    annotator.fit(X[split.train], words.relevance.subset(split.train), progress=progress)
+    judges = words.relevance.subset(split.held)
+    # These are more than it has held out itself, and had no part in its training at all.
+    annotator.learn_confidence(X[split.held], judges)
+    before = words.commonest(split.train) if current is None else current
+    return Lesson(
+        kind="words",
+        model=annotator,
+        source="labels",
+        threshold=0.0,
+        labels=len(words.words),
+        before=word_figures(before, X[split.held], judges),
+        after=word_figures(annotator, X[split.held], judges),
+        held_back=words.ids[split.held],
+        learned_from=words.ids[split.train],
+        changes=True,
+        beside_commonest=current is None,
+        settings=json.dumps({"random_state": random_state}),
+    )
+
+
+def similarity_figures(similarity: Similarity, X: Vectors, relevance: Relevance) -> Figures:
+    """Rank each picture's company by a similarity, and judge the order."""
+    items: Any = similarity.item_vectors(X)
+
+    def scores(rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        products: Any = (items @ similarity.query_vectors(X[rows]).T).T
+        if sp.issparse(products):
+            products = products.toarray()
+        return np.ascontiguousarray(products, dtype=np.float32)
+
+    judged = judge_in_blocks(scores, relevance.rows, X.shape[0], cutoffs=(1, 10))
+    return Figures(
+        judged.mean_average_precision,
+        judged.precision_at(1),
+        judged.precision_at(10),
+        int(judged.judged.sum()),
+    )
+
+
+def word_figures(model: Annotator | Commonest, X: Vectors, relevance: Relevance) -> Figures:
+    """Let a model rank the words it knows for pictures, and judge the order by their words."""
+    # It draws figures too, and takes long to be imported.
+    from lookalike.evaluate import evaluate_annotation
+
+    judged = evaluate_annotation(model, X, relevance)
+    return Figures(
+        judged.mean_average_precision, judged.precision[1], judged.precision[10], judged.pictures
+    )
+
+
+def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple[Figures, Figures]:
+    """Judge cosine, and what searches use, by the pictures that were last held back."""
+    sides = models.sides(database, models.last_model(database, "similarity", ranker.id))
+    if sides is None:
+        raise _unlearned(path, "labels, folders or clicks")
+    known = examples.alike(database, Given())
+    held = np.flatnonzero(np.isin(known.ids, np.intersect1d(sides[0], ranker.plain.ids)))
+    judges = known.relevance.subset(held)
+    if not judges.has_alike.any():
+        raise _too_few(path)
+    X = ranker.vectors(known.ids[held])
+    before, after = (similarity_figures(it, X, judges) for it in (Cosine(), ranker.similarity))
+    return before, after
+
+
+def evaluate_words(
+    path: Path, database: Database, ranker: Ranker, annotator: Annotator | None
+) -> tuple[Figures, Figures]:
+    """Judge the commonest words, and those in use, by the pictures that were last held back."""
+    sides = models.sides(database, models.last_model(database, "words", ranker.id))
+    words = examples.named(database, Given())
+    if sides is None or words is None:
+        raise _unlearned(path, "labels or folders")
+    held, learned = (
+        np.flatnonzero(np.isin(words.ids, np.intersect1d(side, ranker.plain.ids))) for side in sides
+    )
+    if not held.size:
+        raise _too_few(path)
+    X, judges = ranker.vectors(words.ids[held]), words.relevance.subset(held)
+    before = words.commonest(learned)
+    return word_figures(before, X, judges), word_figures(annotator or before, X, judges)
+
+
+def _unlearned(path: Path, source: str) -> InvalidInput:
+    return InvalidInput(
+        f"{path} has learned nothing yet, so there is nothing to judge by. Learn from {source} "
+        f"first {LEARN}."
+    )
+
+
+def _too_few(path: Path) -> InvalidInput:
+    return InvalidInput(
+        f"{path} holds too few of the pictures it was judged by. Learn again {LEARN}."
+    )

@@ -1,0 +1,1 @@
+"""Learn from votes: each is recorded, and what all of them teach turns the next query."""

@@ -1,0 +1,252 @@
+"""The votes that count: read from the log once, and kept as a snapshot now and then."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from sqlite3 import Connection
+from typing import Any
+
+import numpy as np
+
+from lookalike.collection.answers import Event
+from lookalike.collection.store import events
+from lookalike.collection.store.database import Database
+from lookalike.collection.votes.steps import FOLDS, Taught
+
+SNAPSHOT_EVERY = 256
+"""Votes after which a snapshot is taken: so many, at most, are read again on opening."""
+
+FIRST_RANKER = 1
+"""The ranker that votes taught when a collection had only one, and did not name it."""
+
+LABELLING = ("tag", "correction", "learn")
+"""Events that change labels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vote:
+    """A vote that counts, and what it taught each ranker.
+
+    ``subject`` is the query it is about, ``taught`` by the ids of rankers.
+    """
+
+    number: int
+    who: str
+    subject: str
+    picked: tuple[int, ...]
+    rejected: tuple[int, ...]
+    taught: dict[int, Taught]
+
+    @classmethod
+    def of(cls, event: Event) -> "Vote":
+        """Return the vote of an event; ValueError, TypeError or KeyError if it is not one."""
+        body = event.body
+        written = body["taught"]
+        by_ranker = {FIRST_RANKER: written} if "pictures" in written else written
+        return cls(
+            event.number,
+            event.who,
+            body["subject"],
+            tuple(map(int, body["picked"])),
+            tuple(map(int, body["rejected"])),
+            {int(ranker): Taught.read(one) for ranker, one in by_ranker.items()},
+        )
+
+    def sign(self, picture: int) -> int:
+        """Return +1 for a picture it picks, -1 for one it rejects, 0 for another."""
+        return (picture in self.picked) - (picture in self.rejected)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The votes that count, in order, up to the event ``seen``.
+
+    ``damaged`` is the first event of the log that is not as it was written, from which on votes
+    are left out. ``by_subject`` are the votes on each query, ``reach`` how far the votes of one
+    person go together for a ranker, and ``relabelled`` the events that changed labels since the
+    collection was opened, each with its picture, or 0 for any.
+    """
+
+    seen: int = 0
+    votes: tuple[Vote, ...] = ()
+    damaged: int | None = None
+    by_subject: dict[str, tuple[Vote, ...]] = field(default_factory=dict)
+    reach: dict[tuple[int, str], float] = field(default_factory=dict)
+    relabelled: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def read(cls, database: Database, before: "Ledger | None" = None) -> "Ledger":
+        """Return what the log comes to: what is new is read, or all where something was undone."""
+        start = cls.kept(database) if before is None else before
+        if start.damaged is not None or events.last_number(database) == start.seen:
+            return start
+        new, damaged = events.after(database, start.seen)
+        seen = new[-1].number if new else start.seen
+        relabelled = () if before is None else _relabelled(new)
+        if any(_reaches_back(event, start.seen) for event in new):
+            start = cls(relabelled=start.relabelled)
+            gone = events.undone(database)
+            new, _ = events.after(database, 0)
+        else:
+            gone = {event.body["event"] for event in new if event.kind == "undo"}
+        with database.parsing("a vote"):
+            read = start.extended([event for event in new if event.number not in gone])
+        labels = start.relabelled + relabelled
+        return replace(read, seen=seen, damaged=damaged, relabelled=labels)
+
+    def extended(self, new: Iterable[Event]) -> "Ledger":
+        """Return the ledger with further events; a reset takes away the votes before it."""
+        votes = list(self.votes)
+        changed = False
+        for event in new:
+            if event.kind == "vote":
+                votes.append(Vote.of(event))
+            elif event.kind == "reset":
+                votes.clear()
+                changed = True
+            elif event.kind == events.TEACH:
+                votes = _taught_later(votes, event.body)
+                changed = True
+        return _of(votes) if changed else self.added(votes[len(self.votes) :])
+
+    def added(self, new: Sequence[Vote]) -> "Ledger":
+        """Return the ledger with further votes."""
+        if not new:
+            return self
+        by_subject, reach = dict(self.by_subject), dict(self.reach)
+        for vote in new:
+            by_subject[vote.subject] = (*by_subject.get(vote.subject, ()), vote)
+            for ranker, taught in vote.taught.items():
+                own = (ranker, vote.who)
+                reach[own] = reach.get(own, 0.0) + taught.reach
+        return replace(self, votes=(*self.votes, *new), by_subject=by_subject, reach=reach)
+
+    def verdicts(self, subject: str) -> dict[int, int]:
+        """Return what was said of the pictures found for a query: +1 picked, -1 rejected.
+
+        Of one person the last word counts, and persons are added up.
+        """
+        said: dict[str, dict[int, int]] = {}
+        for vote in self.by_subject.get(subject, ()):
+            own = said.setdefault(vote.who, {})
+            own |= dict.fromkeys(vote.picked, 1) | dict.fromkeys(vote.rejected, -1)
+        total: dict[int, int] = {}
+        for own in said.values():
+            for picture, sign in own.items():
+                total[picture] = total.get(picture, 0) + sign
+        return {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
+
+    def votes_on(self, subject: str, picture: int, who: str) -> list[int]:
+        """Return the events in which a person voted on a picture for a query, the last first."""
+        votes = self.by_subject.get(subject, ())
+        return [vote.number for vote in reversed(votes) if vote.who == who and vote.sign(picture)]
+
+    def saying(
+        self, subject: str, picked: Sequence[int], rejected: Sequence[int], who: str
+    ) -> int | None:
+        """Return the last event in which a person said some of this, if all of it still holds."""
+        said: dict[int, tuple[int, int]] = {}
+        for vote in self.by_subject.get(subject, ()):
+            if vote.who == who:
+                said |= dict.fromkeys(vote.picked, (1, vote.number))
+                said |= dict.fromkeys(vote.rejected, (-1, vote.number))
+        wanted = dict.fromkeys(picked, 1) | dict.fromkeys(rejected, -1)
+        if any(said.get(picture, (0, 0))[0] != sign for picture, sign in wanted.items()):
+            return None
+        return max(said[picture][1] for picture in wanted)
+
+    @classmethod
+    def kept(cls, database: Database) -> "Ledger":
+        """Return the last snapshot, or an empty ledger where there is none that can be read."""
+        row = database.row("SELECT event, state FROM snapshots ORDER BY event DESC LIMIT 1")
+        return cls() if row is None else _unpacked(int(row[0]), row[1])
+
+    def keep(self, connection: Connection) -> None:
+        """Store a snapshot in place of the last."""
+        connection.execute("DELETE FROM snapshots")
+        connection.execute("INSERT INTO snapshots VALUES (?, ?)", (self.seen, packed(self.votes)))
+
+
+def _of(votes: Sequence[Vote]) -> Ledger:
+    return Ledger().added(votes)
+
+
+def _taught_later(votes: list[Vote], body: dict[str, Any]) -> list[Vote]:
+    """Return votes with what they taught a ranker that came after them."""
+    ranker = int(body["ranker"])
+    lessons = {int(number): Taught.read(one) for number, one in body["votes"].items()}
+    return [
+        replace(vote, taught=vote.taught | {ranker: lessons[vote.number]})
+        if vote.number in lessons
+        else vote
+        for vote in votes
+    ]
+
+
+def _reaches_back(event: Event, seen: int) -> bool:
+    """Return whether an event changes what counts of what was read before.
+
+    An undoing of something new may itself be undone: then all is read again as well.
+    """
+    return event.kind == "undo" and (
+        event.body["event"] <= seen or event.body["undid"] not in ("vote", "tag", "correction")
+    )
+
+
+def _relabelled(new: Iterable[Event]) -> tuple[tuple[int, int], ...]:
+    return tuple(
+        (event.number, int(event.body.get("picture", 0)))
+        for event in new
+        if event.kind in LABELLING
+        or (event.kind == "undo" and event.body["undid"] not in ("vote", "reset"))
+    )
+
+
+def packed(votes: Sequence[Vote]) -> bytes:
+    """Return votes as a safetensors block."""
+    from safetensors.numpy import save
+
+    names = [
+        [
+            *(vote.number, vote.who, vote.subject, vote.picked, vote.rejected),
+            [[ranker, len(taught.pictures), *taught.right] for ranker, taught in lessons],
+        ]
+        for vote in votes
+        for lessons in [sorted(vote.taught.items())]
+    ]
+    text = json.dumps(names, ensure_ascii=False, separators=(",", ":")).encode()
+    lessons = [taught for vote in votes for _, taught in sorted(vote.taught.items())]
+    arrays = {
+        "pictures": np.array([p for taught in lessons for p in taught.pictures], np.int64),
+        "weights": np.hstack([np.zeros((FOLDS + 1, 0)), *(one.weights for one in lessons)]),
+        "names": np.frombuffer(text, np.uint8),
+    }
+    return bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+
+
+def _unpacked(event: int, block: bytes) -> Ledger:
+    """Read what :func:`packed` wrote; a damaged block is as none, since the log has it all."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays: dict[str, Any] = load(block)
+        pictures, weights = arrays["pictures"].tolist(), arrays["weights"]
+        if weights.shape != (FOLDS + 1, len(pictures)) or not np.isfinite(weights).all():
+            raise ValueError("its parts do not fit")
+        votes, at = [], 0
+        for number, who, subject, picked, rejected, lessons in json.loads(
+            arrays["names"].tobytes()
+        ):
+            taught = {}
+            for ranker, count, before, after in lessons:
+                own = slice(at, at + count)
+                part = np.ascontiguousarray(weights[:, own])
+                taught[int(ranker)] = Taught(tuple(pictures[own]), part, (before, after))
+                at += count
+            votes.append(Vote(number, who, subject, tuple(picked), tuple(rejected), taught))
+        if at != len(pictures):
+            raise ValueError("its parts do not fit")
+    except (SafetensorError, ValueError, KeyError, TypeError, IndexError):
+        return Ledger()
+    return replace(_of(votes), seen=event)
