@@ -268,7 +268,7 @@ def test_create_refuses_what_is_there(collection, tmp_path):
 
 def test_a_failed_create_leaves_nothing(tmp_path):
     class Broken(Colours):
-        def save(self, path):
+        def save(self, path, **options):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(CollectionError, match="No space left"):

@@ -12,7 +12,6 @@ from lookalike.collection.asking import query_token
 from lookalike.collection.database import Database, numbers, stored
 from lookalike.collection.records import Added
 from lookalike.collection.rows import find_content, now
-from lookalike.collection.vectors import pack
 from lookalike.core.progress import Progress
 from lookalike.features import Described, Feature, Known, describe_files
 from lookalike.images import Limits, Refused
@@ -97,7 +96,7 @@ class Adder:
     def _outcomes(self, paths: list[Path]) -> Generator[Described | Known | Refused]:
         yield from describe_files(
             paths,
-            self._feature,
+            [self._feature],
             limits=self._limits,
             known=self._is_known,
             thumbnail_side=THUMBNAIL_SIDE,
@@ -207,7 +206,7 @@ def _insert(connection: sqlite3.Connection, described: Described, fingerprint: s
             now(),
         ),
     ).lastrowid
-    connection.execute("INSERT INTO vectors VALUES (?, ?)", (picture, pack(described.vector)))
+    connection.execute("INSERT INTO vectors VALUES (?, ?)", (picture, described.records[0]))
     connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (picture, described.thumbnail))
     # Whoever searched with it before had no picture that this could go with.
     connection.execute(

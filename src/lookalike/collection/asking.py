@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from lookalike.collection import events
 from lookalike.collection.database import Database
 from lookalike.collection.records import Ask, Ref
-from lookalike.collection.vectors import AnyIndex, Space, unpack
+from lookalike.collection.vectors import AnyIndex, Space
 from lookalike.core.errors import InvalidInput, NotFound
 from lookalike.features import Vectors
 
@@ -123,9 +123,8 @@ class Vault:
         row = self._database.row("SELECT raw FROM queries WHERE token = ?", token)
         if row is None:
             return None
-        feature = self._space.feature
         with self._database.parsing(f"the query {token}"):
-            raw = unpack([row[0]], feature.dimension, sparse=feature.sparse)
+            raw = self._space.feature.vectors([row[0]])
         return self._space.place(raw)
 
 

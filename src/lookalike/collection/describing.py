@@ -13,12 +13,11 @@ from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
     InvalidInput,
-    NotFitted,
     UnreadablePicture,
 )
 from lookalike.core.fingerprint import check_fingerprint
 from lookalike.core.progress import Progress
-from lookalike.features import Feature, Visterms, load_feature
+from lookalike.features import FEATURES, Feature
 from lookalike.images import Limits, decode, read_bytes
 
 PICTURES_TO_FIT = 2000
@@ -26,10 +25,7 @@ PICTURES_TO_FIT = 2000
 
 def is_fitted(feature: Feature) -> bool:
     """Return whether a feature can describe pictures yet."""
-    try:
-        return bool(feature.fingerprint)
-    except NotFitted:
-        return False
+    return feature.is_fitted
 
 
 def save_feature(feature: Feature, folder: Folder) -> None:
@@ -37,9 +33,8 @@ def save_feature(feature: Feature, folder: Folder) -> None:
     if is_fitted(feature):
         feature.save(folder.feature)
         folder.write_manifest({"name": feature.name, "fingerprint": feature.fingerprint})
-    elif isinstance(feature, Visterms):
-        names = ("dimension", "colours", "longest_side")
-        settings = {name: getattr(feature, name) for name in names}
+    elif feature.name in FEATURES:
+        settings = feature.settings()
         folder.write_manifest({"name": feature.name, "fingerprint": None, "settings": settings})
     else:
         raise InvalidInput(f"Collection.create: the feature {feature.name} must be fitted first.")
@@ -54,10 +49,10 @@ def open_feature(folder: Folder, given: Feature | None = None) -> Feature:
                 f"{folder.path} has yet to fit its feature {named['name']}. Open it without one."
             )
         try:
-            return Visterms(**named["settings"])
-        except (KeyError, TypeError) as error:
+            return FEATURES.make(named["name"], named["settings"])
+        except (KeyError, TypeError, InvalidInput) as error:
             raise DamagedFile(f"{folder.path}: the manifest names no feature: {error}.") from error
-    feature = load_feature(folder.feature) if given is None else given
+    feature = FEATURES.load(folder.feature) if given is None else given
     check_fingerprint(str(folder.path), named["fingerprint"], feature.fingerprint)
     return feature
 
@@ -65,9 +60,7 @@ def open_feature(folder: Folder, given: Feature | None = None) -> Feature:
 def fit_feature(
     feature: Feature, paths: list[Path], limits: Limits | None, progress: Progress
 ) -> None:
-    """Fit a codebook on a sample of the files that can be read, if there are any."""
-    if not isinstance(feature, Visterms):
-        raise NotFitted(f"the feature {feature.name} must be fitted first.")
+    """Fit a feature on a sample of the files that can be read, if there are any."""
     drawn = np.random.default_rng(0).permutation(len(paths))[:PICTURES_TO_FIT]
     sample = Decoded([paths[place] for place in sorted(drawn.tolist())], feature, limits)
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
-from typing import Any
 
 from PIL import Image
 
@@ -11,7 +10,6 @@ from lookalike.collection.asking import check_ask
 from lookalike.collection.ledger import SNAPSHOT_EVERY
 from lookalike.collection.opened import Opened
 from lookalike.collection.records import Ask, Event, Standing
-from lookalike.collection.vectors import pack
 from lookalike.collection.wording import Wording, subject_of
 from lookalike.core.errors import InvalidInput, UnreadablePicture
 from lookalike.core.text import label_name
@@ -61,13 +59,12 @@ class Listening(Opened):
         part = image if box is None else image.crop(_pixels(box, image.size))
         token = asking.query_token(content_hash(data), box, serving.space.feature.fingerprint)
         if self._database.row("SELECT 1 FROM queries WHERE token = ?", token) is None:
-            raw: Any = serving.space.feature.describe([part])
-            vector = pack(raw if serving.space.feature.sparse else raw[0])
+            record = serving.space.feature.record(part)
             with self._database.transaction() as connection:
                 connection.execute(
                     "INSERT OR IGNORE INTO queries SELECT ?, ?, ?, 1 + ifnull(max(asked), 0), "
                     "(SELECT id FROM pictures WHERE sha256 = ?) FROM queries",
-                    (token, vector, thumbnail(part), content_hash(data)),
+                    (token, record, thumbnail(part), content_hash(data)),
                 )
                 _forget_queries(connection)
         return token

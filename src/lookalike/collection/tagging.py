@@ -88,10 +88,11 @@ class Tagger:
             contents[sha256] = number
             return True
 
+        feature = self._serving.space.feature
         strangers = (path for path in paths if stored[path] not in self._held)
         outcomes = describe_files(
             strangers,
-            self._serving.space.feature,
+            [feature],
             limits=limits,
             known=is_known,
             threads=threads,
@@ -104,8 +105,10 @@ class Tagger:
             outcome = next(outcomes)
             if isinstance(outcome, Known):
                 yield path, contents[outcome.sha256]
+            elif isinstance(outcome, Described):
+                yield path, feature.vectors(outcome.records)
             else:
-                yield path, outcome.vector if isinstance(outcome, Described) else outcome
+                yield path, outcome
 
     def _tagged(
         self, pictures: Sequence[tuple[Path, _Picture]], k: int, min_confidence: float

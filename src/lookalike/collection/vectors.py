@@ -38,43 +38,6 @@ _log = logging.getLogger(__name__)
 AnyIndex: TypeAlias = DenseIndex | SparseIndex
 
 
-def pack(vector: NDArray[np.float32] | sp.csr_matrix) -> bytes:
-    """Return a vector as the database keeps it: float16, or uint32 columns and float32 values.
-
-    Examples
-    --------
-    >>> len(pack(np.ones(1280, np.float32))), len(pack(sp.csr_matrix([[0.0, 2.0, 1.0]])))
-    (2560, 16)
-    """
-    if sp.issparse(vector):
-        row: Any = vector
-        columns, values = row.indices.astype("<u4"), row.data.astype("<f4")
-        return bytes(columns.tobytes() + values.tobytes())
-    return np.asarray(vector).astype("<f2").tobytes()
-
-
-def unpack(blobs: Sequence[bytes], dimension: int, *, sparse: bool) -> Vectors:
-    """Return what :func:`pack` made as rows; ValueError says what does not fit."""
-    if not sparse:
-        if any(len(blob) != 2 * dimension for blob in blobs):
-            raise ValueError(f"a vector does not have {dimension} numbers")
-        dense = np.frombuffer(b"".join(blobs), "<f2").reshape(len(blobs), dimension)
-        if not np.isfinite(dense).all():
-            raise ValueError("a number in it is not finite")
-        return dense.astype(np.float32)
-    if any(len(blob) % 8 for blob in blobs):
-        raise ValueError("a sparse vector is cut off")
-    halves = [len(blob) // 2 for blob in blobs]
-    columns = np.frombuffer(b"".join(b[:h] for b, h in zip(blobs, halves, strict=True)), "<u4")
-    values = np.frombuffer(b"".join(b[h:] for b, h in zip(blobs, halves, strict=True)), "<f4")
-    if not np.isfinite(values).all():
-        raise ValueError("a number in it is not finite")
-    if columns.size and columns.max() >= dimension:
-        raise ValueError(f"a sparse vector has a column beyond {dimension}")
-    ends = np.cumsum([0, *halves]) // 4
-    return sp.csr_matrix((values, columns.astype(np.int32), ends), shape=(len(blobs), dimension))
-
-
 @dataclass(frozen=True)
 class Space:
     """The space pictures are compared in: a feature's own, or its reduction."""
@@ -122,7 +85,7 @@ def raw_vectors(database: Database, feature: Feature, ids: Sequence[int]) -> Vec
             f"of the collection, or index again."
         )
     with database.parsing("a vector"):
-        return unpack([blob for (blob,) in found], feature.dimension, sparse=feature.sparse)
+        return feature.vectors([record for (record,) in found])
 
 
 def update(index: AnyIndex, space: Space, database: Database) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 
 Layout: TypeAlias = Literal["NCHW", "NHWC"]
@@ -66,7 +67,7 @@ class ImageModel:
         self.output, self.dimension = self._probe(self.batch if fixed else 2)
 
     def run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Turn (n, side, side, 3) bytes into (n, dimension) numbers; n is at most ``batch``."""
+        """Return (n, dimension) numbers for (n, side, side, 3) bytes; n is at most ``batch``."""
         tensor = self._tensor(pixels)
         try:
             outputs = self._session.run([self.output], {self._input: tensor})
@@ -159,13 +160,13 @@ def _layout(shape: list[Any], given: Layout | None, who: str) -> Layout:
     problem = (
         f"which does not fit {given}"
         if given
-        else "which does not tell where the colours stand"
+        else "which does not tell the channel order"
         if choices
-        else "which has no axis of 3 colours"
+        else "which has no axis of 3 channels"
     )
     raise InvalidInput(
         f"{who} takes the shape {shape}, {problem}. Give layout='NCHW' or layout='NHWC' as the "
-        f"model was made for; it must take 3 colours."
+        f"model was made for; it must take 3 channels."
     )
 
 
@@ -179,15 +180,11 @@ def _side(shape: list[Any], layout: Layout, given: int | None, who: str) -> int:
             f"of one side is offered{asked}."
         )
     chosen = fixed.pop() if fixed else DEFAULT_SIDE if given is None else given
-    if not isinstance(chosen, int) or not 1 <= chosen <= MOST_SIDE:
-        raise InvalidInput(
-            f"Embedding: side must be an integer from 1 to {MOST_SIDE}; got {chosen!r}."
-        )
-    return chosen
+    return check_whole("Embedding", "side", chosen, 1, MOST_SIDE)
 
 
 def _property(parameter: Literal["mean", "std"], properties: dict[str, str]) -> Any:
-    """Read the mean or standard deviation from a model's metadata, or take ImageNet's."""
+    """Return the mean or standard deviation of a model's metadata, or else ImageNet's."""
     if parameter in properties:
         try:
             return json.loads(properties[parameter])
