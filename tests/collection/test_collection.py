@@ -14,6 +14,7 @@ from lookalike.core.errors import (
     DamagedFile,
     FingerprintMismatch,
     InvalidInput,
+    MissingPart,
     UnreadablePicture,
 )
 from lookalike.features import Embedding
@@ -286,7 +287,7 @@ def test_open_refuses_another_feature(collection):
     before = snapshot(collection.path)
     with pytest.raises(FingerprintMismatch, match="cannot be compared"):
         Collection.open(collection.path, feature=Colours(5))
-    with pytest.raises(DamagedFile, match="holds no feature"):
+    with pytest.raises(MissingPart, match="the feature 'colours' .* is not installed"):
         Collection.open(collection.path)
     assert snapshot(collection.path) == before
 

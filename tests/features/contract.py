@@ -181,7 +181,7 @@ class FeatureContract:
             save_arrays(path, arrays, kind=kind, manifest={**manifest, "settings": {"no": 1}})
         else:
             save_arrays(path, arrays, kind=kind, manifest={**manifest, "fingerprint": "0" * 32})
-        remedy = "Index again" if harm == "other" else ""
+        remedy = "Index again" if harm == "other" else "."
         with pytest.raises(DamagedFile, match=remedy):
             type(feature).load(path)
 
