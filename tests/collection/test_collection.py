@@ -287,7 +287,7 @@ def test_open_refuses_another_feature(collection):
     before = snapshot(collection.path)
     with pytest.raises(FingerprintMismatch, match="cannot be compared"):
         Collection.open(collection.path, feature=Colours(5))
-    with pytest.raises(MissingPart, match="the feature 'colours' .* is not installed"):
+    with pytest.raises(MissingPart, match=r"the feature 'colours' .* is not installed"):
         Collection.open(collection.path)
     assert snapshot(collection.path) == before
 

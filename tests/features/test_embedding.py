@@ -117,7 +117,7 @@ def test_the_first_vector_a_picture_is_taken(outputs):
 
 @pytest.mark.parametrize("outputs", [("map",), ("tokens",), ("total",), ("whole",)])
 def test_no_vector_a_picture_is_said(outputs):
-    with pytest.raises(InvalidInput, match="no vector a picture"):
+    with pytest.raises(InvalidInput, match="no vector per picture"):
         Embedding(model(outputs=outputs))
 
 

@@ -28,7 +28,7 @@ class Embedding(Feature):
     """Describe a picture by the output of an ONNX image model, scaled to unit length.
 
     A picture is fitted into the model's square (:func:`fit_square`), its values x in [0, 1]
-    become (x − mean) / std, and the model's first output that is one vector a picture is its
+    become (x − mean) / std, and the model's first output that is one vector per picture is its
     description. Each call runs on the caller's thread alone, so that as many threads as there
     are cores keep them all busy.
 

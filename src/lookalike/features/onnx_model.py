@@ -35,7 +35,7 @@ class ImageModel:
     """An ONNX graph with what is known of its input and output, run on the caller's thread.
 
     What the parameters leave open is read from the graph and its metadata; see
-    :class:`lookalike.features.Embedding`. The output is the first that is one vector a picture,
+    :class:`lookalike.features.Embedding`. The output is the first that is one vector per picture,
     found by running the model once.
     """
 
@@ -86,7 +86,7 @@ class ImageModel:
         return vectors.reshape(-1, self.dimension)[: len(pixels)]
 
     def _tensor(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
-        """Normalise bytes into what the model takes; a fixed batch is filled up with zeros."""
+        """Return bytes normalised as the model takes them; zeros fill up a fixed batch."""
         colours = pixels[..., ::-1] if self._reversed else pixels
         scale = (1 / (255 * self.std)).astype(np.float32)
         shift = (self.mean / self.std).astype(np.float32)
@@ -116,7 +116,7 @@ class ImageModel:
             if len(shape) >= 2 and shape[0] == pictures and shape[1] and set(shape[2:]) <= {1}:
                 return name, shape[1]
         raise InvalidInput(
-            f"{self._who} gives no vector a picture: for {pictures} pictures its outputs have "
+            f"{self._who} gives no vector per picture: for {pictures} pictures its outputs have "
             f"the shapes {shapes}. Export it with a pooled output of (pictures, dimension)."
         )
 
@@ -176,8 +176,8 @@ def _side(shape: list[Any], layout: Layout, given: int | None, who: str) -> int:
     if len(fixed) > 1 or (fixed and given is not None and given not in fixed):
         asked = "" if given is None else f"; got side={given}"
         raise InvalidInput(
-            f"{who} takes pictures of {sides[1]} × {sides[0]}, and only a square "
-            f"of one side is offered{asked}."
+            f"{who} takes pictures of {sides[1]} × {sides[0]}; only square input is supported, of "
+            f"the side the model was made for{asked}."
         )
     chosen = fixed.pop() if fixed else DEFAULT_SIDE if given is None else given
     return check_whole("Embedding", "side", chosen, 1, MOST_SIDE)

@@ -47,7 +47,7 @@ class Known:
 
 
 def never(sha256: str) -> bool:
-    """Know no picture."""
+    """Return False: no picture is known."""
     return False
 
 

@@ -30,7 +30,21 @@ def pack_vector(vector: Vectors) -> bytes:
 
 
 def unpack_vectors(records: Sequence[bytes], dimension: int, *, sparse: bool) -> Vectors:
-    """Return what :func:`pack_vector` made as rows; ValueError says what is damaged.
+    """Return what :func:`pack_vector` made as rows.
+
+    Parameters
+    ----------
+    records : sequence of bytes
+    dimension : int
+        The length of a vector.
+    sparse : bool
+        Whether the vectors were CSR rows, and are to be again.
+
+    Raises
+    ------
+    ValueError
+        If a record is damaged: of a wrong length, with a number that is not finite or a column
+        beyond ``dimension``.
 
     Examples
     --------

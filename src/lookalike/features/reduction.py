@@ -140,7 +140,7 @@ class Reduction(Fingerprinted):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "components_"):
-            raise NotFitted("Reduction: it knows no components yet. Call fit first.")
+            raise NotFitted("Reduction: it is not fitted yet. Call fit first.")
 
 
 def _checked(vectors: ArrayLike) -> NDArray[np.float32]:

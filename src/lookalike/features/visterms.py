@@ -129,7 +129,7 @@ class Visterms(Feature):
 
     @property
     def decode_side(self) -> int:
-        """The longest side beyond which a picture need not be decoded."""
+        """``longest_side``: nothing is gained by decoding a picture larger."""
         return self.longest_side
 
     @property
