@@ -2,7 +2,6 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +14,8 @@ from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.settings import cache_folder
-from lookalike.evaluate.reproduce.vectors import Pictures
-from lookalike.features import Described, Embedding, Visterms, describe_files
-from lookalike.features.base import Feature
+from lookalike.evaluate.reproduce.vectors import Pictures, exact_vectors
+from lookalike.features import Embedding, Feature, Visterms
 
 CACHE = cache_folder() / "benchmarks"
 KIND = "lightfm-vectors/1"
@@ -180,7 +178,11 @@ def _vectors(files: list[Path], train: NDArray[np.int64], features: str) -> sp.c
             feature = visterms.fit(Pictures([files[row] for row in train], visterms.decode_side))
         else:
             feature = Embedding()
-        rows = sp.vstack(list(_described(files, feature)), format="csr", dtype=np.float32)
+        rows = sp.vstack(
+            [sp.csr_matrix(row) for row in exact_vectors(files, feature)],
+            format="csr",
+            dtype=np.float32,
+        )
         arrays = {
             "data": rows.data,
             "indices": rows.indices,
@@ -191,13 +193,6 @@ def _vectors(files: list[Path], train: NDArray[np.int64], features: str) -> sp.c
     return sp.csr_matrix(
         (arrays["data"], arrays["indices"], arrays["indptr"]), tuple(arrays["shape"])
     )
-
-
-def _described(files: list[Path], feature: Feature) -> Iterator[sp.csr_matrix]:
-    for outcome in describe_files(files, feature):
-        if not isinstance(outcome, Described):
-            raise SystemExit(f"cannot read {outcome.path}")
-        yield sp.csr_matrix(outcome.vector)
 
 
 def _falling(count: int, flat: int) -> NDArray[np.float64]:

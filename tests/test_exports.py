@@ -62,6 +62,7 @@ EXPORTS = {
         "sibling_precision_at_k",
     ],
     "lookalike.features": [
+        "FEATURES",
         "Described",
         "Embedding",
         "Feature",
@@ -70,7 +71,8 @@ EXPORTS = {
         "Vectors",
         "Visterms",
         "describe_files",
-        "load_feature",
+        "pack_vector",
+        "unpack_vectors",
     ],
     "lookalike.images": [
         "ENDINGS",
@@ -116,7 +118,9 @@ EXPORTS = {
 
 
 def importable(module):
-    """Public names of a module that are not its parts."""
+    """Public names of a module that are not its parts, those imported when asked for too."""
+    for name in getattr(module, "__all__", []):
+        getattr(module, name)
     return {
         name
         for name, value in vars(module).items()

@@ -17,8 +17,8 @@ from lookalike.core.settings import cache_folder
 from lookalike.evaluate import Fold, Judgement, evaluate_similarity
 from lookalike.evaluate.reproduce.oasis_tables import METHODS, plain_oasis, run_method
 from lookalike.evaluate.reproduce.picture_sets import PictureSet, picture_sets
-from lookalike.evaluate.reproduce.vectors import fold_vectors
-from lookalike.features import Described, Embedding, Reduction, describe_files
+from lookalike.evaluate.reproduce.vectors import exact_vectors, fold_vectors
+from lookalike.features import Embedding, Reduction
 from lookalike.similarity.euclidean import Cosine
 from lookalike.similarity.lda import LDA
 from lookalike.similarity.oasis import OASIS
@@ -43,11 +43,7 @@ def embedded(files: list[Path]) -> NDArray[np.float32]:
         arrays, _ = load_arrays(path, kind="benchmark-vectors/1")
         return arrays["vectors"]
     except DamagedFile:
-        outcomes = list(describe_files(files, feature))
-    refused = [one for one in outcomes if not isinstance(one, Described)]
-    if refused:
-        raise SystemExit(f"cannot read {refused[0].path}")
-    vectors = np.stack([one.vector for one in outcomes])
+        vectors = np.concatenate(list(exact_vectors(files, feature)))
     save_arrays(path, {"vectors": vectors}, kind="benchmark-vectors/1", manifest={})
     return vectors
 

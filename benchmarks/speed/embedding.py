@@ -35,7 +35,7 @@ def measure(options: Options) -> list[Figure]:
         each.append(time.thread_time() - middle)
         fitting.append(middle - begin)
     begin, begin_cpu = time.perf_counter(), time.process_time()
-    outcomes = describe_files(chosen, embedding, thumbnail_side=256)
+    outcomes = describe_files(chosen, [embedding], thumbnail_side=256)
     described = sum(isinstance(outcome, Described) for outcome in outcomes)
     wall, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     cores = os.cpu_count() or 1

@@ -29,8 +29,8 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection.growing import grow
 from lookalike.collection.records import Added
-from lookalike.collection.vectors import pack
 from lookalike.core.progress import silent
+from lookalike.features import pack_vector
 from lookalike.images import thumbnail
 
 CLIENTS = 8
@@ -64,7 +64,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                 )
                 connection.executemany(
                     "INSERT INTO vectors VALUES (?, ?)",
-                    [(n, pack(row)) for n, row in zip(some, raw, strict=True)],
+                    [(n, pack_vector(row)) for n, row in zip(some, raw, strict=True)],
                 )
                 connection.executemany(
                     "INSERT INTO thumbnails VALUES (?, ?)", [(n, small) for n in some]

@@ -5,33 +5,30 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.fingerprint import fingerprint
-from lookalike.features.base import unit_rows
+from lookalike.core.vectors import unit_rows
+from lookalike.features import Feature, pack_vector, unpack_vectors
 
 
-class Colours:
+class Colours(Feature):
     """Describe a picture by the mean colour of each cell of a coarse grid."""
 
     name = "colours"
-    sparse = False
-    decode_side = None
 
     def __init__(self, cells=4):
         self.cells = cells
         self.dimension = 3 * cells * cells
-        self.fingerprint = fingerprint({"kind": "colours", "cells": cells}, {})
 
-    def describe(self, images):
-        small = [np.asarray(image.resize((self.cells, self.cells)), np.float32) for image in images]
-        return unit_rows(np.stack(small).reshape(len(images), -1) + 1)
+    @property
+    def fingerprint(self):
+        return fingerprint({"kind": "colours", "cells": self.cells}, {})
 
-    def save(self, path):
-        save_arrays(path, {}, kind="colours/1", manifest={"cells": self.cells})
+    def record(self, image):
+        small = np.asarray(image.resize((self.cells, self.cells)), np.float32)
+        return pack_vector(unit_rows(small.reshape(1, -1) + 1))
 
-    @classmethod
-    def load(cls, path):
-        return cls(load_arrays(path, kind="colours/1")[1]["cells"])
+    def vectors(self, records):
+        return unpack_vectors(records, self.dimension, sparse=False)
 
 
 PALETTE = {"rot": (220, 40, 40), "grün": (40, 200, 60), "blau": (40, 60, 220)}

@@ -14,6 +14,7 @@ from lookalike.core.errors import (
     DamagedFile,
     FingerprintMismatch,
     InvalidInput,
+    MissingPart,
     UnreadablePicture,
 )
 from lookalike.features import Embedding
@@ -268,7 +269,7 @@ def test_create_refuses_what_is_there(collection, tmp_path):
 
 def test_a_failed_create_leaves_nothing(tmp_path):
     class Broken(Colours):
-        def save(self, path):
+        def save(self, path, **options):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(CollectionError, match="No space left"):
@@ -286,7 +287,7 @@ def test_open_refuses_another_feature(collection):
     before = snapshot(collection.path)
     with pytest.raises(FingerprintMismatch, match="cannot be compared"):
         Collection.open(collection.path, feature=Colours(5))
-    with pytest.raises(DamagedFile, match="holds no feature"):
+    with pytest.raises(MissingPart, match=r"the feature 'colours' .* is not installed"):
         Collection.open(collection.path)
     assert snapshot(collection.path) == before
 

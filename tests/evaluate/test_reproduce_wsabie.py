@@ -154,7 +154,7 @@ def test_progress_goes_up_to_the_end(outcome):
 def test_a_second_run_reads_the_vectors_and_gives_the_same(tagged, outcome, monkeypatch):
     tables, out, _ = outcome
     monkeypatch.setattr(wsabie_methods, "QUICK", TINY)
-    monkeypatch.setattr(vectors, "describe_files", None)
+    monkeypatch.setattr(vectors, "exact_vectors", None)
     given = {"words": "name_words", "isa": tagged / "isa.csv"}
     again = wsabie.reproduce(tagged, out, **given, quick=True)
     for place in (0, 1, 2, 3, 4, 6):

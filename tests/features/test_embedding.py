@@ -13,8 +13,8 @@ from PIL import Image
 
 from lookalike.core.arrays import MAX_HEADER_BYTES, load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
-from lookalike.features import Described, Embedding, describe_files, load_feature
-from lookalike.features.embedding import KIND, fit_square
+from lookalike.features import FEATURES, Described, Embedding, describe_files
+from lookalike.features.embedding import fit_square
 from lookalike.images import Refused
 
 RED = Image.new("RGB", (40, 40), (255, 0, 0))
@@ -117,7 +117,7 @@ def test_the_first_vector_a_picture_is_taken(outputs):
 
 @pytest.mark.parametrize("outputs", [("map",), ("tokens",), ("total",), ("whole",)])
 def test_no_vector_a_picture_is_said(outputs):
-    with pytest.raises(InvalidInput, match="no vector a picture"):
+    with pytest.raises(InvalidInput, match="no vector per picture"):
         Embedding(model(outputs=outputs))
 
 
@@ -130,7 +130,7 @@ def test_no_vector_a_picture_is_said(outputs):
         (model(("n", 3, 8), outputs=("map",)), {}, "4 axes"),
         (model(number=TensorProto.INT64), {}, "float32, float16 or uint8"),
         (model(inputs=2), {}, "one tensor"),
-        (model(("n", 1, 8, 8)), {}, "no axis of 3 colours"),
+        (model(("n", 1, 8, 8)), {}, "no axis of 3 channels"),
         (model(("n", 3, 3, 3)), {}, "does not tell"),
         (model(("n", "a", "b", "c")), {}, "does not tell"),
         (model(), {"layout": "NHWC"}, "does not fit NHWC"),
@@ -184,7 +184,7 @@ def assert_only_red_is_refused(folder, embedding, reason):
     paths = [folder / f"{name}.png" for name in ("grey", "red", "dark")]
     for path, colour in zip(paths, [(90, 90, 90), (255, 0, 0), (9, 9, 9)], strict=True):
         Image.new("RGB", (9, 9), colour).save(path)
-    outcomes = list(describe_files(paths, embedding))
+    outcomes = list(describe_files(paths, [embedding]))
     assert [outcome.path for outcome in outcomes] == paths
     assert [type(outcome) for outcome in outcomes] == [Described, Refused, Described]
     assert reason in outcomes[1].reason
@@ -247,45 +247,47 @@ def test_a_saved_embedding_comes_back_whole(tmp_path):
     path = tmp_path / "feature"
     embedding = Embedding(model(("n", 3, "h", "w")), side=10, mean=[0.1, 0.2, 0.3], std=0.7)
     embedding.save(path)
-    back = load_feature(path)
+    back = FEATURES.load(path)
     assert isinstance(back, Embedding)
     assert back.fingerprint == embedding.fingerprint
     np.testing.assert_array_equal(back.describe([ORANGE]), embedding.describe([ORANGE]))
     back.save(path)
-    assert load_feature(path).fingerprint == embedding.fingerprint
+    assert FEATURES.load(path).fingerprint == embedding.fingerprint
 
 
 @pytest.mark.parametrize("harm", ["fingerprint", "side", "unknown", "model"])
 def test_a_damaged_embedding_is_refused(tmp_path, harm):
     path = tmp_path / "feature"
     Embedding(model()).save(path)
-    arrays, manifest = load_arrays(path, kind=KIND)
+    arrays, manifest = load_arrays(path, kind="embedding/2")
     if harm == "model":
         arrays["model"] = arrays["model"][:-50]
+    elif harm == "fingerprint":
+        manifest["fingerprint"] = "0" * 32
     else:
-        manifest[harm] = {"fingerprint": "0" * 32, "side": "eight", "unknown": 1}[harm]
-    save_arrays(path, arrays, kind=KIND, manifest=manifest)
+        manifest["settings"][harm] = {"side": "eight", "unknown": 1}[harm]
+    save_arrays(path, arrays, kind="embedding/2", manifest=manifest)
     with pytest.raises(DamagedFile):
         Embedding.load(path)
 
 
 def test_a_file_of_no_feature_is_refused(tmp_path):
     with pytest.raises(DamagedFile, match="does not exist"):
-        load_feature(tmp_path / "nothing")
+        FEATURES.load(tmp_path / "nothing")
     for content in (b"", b"hello", b"\xff" * 100):
         (tmp_path / "file").write_bytes(content)
         with pytest.raises(DamagedFile, match="not a safetensors file"):
-            load_feature(tmp_path / "file")
+            FEATURES.load(tmp_path / "file")
     header = json.dumps(
         {"__metadata__": {"manifest": json.dumps({"kind": "reduction/1"})}}
     ).encode()
     padded = header + b" " * MAX_HEADER_BYTES
     (tmp_path / "file").write_bytes(len(padded).to_bytes(8, "little") + padded)
     with pytest.raises(DamagedFile, match=f"its header is {len(padded)} bytes"):
-        load_feature(tmp_path / "file")
+        FEATURES.load(tmp_path / "file")
     save_arrays(tmp_path / "file", {}, kind="reduction/1", manifest={})
-    with pytest.raises(DamagedFile, match="holds no feature"):
-        load_feature(tmp_path / "file")
+    with pytest.raises(DamagedFile, match="which is no feature"):
+        FEATURES.load(tmp_path / "file")
 
 
 def test_it_may_be_called_from_several_threads_at_once():

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from lookalike.core.errors import DamagedFile
-from lookalike.features import Embedding, efficientnet, load_feature
+from lookalike.features import FEATURES, Embedding, efficientnet
 from lookalike.features.efficientnet import build, default_model
 from lookalike.features.onnx_model import ImageModel
 from lookalike.features.torch_file import read_tensors
@@ -114,14 +114,14 @@ def test_a_malicious_pickle_is_refused(tmp_path, module, name, place):
     for part in [MAGIC, 1001, {}][:place]:
         _Writer(out, 2).dump(part)
     _Writer(out, 2).dump(evil)
-    with pytest.raises(DamagedFile, match="not admitted"):
+    with pytest.raises(DamagedFile, match="not allowed"):
         read_tensors(out.getvalue(), name="file")
     assert not mark.exists()
 
 
 def test_a_name_given_on_the_stack_is_refused_too():
     content = pickle.dumps(os.system, protocol=4)
-    with pytest.raises(DamagedFile, match="not admitted"):
+    with pytest.raises(DamagedFile, match="not allowed"):
         read_tensors(content, name="file")
 
 
@@ -282,5 +282,5 @@ def test_the_default_embedding_comes_back_by_name_alone(tmp_path):
     embedding = Embedding()
     embedding.save(tmp_path / "feature")
     assert (tmp_path / "feature").stat().st_size < 10_000
-    assert load_feature(tmp_path / "feature").fingerprint == embedding.fingerprint
+    assert FEATURES.load(tmp_path / "feature").fingerprint == embedding.fingerprint
     assert embedding.dimension == 1280

@@ -309,10 +309,11 @@ class TestKeeping:
         other._keep(fitted.palette_, fitted.codebook_, fitted.idf_)
         assert other.fingerprint != fitted.fingerprint
 
-    @pytest.mark.parametrize("call", ["fingerprint", "describe", "save", "visterms"])
+    @pytest.mark.parametrize("call", ["fingerprint", "describe", "record", "save", "visterms"])
     def test_nothing_before_fit(self, call, tmp_path):
+        asked = {"describe": pictures(), "save": tmp_path / "v"}
         with pytest.raises(NotFitted, match="Call fit"):
-            getattr(Visterms(), call)(tmp_path / "v")
+            getattr(Visterms(), call)(asked.get(call, pictures()[0]))
 
     @pytest.mark.parametrize(
         "break_it",
@@ -322,14 +323,15 @@ class TestKeeping:
             lambda arrays, manifest: arrays.update(idf=arrays["idf"] + 1),
             lambda arrays, manifest: arrays.update(palette=arrays["palette"].astype(float)),
             lambda arrays, manifest: arrays.update(codebook=arrays["codebook"].ravel()),
-            lambda arrays, manifest: manifest.update(dimension="40"),
-            lambda arrays, manifest: manifest.pop("longest_side"),
+            lambda arrays, manifest: manifest["settings"].update(dimension="40"),
+            lambda arrays, manifest: manifest["settings"].update(longest_side=1000),
+            lambda arrays, manifest: manifest.pop("settings"),
         ],
     )
     def test_damaged_files_are_refused(self, fitted, tmp_path, break_it):
         fitted.save(tmp_path / "v")
-        arrays, manifest = load_arrays(tmp_path / "v", kind="visterms/1")
+        arrays, manifest = load_arrays(tmp_path / "v", kind="visterms/2")
         break_it(arrays, manifest)
-        save_arrays(tmp_path / "v", arrays, kind="visterms/1", manifest=manifest)
-        with pytest.raises(DamagedFile, match="damaged"):
+        save_arrays(tmp_path / "v", arrays, kind="visterms/2", manifest=manifest)
+        with pytest.raises(DamagedFile, match=r"not a whole Visterms|Index again"):
             Visterms.load(tmp_path / "v")

@@ -15,7 +15,7 @@ from lookalike.annotation.held_out import check_share, hold_out, judged_by, prec
 from lookalike.annotation.layout import lay_out, squared_lengths
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.features.base import unit_rows
+from lookalike.core.vectors import unit_rows
 from lookalike.similarity.base import Vectors
 from lookalike.similarity.linear_map import check_whole
 

@@ -1,13 +1,21 @@
 """Describe pictures: decoded pictures come in, vectors of unit length with a fingerprint go out."""
 
-from lookalike.features.base import Feature, Vectors
-from lookalike.features.embedding import Embedding
-from lookalike.features.load import load_feature
-from lookalike.features.pipeline import Described, Known, describe_files
-from lookalike.features.reduction import Reduction
-from lookalike.features.visterms import Visterms
+import typing
+
+from lookalike.core import lazy
+
+if typing.TYPE_CHECKING:
+    from lookalike.core.vectors import Vectors
+    from lookalike.features.base import Feature
+    from lookalike.features.embedding import Embedding
+    from lookalike.features.pipeline import Described, Known, describe_files
+    from lookalike.features.records import pack_vector, unpack_vectors
+    from lookalike.features.reduction import Reduction
+    from lookalike.features.registry import FEATURES
+    from lookalike.features.visterms import Visterms
 
 __all__ = [
+    "FEATURES",
     "Described",
     "Embedding",
     "Feature",
@@ -16,5 +24,23 @@ __all__ = [
     "Vectors",
     "Visterms",
     "describe_files",
-    "load_feature",
+    "pack_vector",
+    "unpack_vectors",
 ]
+
+__getattr__ = lazy.exports(
+    __name__,
+    {
+        "FEATURES": "registry",
+        "Described": "pipeline",
+        "Embedding": "embedding",
+        "Feature": "base",
+        "Known": "pipeline",
+        "Reduction": "reduction",
+        "Vectors": "base",
+        "Visterms": "visterms",
+        "describe_files": "pipeline",
+        "pack_vector": "records",
+        "unpack_vectors": "records",
+    },
+)

@@ -35,15 +35,14 @@ logger = logging.getLogger(__name__)
 def default_model() -> bytes:
     """Return the default model's graph, built and cached when first asked for.
 
-    A cached file whose content is not what was written is built again; a cache that cannot be
-    written is done without.
+    A damaged cached file is replaced. If the cache cannot be written, the graph is built each time.
     """
     graph, seal = (cache_folder() / f"{NAME}.{ending}" for ending in ("onnx", "sha256"))
     try:
         content = graph.read_bytes()
         if hashlib.sha256(content).hexdigest().encode() == seal.read_bytes():
             return content
-        logger.warning("%s is damaged and is built again", graph)
+        logger.warning("%s is damaged; building it again", graph)
     except OSError:
         pass
     built = build(_weights())
@@ -51,7 +50,9 @@ def default_model() -> bytes:
         write_whole(graph, built)
         write_whole(seal, hashlib.sha256(built).hexdigest().encode())
     except OSError as error:
-        logger.warning("the default model is built each time, since %s: %s", graph, error)
+        logger.warning(
+            "cannot cache the default model in %s, so it is built each time: %s", graph, error
+        )
     return built
 
 
@@ -70,7 +71,7 @@ def _weights() -> dict[str, NDArray[Any]]:
 
 
 def build(weights: dict[str, NDArray[Any]]) -> bytes:
-    """Build the graph: pictures (n, 3, 224, 224) in, vectors (n, 1280) out.
+    """Return the graph: pictures (n, 3, 224, 224) in, vectors (n, 1280) out.
 
     The paddings are TensorFlow's "same": at stride 2 on an even side the odd pixel goes to the
     lower right.
@@ -113,7 +114,7 @@ def _block(layers: "_Layers", entry: str, prefix: str, stride: int, repeat: int)
 
 
 class _Layers:
-    """Collects the nodes and constants of a graph."""
+    """The nodes and constants of a graph that is being built."""
 
     def __init__(self, weights: dict[str, NDArray[Any]]) -> None:
         from onnx import numpy_helper

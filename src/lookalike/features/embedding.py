@@ -3,29 +3,32 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.errors import InvalidInput
 from lookalike.core.fingerprint import fingerprint
+from lookalike.core.stored import Arrays, Learned
+from lookalike.core.vectors import Vectors, unit_rows
 from lookalike.features import efficientnet
-from lookalike.features.base import unit_rows
+from lookalike.features.base import Feature
 from lookalike.features.onnx_model import Channels, ImageModel, Layout
+from lookalike.features.records import pack_vector, unpack_vectors
 
 KIND = "embedding/1"
+"""The kind of the first files, and part of the fingerprint ever since."""
 
 _PREPARATION = 1  # the version of fit_square; part of the fingerprint
 
 
-class Embedding:
+class Embedding(Feature):
     """Describe a picture by the output of an ONNX image model, scaled to unit length.
 
     A picture is fitted into the model's square (:func:`fit_square`), its values x in [0, 1]
-    become (x − mean) / std, and the model's first output that is one vector a picture is its
+    become (x − mean) / std, and the model's first output that is one vector per picture is its
     description. Each call runs on the caller's thread alone, so that as many threads as there
     are cores keep them all busy.
 
@@ -38,7 +41,7 @@ class Embedding:
         The side of the model's input in pixels; read from the file, or 224 where the file
         leaves it open.
     layout : "NCHW" or "NHWC", optional
-        Where the three colours stand; read from the file where that tells.
+        Channel order of the model's input; read from the file where that tells.
     mean, std : float or three floats, optional
         On the scale of 0 to 1. By default what the file's metadata says under ``mean`` and
         ``std`` or under the standard ``Image.NominalPixelRange``; else ImageNet's, (0.485, 0.456,
@@ -52,8 +55,8 @@ class Embedding:
     (1, 1280)
     """
 
-    name = "embedding"
-    sparse = False
+    name: ClassVar[str] = "embedding"
+    file_kind: ClassVar[str] = "embedding/2"
 
     def __init__(
         self,
@@ -74,62 +77,74 @@ class Embedding:
             who = "Embedding: the model" + ("" if isinstance(model, bytes) else f" {model}")
         self._who = who
         self._model = ImageModel(content, who, side=side, layout=layout, mean=mean, std=std)
-        self._settings: dict[str, Any] = {
-            "side": self._model.side,
-            "layout": self._model.layout,
-            "mean": self._model.mean.tolist(),
-            "std": self._model.std.tolist(),
-        }
         made = {"model": identity, "output": self._model.output, "preparation": _PREPARATION}
-        self.fingerprint = fingerprint({"kind": KIND, **made, **self._settings}, {})
+        self._fingerprint = fingerprint({"kind": KIND, **made, **self._settings()}, {})
         self.dimension = self._model.dimension
-        # Twice the side, so that the fast decoding of JPEG leaves the averaging to fit_square.
-        self.decode_side: int | None = 2 * self._model.side
+
+    @property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits for the model and the settings."""
+        return self._fingerprint
+
+    @property
+    def decode_side(self) -> int:
+        """Twice the side, so that the fast decoding of JPEG leaves the averaging to fit_square."""
+        return 2 * self._model.side
+
+    def record(self, image: Image.Image) -> bytes:
+        """Return the vector of a picture in float16."""
+        return pack_vector(self.describe([image]))
+
+    def vectors(self, records: Sequence[bytes]) -> Vectors:
+        """Return the vectors of records, or raise ValueError if one is damaged."""
+        return unpack_vectors(records, self.dimension, sparse=False)
 
     def describe(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """Describe pictures, a row of unit length each, on this thread.
+        """Return the vectors of pictures as the model gives them, not rounded as in records.
 
         Pictures run through the model one by one, unless its batch is fixed: larger batches gain
         nothing on one core (9.8 ms a picture at 1, 9.8 at 8, 10.0 at 16), and so a vector does
         not depend on its company.
         """
-        rows = [np.zeros((0, self.dimension), dtype=np.float32)]
+        outputs = [np.zeros((0, self.dimension), dtype=np.float32)]
         for start in range(0, len(images), self._model.batch):
             batch = images[start : start + self._model.batch]
             squares = [np.asarray(fit_square(image, self._model.side)) for image in batch]
-            rows.append(self._model.run(np.stack(squares)))
-        vectors = np.concatenate(rows)
+            outputs.append(self._model.run(np.stack(squares)))
+        vectors = np.concatenate(outputs)
         if not np.isfinite(vectors).all():
             raise InvalidInput(
                 f"{self._who} gives values that are not finite; check mean and std, "
                 f"or use a float32 version of it."
             )
-        return unit_rows(vectors)
+        rows: NDArray[np.float32] = unit_rows(vectors)
+        return rows
 
-    def save(self, path: Path) -> None:
-        """Write the settings, and the model unless it is the default, to one file."""
-        arrays = {}
-        if self._content is not None:
-            arrays["model"] = np.frombuffer(self._content, dtype=np.uint8)
-        manifest = {"fingerprint": self.fingerprint, **self._settings}
-        save_arrays(path, arrays, kind=KIND, manifest=manifest)
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "side": self._model.side,
+            "layout": self._model.layout,
+            "mean": self._model.mean.tolist(),
+            "std": self._model.std.tolist(),
+        }
+
+    def _state(self) -> tuple[Arrays, Learned]:
+        if self._content is None:
+            return {}, {}
+        return {"model": np.frombuffer(self._content, dtype=np.uint8)}, {}
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read what :meth:`save` wrote."""
-        arrays, manifest = load_arrays(path, kind=KIND)
-        try:
-            found = manifest.pop("fingerprint")
-            model = arrays["model"].tobytes() if "model" in arrays else None
-            embedding = cls(model, **manifest)
-        except (KeyError, TypeError, InvalidInput) as error:
-            raise DamagedFile(f"{path} does not describe an embedding: {error}") from error
-        if embedding.fingerprint != found:
-            raise DamagedFile(
-                f"{path} was written for an embedding with the fingerprint {found}, but this "
-                f"version of lookalike makes {embedding.fingerprint} of it. Index again."
-            )
-        return embedding
+    def _made(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
+        return cls(arrays["model"].tobytes() if "model" in arrays else None, **settings)
+
+    @classmethod
+    def _older_kinds(cls) -> tuple[str, ...]:
+        return (KIND,)
+
+    @classmethod
+    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
+        settings = {name: value for name, value in manifest.items() if name != "fingerprint"}
+        return {"settings": settings, "learned": {}, "fingerprint": manifest["fingerprint"]}
 
 
 def fit_square(image: Image.Image, side: int) -> Image.Image:

@@ -8,6 +8,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 
 Layout: TypeAlias = Literal["NCHW", "NHWC"]
@@ -34,7 +35,7 @@ class ImageModel:
     """An ONNX graph with what is known of its input and output, run on the caller's thread.
 
     What the parameters leave open is read from the graph and its metadata; see
-    :class:`lookalike.features.Embedding`. The output is the first that is one vector a picture,
+    :class:`lookalike.features.Embedding`. The output is the first that is one vector per picture,
     found by running the model once.
     """
 
@@ -66,7 +67,7 @@ class ImageModel:
         self.output, self.dimension = self._probe(self.batch if fixed else 2)
 
     def run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Turn (n, side, side, 3) bytes into (n, dimension) numbers; n is at most ``batch``."""
+        """Return (n, dimension) numbers for (n, side, side, 3) bytes; n is at most ``batch``."""
         tensor = self._tensor(pixels)
         try:
             outputs = self._session.run([self.output], {self._input: tensor})
@@ -85,7 +86,7 @@ class ImageModel:
         return vectors.reshape(-1, self.dimension)[: len(pixels)]
 
     def _tensor(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
-        """Normalise bytes into what the model takes; a fixed batch is filled up with zeros."""
+        """Return bytes normalised as the model takes them; zeros fill up a fixed batch."""
         colours = pixels[..., ::-1] if self._reversed else pixels
         scale = (1 / (255 * self.std)).astype(np.float32)
         shift = (self.mean / self.std).astype(np.float32)
@@ -115,7 +116,7 @@ class ImageModel:
             if len(shape) >= 2 and shape[0] == pictures and shape[1] and set(shape[2:]) <= {1}:
                 return name, shape[1]
         raise InvalidInput(
-            f"{self._who} gives no vector a picture: for {pictures} pictures its outputs have "
+            f"{self._who} gives no vector per picture: for {pictures} pictures its outputs have "
             f"the shapes {shapes}. Export it with a pooled output of (pictures, dimension)."
         )
 
@@ -159,13 +160,13 @@ def _layout(shape: list[Any], given: Layout | None, who: str) -> Layout:
     problem = (
         f"which does not fit {given}"
         if given
-        else "which does not tell where the colours stand"
+        else "which does not tell the channel order"
         if choices
-        else "which has no axis of 3 colours"
+        else "which has no axis of 3 channels"
     )
     raise InvalidInput(
         f"{who} takes the shape {shape}, {problem}. Give layout='NCHW' or layout='NHWC' as the "
-        f"model was made for; it must take 3 colours."
+        f"model was made for; it must take 3 channels."
     )
 
 
@@ -175,19 +176,15 @@ def _side(shape: list[Any], layout: Layout, given: int | None, who: str) -> int:
     if len(fixed) > 1 or (fixed and given is not None and given not in fixed):
         asked = "" if given is None else f"; got side={given}"
         raise InvalidInput(
-            f"{who} takes pictures of {sides[1]} × {sides[0]}, and only a square "
-            f"of one side is offered{asked}."
+            f"{who} takes pictures of {sides[1]} × {sides[0]}; only square input is supported, of "
+            f"the side the model was made for{asked}."
         )
     chosen = fixed.pop() if fixed else DEFAULT_SIDE if given is None else given
-    if not isinstance(chosen, int) or not 1 <= chosen <= MOST_SIDE:
-        raise InvalidInput(
-            f"Embedding: side must be an integer from 1 to {MOST_SIDE}; got {chosen!r}."
-        )
-    return chosen
+    return check_whole("Embedding", "side", chosen, 1, MOST_SIDE)
 
 
 def _property(parameter: Literal["mean", "std"], properties: dict[str, str]) -> Any:
-    """Read the mean or standard deviation from a model's metadata, or take ImageNet's."""
+    """Return the mean or standard deviation of a model's metadata, or else ImageNet's."""
     if parameter in properties:
         try:
             return json.loads(properties[parameter])

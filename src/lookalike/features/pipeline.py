@@ -1,22 +1,20 @@
-"""Describe files: paths come in, and for each, in order, its vector or the reason why not."""
+"""Describe files: paths come in, and for each, in order, its records or the reason why not."""
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeVar
 
-import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-
+from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput, LookalikeError, UnreadablePicture
 from lookalike.features.base import Feature
 from lookalike.images import (
     Facts,
     Limits,
+    Picture,
     Refused,
     content_hash,
     decode,
@@ -26,6 +24,8 @@ from lookalike.images import (
 
 _AHEAD = 4  # files a thread may be ahead of the reader
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Described:
@@ -33,8 +33,8 @@ class Described:
 
     path: Path
     facts: Facts
-    vector: NDArray[np.float32] | sp.csr_matrix
-    """One row: an array of shape (d,), or CSR of shape (1, d) where the feature is sparse."""
+    records: tuple[bytes, ...]
+    """What each feature keeps of it, in the order of the features."""
     thumbnail: bytes | None
 
 
@@ -46,36 +46,32 @@ class Known:
     sha256: str
 
 
-Outcome: TypeAlias = Described | Known | Refused
-
-
 def never(sha256: str) -> bool:
-    """Know no picture."""
+    """Return False: no picture is known."""
     return False
 
 
 def describe_files(
     paths: Iterable[str | Path],
-    feature: Feature,
+    features: Sequence[Feature],
     *,
     limits: Limits | None = None,
     known: Callable[[str], bool] = never,
     thumbnail_side: int | None = None,
     threads: int | None = None,
-) -> Iterator[Outcome]:
-    """Read, decode and describe files on all cores, in the order of ``paths``.
+) -> Iterator[Described | Known | Refused]:
+    """Read files, decode each once and describe it by all features, in the order of ``paths``.
 
-    Each thread carries one file from its bytes to its vector, so no more than ``threads``
-    pictures are decoded at any time, and only a few files are worked on ahead of the reader. A
-    broken file, or one on which ``feature`` raises a :class:`LookalikeError`, becomes a
-    :class:`Refused` and the run goes on; anything else that ``feature`` raises, and all that
-    ``known`` does, ends it. Closing the iterator stops the threads after the files they are at.
+    Files are worked on as by :func:`map_pictures`. A file on which a feature raises a
+    :class:`LookalikeError` becomes a :class:`Refused`; anything else that a feature raises ends
+    the run.
 
     Parameters
     ----------
     paths : iterable of str or Path
         Taken as they are needed.
-    feature : Feature
+    features : sequence of Feature
+        A picture is decoded at the largest side that one of them, or the thumbnail, needs.
     limits : Limits, optional
         What a picture may cost before it is refused.
     known : callable
@@ -90,14 +86,55 @@ def describe_files(
     ------
     Described, Known or Refused
     """
-    workers = (os.cpu_count() or 1) if threads is None else threads
-    if not isinstance(workers, int) or workers < 1:
-        raise InvalidInput(f"describe_files: threads must be an integer above 0; got {threads!r}.")
-    if thumbnail_side is not None and thumbnail_side < 1:
-        raise InvalidInput(f"describe_files: thumbnail_side must be above 0; got {thumbnail_side}.")
+    used = tuple(features)
+    if not used:
+        raise InvalidInput("describe_files: features must hold at least one feature; got none.")
+    if thumbnail_side is not None:
+        check_whole("describe_files", "thumbnail_side", thumbnail_side, 1)
+
+    def describe(path: Path, picture: Picture) -> Described:
+        records = tuple(feature.record(picture.image) for feature in used)
+        preview = None if thumbnail_side is None else thumbnail(picture.image, thumbnail_side)
+        return Described(path, picture.facts, records, preview)
+
+    side = _decode_side(used, thumbnail_side)
+    return map_pictures(paths, describe, side=side, limits=limits, known=known, threads=threads)
+
+
+def map_pictures(
+    paths: Iterable[str | Path],
+    work: Callable[[Path, Picture], T],
+    *,
+    side: int | None = None,
+    limits: Limits | None = None,
+    known: Callable[[str], bool] = never,
+    threads: int | None = None,
+) -> Iterator[T | Known | Refused]:
+    """Read and decode files on all cores, and yield what ``work`` makes of each, in order.
+
+    Each thread carries one file from its bytes to its result, so no more than ``threads``
+    pictures are decoded at any time, and only a few files are worked on ahead of the reader. A
+    broken file, or one on which ``work`` raises a :class:`LookalikeError`, becomes a
+    :class:`Refused` and the run goes on; anything else that ``work`` raises, and all that
+    ``known`` does, ends it. Closing the iterator stops the threads after the files they are at.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+        Taken as they are needed.
+    work : callable
+        Takes the path and the decoded picture, on one of several threads.
+    side : int, optional
+        The least side to decode a picture at; by default its full size.
+    limits, known, threads
+        As for :func:`describe_files`.
+    """
+    workers = os.cpu_count() or 1
+    if threads is not None:
+        workers = check_whole("describe_files", "threads", threads, 1)
     allowed = limits or Limits()
 
-    def describe(path: Path) -> Outcome:
+    def outcome(path: Path) -> T | Known | Refused:
         try:
             data = read_bytes(path, allowed)
             sha256 = content_hash(data)
@@ -106,28 +143,23 @@ def describe_files(
         if known(sha256):
             return Known(path, sha256)
         try:
-            picture = decode(data, allowed, side=_decode_side(feature, thumbnail_side))
-            rows = feature.describe([picture.image])
+            return work(path, decode(data, allowed, side=side))
         except LookalikeError as error:
             return Refused(path, str(error))
-        preview = None if thumbnail_side is None else thumbnail(picture.image, thumbnail_side)
-        return Described(path, picture.facts, rows if feature.sparse else rows[0], preview)
 
-    return _in_order(describe, map(Path, paths), workers)
+    return _in_order(outcome, map(Path, paths), workers)
 
 
-def _decode_side(feature: Feature, thumbnail_side: int | None) -> int | None:
-    if feature.decode_side is None:
-        return None
-    return max(feature.decode_side, thumbnail_side or 1)
+def _decode_side(features: Sequence[Feature], thumbnail_side: int | None) -> int | None:
+    sides = [feature.decode_side for feature in features]
+    needed = [side for side in sides if side is not None]
+    return max([*needed, thumbnail_side or 1]) if len(needed) == len(sides) else None
 
 
-def _in_order(
-    work: Callable[[Path], Outcome], paths: Iterator[Path], threads: int
-) -> Iterator[Outcome]:
+def _in_order(work: Callable[[Path], T], paths: Iterator[Path], threads: int) -> Iterator[T]:
     """Map on threads, yielding in order, with a bounded number of results waiting."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="describe")
-    waiting: deque[Future[Outcome]] = deque()
+    waiting: deque[Future[T]] = deque()
     try:
         for path in paths:
             waiting.append(pool.submit(work, path))

@@ -1,20 +1,22 @@
 """Shorten vectors: principal components fitted on a collection, then unit length."""
 
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.fingerprint import fingerprint
-from lookalike.features.base import unit_rows
+from lookalike.core.stored import Arrays, Learned
+from lookalike.core.vectors import unit_rows
+from lookalike.features.base import Fingerprinted
 
 KIND = "reduction/1"
+"""The kind of the first files, and part of the fingerprint ever since."""
 
 
-class Reduction:
+class Reduction(Fingerprinted):
     """Centre vectors, keep their first principal components, scale to unit length.
 
     x becomes C(x − m) / ‖C(x − m)‖, with m the mean and the rows of C the leading eigenvectors of
@@ -41,6 +43,9 @@ class Reduction:
     (50, 3)
     """
 
+    name: ClassVar[str] = "reduction"
+    file_kind: ClassVar[str] = "reduction/2"
+
     mean_: NDArray[np.float32]
     components_: NDArray[np.float32]
     parent_: str
@@ -56,11 +61,7 @@ class Reduction:
         from sklearn.decomposition import PCA
 
         X = _checked(vectors)
-        if not isinstance(self.dimension, int) or not 1 <= self.dimension <= X.shape[1]:
-            raise InvalidInput(
-                f"Reduction: dimension must be an integer from 1 to the length of the vectors, "
-                f"{X.shape[1]}; got {self.dimension!r}."
-            )
+        check_whole("Reduction", "dimension", self.dimension, 1, X.shape[1])
         if len(X) <= self.dimension:
             raise InvalidInput(
                 f"Reduction: {self.dimension} dimensions need at least {self.dimension + 1} "
@@ -74,7 +75,7 @@ class Reduction:
         return self
 
     def apply(self, vectors: ArrayLike) -> NDArray[np.float32]:
-        """Reduce vectors, a row each, to rows of unit length."""
+        """Return vectors, a row each, reduced to rows of unit length."""
         self._check_fitted()
         X = _checked(vectors)
         if X.shape[1] != len(self.mean_):
@@ -84,39 +85,48 @@ class Reduction:
             )
         reduced = X @ self.components_.T - self._shift
         reduced[~X.any(axis=1)] = 0
-        return unit_rows(reduced)
+        rows: NDArray[np.float32] = unit_rows(reduced)
+        return rows
 
     @property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits naming the parent's fingerprint and the components."""
+        """32 hexadecimal digits for the parent's fingerprint and the components."""
         self._check_fitted()
         return self._fingerprint
 
-    def save(self, path: Path) -> None:
-        """Write the reduction to one file."""
+    def _state(self) -> tuple[Arrays, Learned]:
         self._check_fitted()
-        arrays = {"mean": self.mean_, "components": self.components_}
-        save_arrays(path, arrays, kind=KIND, manifest={"parent": self.parent_})
+        arrays: Arrays = {"mean": self.mean_, "components": self.components_}
+        return arrays, {"parent": self.parent_}
 
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read what :meth:`save` wrote."""
-        arrays, manifest = load_arrays(path, kind=KIND)
-        mean, components = arrays.get("mean"), arrays.get("components")
-        parent = manifest.get("parent")
+    def _restore(self, arrays: Arrays, learned: Learned) -> None:
+        mean, components, parent = arrays["mean"], arrays["components"], learned["parent"]
         if (
-            mean is None
-            or components is None
-            or not isinstance(parent, str)
+            not isinstance(parent, str)
             or {mean.dtype, components.dtype} != {np.dtype(np.float32)}
-            or (mean.ndim, components.ndim) != (1, 2)
-            or components.shape[1] != len(mean)
+            or mean.ndim != 1
+            or components.shape != (self.dimension, len(mean))
             or not (np.isfinite(mean).all() and np.isfinite(components).all())
         ):
-            raise DamagedFile(f"{path} does not describe a reduction.")
-        reduction = cls(dimension=len(components))
-        reduction._keep(mean, components, parent)
-        return reduction
+            raise ValueError("its mean and components do not fit")
+        self._keep(mean, components, parent)
+        # The first files kept none.
+        self.fingerprint_ = self.fingerprint_ or self._fingerprint
+
+    @classmethod
+    def _made(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
+        return cls(**{"dimension": len(arrays["components"]), **settings})
+
+    @classmethod
+    def _older_kinds(cls) -> tuple[str, ...]:
+        return (KIND,)
+
+    @classmethod
+    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
+        return {"settings": {}, "learned": {"parent": manifest["parent"]}, "fingerprint": ""}
+
+    def _check_parameters(self) -> None:
+        check_whole("Reduction", "dimension", self.dimension, 1)
 
     def _keep(self, mean: NDArray[Any], components: NDArray[Any], parent: str) -> None:
         self.mean_ = np.asarray(mean, dtype=np.float32)
@@ -130,7 +140,7 @@ class Reduction:
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "components_"):
-            raise NotFitted("Reduction: it knows no components yet. Call fit first.")
+            raise NotFitted("Reduction: it is not fitted yet. Call fit first.")
 
 
 def _checked(vectors: ArrayLike) -> NDArray[np.float32]:

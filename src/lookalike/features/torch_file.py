@@ -58,7 +58,7 @@ class _Reader(pickle.Unpickler):
             return self._tensor
         if module == "torch" and name in _STORAGES:
             return _STORAGES[name]
-        raise _Refusal(f"it names {module}.{name}, which is not admitted")
+        raise _Refusal(f"it names {module}.{name}, which is not allowed")
 
     def persistent_load(self, pid: Any) -> _Storage:
         match pid:
@@ -78,7 +78,7 @@ class _Reader(pickle.Unpickler):
 
 
 def read_tensors(content: bytes, *, name: str) -> dict[str, NDArray[Any]]:
-    """Read the state dictionary of an old-style (before 1.6) PyTorch file.
+    """Return the state dictionary of an old-style (before 1.6) PyTorch file.
 
     Parameters
     ----------

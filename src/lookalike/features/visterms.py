@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -10,13 +9,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from PIL import Image
 
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
+from lookalike.core.stored import Arrays, Learned
+from lookalike.core.vectors import Vectors
 from lookalike.features._fast.kmeans import STEPS, in_threads, kmeans, nearest, pack
 from lookalike.features._fast.visterms import CELL, PATTERNS, count_colours, count_patterns
+from lookalike.features.base import Feature
+from lookalike.features.records import pack_vector, unpack_vectors
 
 BLOCK = 2 * CELL
 SCALE = 1.25
@@ -27,11 +30,12 @@ SAMPLE_PICTURES = 5_000
 SAMPLE_PIXELS = 100_000
 SAMPLE_BLOCKS = 400_000
 KIND = "visterms/1"
+"""The kind of the first files, and part of the fingerprint ever since."""
 
 T = TypeVar("T")
 
 
-class Visterms:
+class Visterms(Feature):
     """Describe pictures as bags of visual terms, sparse rows of unit length.
 
     A picture is cut into blocks of 64 × 64 pixels every 32 pixels, at its own size and scaled down
@@ -103,6 +107,7 @@ class Visterms:
     """
 
     name: ClassVar[str] = "visterms"
+    file_kind: ClassVar[str] = "visterms/2"
     sparse: ClassVar[bool] = True
 
     palette_: NDArray[np.uint8]
@@ -124,12 +129,12 @@ class Visterms:
 
     @property
     def decode_side(self) -> int:
-        """The longest side beyond which a picture need not be decoded."""
+        """``longest_side``: nothing is gained by decoding a picture larger."""
         return self.longest_side
 
     @property
     def fingerprint(self) -> str:
-        """What names the vectors: settings, palette, codebook and weights."""
+        """32 hexadecimal digits for the settings, palette, codebook and weights."""
         self._check_fitted()
         return self._fingerprint
 
@@ -144,7 +149,7 @@ class Visterms:
         progress : callable
             Told how many pictures and k-means steps are done, and of how many.
         """
-        self._check_settings()
+        self._check_parameters()
         if not (hasattr(images, "__len__") and hasattr(images, "__getitem__")):
             raise InvalidInput(
                 f"Visterms: fit goes over the pictures three times and needs a sequence; got "
@@ -200,71 +205,48 @@ class Visterms:
         self._keep(palette, codebook, idf)
         return self
 
-    def describe(self, images: Sequence[Image.Image]) -> sp.csr_matrix:
-        """Return a row of unit length for each picture; safe to call from several threads.
+    def record(self, image: Image.Image) -> bytes:
+        """Return the visterms of a picture and their weights (Eq. 17)."""
+        words, weights = self._weigh(self.visterms(image))
+        row = sp.csr_matrix((weights, words, [0, len(words)]), shape=(1, self.dimension))
+        return pack_vector(row)
 
-        Parameters
-        ----------
-        images : sequence of RGB pictures
-
-        Returns
-        -------
-        csr_matrix of float32, shape (n, dimension)
-        """
+    def vectors(self, records: Sequence[bytes]) -> Vectors:
+        """Return CSR rows of unit length, or raise ValueError if a record is damaged."""
         self._check_fitted()
-        rows = [self._weigh(self.visterms(image)) for image in images]
-        ends = np.cumsum([0, *(len(words) for words, _ in rows)])
-        indices = np.concatenate([np.empty(0, np.int32), *(words for words, _ in rows)])
-        data = np.concatenate([np.empty(0, np.float32), *(weights for _, weights in rows)])
-        return sp.csr_matrix((data, indices, ends), shape=(len(rows), self.dimension))
+        return unpack_vectors(records, self.dimension, sparse=True)
 
     def visterms(self, image: Image.Image) -> NDArray[np.int32]:
         """Return the visterm of each block, level by level, row by row."""
         self._check_fitted()
         return nearest(_blocks(image, self.longest_side, self._keys), self._packed)[0]
 
-    def save(self, path: Path) -> None:
-        """Write what was learned to one file."""
+    def _state(self) -> tuple[Arrays, Learned]:
         self._check_fitted()
-        save_arrays(
-            path,
-            {"palette": self.palette_, "codebook": self.codebook_, "idf": self.idf_},
-            kind=KIND,
-            manifest={**self._settings(), "fingerprint": self._fingerprint},
-        )
+        return {"palette": self.palette_, "codebook": self.codebook_, "idf": self.idf_}, {}
+
+    def _restore(self, arrays: Arrays, learned: Learned) -> None:
+        palette, codebook, idf = (arrays[key] for key in ("palette", "codebook", "idf"))
+        if (
+            palette.dtype != np.uint8
+            or palette.shape != (len(palette), 3)
+            or not 1 <= len(palette) <= self.colours
+            or codebook.dtype != np.float32
+            or codebook.shape != (self.dimension, PATTERNS + len(palette))
+            or idf.dtype != np.float32
+            or idf.shape != (self.dimension,)
+        ):
+            raise ValueError("its arrays do not fit its settings")
+        self._keep(palette, codebook, idf)
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read what :meth:`save` wrote."""
-        arrays, manifest = load_arrays(path, kind=KIND)
-        try:
-            settings = {key: manifest[key] for key in ("dimension", "colours", "longest_side")}
-            palette, codebook, idf = (arrays[key] for key in ("palette", "codebook", "idf"))
-            loaded = cls(**settings)
-            loaded._check_settings()
-            if (
-                palette.dtype != np.uint8
-                or palette.shape != (len(palette), 3)
-                or not 1 <= len(palette) <= loaded.colours
-                or codebook.dtype != np.float32
-                or codebook.shape != (loaded.dimension, PATTERNS + len(palette))
-                or idf.dtype != np.float32
-                or idf.shape != (loaded.dimension,)
-            ):
-                raise InvalidInput("its arrays do not fit its settings")
-            loaded._keep(palette, codebook, idf)
-            if loaded._fingerprint != manifest["fingerprint"]:
-                raise InvalidInput("its content does not match its fingerprint")
-        except (KeyError, TypeError, InvalidInput) as error:
-            raise DamagedFile(f"{path} is damaged or not a file of ours: {error}.") from error
-        return loaded
+    def _older_kinds(cls) -> tuple[str, ...]:
+        return (KIND,)
 
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "dimension": int(self.dimension),
-            "colours": int(self.colours),
-            "longest_side": int(self.longest_side),
-        }
+    @classmethod
+    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
+        settings = {name: manifest[name] for name in ("dimension", "colours", "longest_side")}
+        return {"settings": settings, "learned": {}, "fingerprint": manifest["fingerprint"]}
 
     def _keep(
         self,
@@ -276,7 +258,12 @@ class Visterms:
         self._keys = _colour_keys(palette)
         self._packed = pack(codebook)
         self._fingerprint = fingerprint(
-            {"kind": KIND, **self._settings()},
+            {
+                "kind": KIND,
+                "dimension": int(self.dimension),
+                "colours": int(self.colours),
+                "longest_side": int(self.longest_side),
+            },
             {"palette": palette, "codebook": codebook, "idf": idf},
         )
 
@@ -295,22 +282,10 @@ class Visterms:
                 "Visterms: there is no codebook yet. Call fit with training pictures, or load one."
             )
 
-    def _check_settings(self) -> None:
-        limits = {
-            "dimension": (self.dimension, 1, 1_000_000),
-            "colours": (self.colours, 1, MOST_COLOURS),
-            "longest_side": (self.longest_side, LEAST_LONGEST_SIDE, 65_535),
-        }
-        for name, (value, least, most) in limits.items():
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | np.integer)
-                or not least <= value <= most
-            ):
-                raise InvalidInput(
-                    f"Visterms: {name} must be a whole number from {least} to {most}; "
-                    f"got {value!r}."
-                )
+    def _check_parameters(self) -> None:
+        check_whole("Visterms", "dimension", self.dimension, 1, 1_000_000)
+        check_whole("Visterms", "colours", self.colours, 1, MOST_COLOURS)
+        check_whole("Visterms", "longest_side", self.longest_side, LEAST_LONGEST_SIDE, 65_535)
 
 
 def blocks_in(width: int, height: int) -> tuple[int, int]:

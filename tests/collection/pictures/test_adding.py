@@ -171,11 +171,11 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, pictures):
 
 def test_a_feature_that_fails_ends_the_run_and_keeps_the_collection(collection, pictures):
     picture(pictures / "neu.png", (7, 7, 7), 1)
-    describe = collection.feature.describe
-    collection.feature.describe = lambda images: 1 / 0
+    record = collection.feature.record
+    collection.feature.record = lambda image: 1 / 0
     with pytest.raises(ZeroDivisionError):
         collection.add([pictures])
-    collection.feature.describe = describe
+    collection.feature.record = record
     assert len(consistent(collection)) == 24
     assert counts(collection.add([pictures])) == (1, 24, 0, 0, 0)
 

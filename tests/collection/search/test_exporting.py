@@ -15,30 +15,31 @@ from lookalike.collection.vectors import raw_vectors
 from lookalike.core.arrays import load_arrays
 from lookalike.core.errors import InvalidInput
 from lookalike.core.fingerprint import fingerprint
+from lookalike.features import Feature, pack_vector, unpack_vectors
 from tests.collection.colours import Colours, album
 from tests.collection.teaching import QUICK, learn
 
 
-class Wide:
+class Wide(Feature):
     """Colours in a few of ten thousand columns, as visterms are."""
 
     name = "wide"
     sparse = True
-    decode_side = None
 
     def __init__(self, dimension=10_000):
         self.dimension = dimension
-        self.fingerprint = fingerprint({"kind": "wide", "dimension": dimension}, {})
 
-    def describe(self, images):
-        values = sp.csr_matrix(Colours().describe(images))
-        return sp.csr_matrix(
-            (values.data, values.indices * (self.dimension // 48), values.indptr),
-            shape=(len(images), self.dimension),
-        )
+    @property
+    def fingerprint(self):
+        return fingerprint({"kind": "wide", "dimension": self.dimension}, {})
 
-    def save(self, path):
-        Colours().save(path)
+    def record(self, image):
+        row = sp.csr_matrix(Colours().describe([image]))
+        columns = row.indices * (self.dimension // 48)
+        return pack_vector(sp.csr_matrix((row.data, columns, row.indptr), (1, self.dimension)))
+
+    def vectors(self, records):
+        return unpack_vectors(records, self.dimension, sparse=True)
 
 
 def vote(collection):

@@ -1,35 +1,11 @@
-import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from lookalike.collection import Collection, InUse, learning, naming, vectors
 from lookalike.collection.records import Figures
-from lookalike.collection.vectors import pack, reduction_is_due, unpack
+from lookalike.collection.vectors import reduction_is_due
 from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.progress import silent
 from tests.collection.colours import Colours, album, picture
-
-
-@settings(max_examples=50, deadline=None)
-@given(arrays(np.float16, (4, 5), elements=st.floats(-1, 1, width=16)))
-def test_vectors_come_back(values):
-    dense = values.astype(np.float32)
-    np.testing.assert_array_equal(unpack([pack(row) for row in dense], 5, sparse=False), dense)
-    matrix = sp.csr_matrix(dense)
-    back = unpack([pack(matrix[row]) for row in range(4)], 5, sparse=True)
-    np.testing.assert_array_equal(back.toarray(), dense)
-    assert back.dtype == np.float32
-
-
-@pytest.mark.parametrize(
-    ("blob", "sparse"), [(b"123", False), (b"", False), (b"1234", True), (b"\xff" * 8, True)]
-)
-def test_damaged_vectors_are_told(blob, sparse):
-    with pytest.raises(ValueError):
-        unpack([blob], 5, sparse=sparse)
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,8 @@ def test_a_picture_of_the_collection_is_not_described_again(collection, pictures
         return [{tag.word: pytest.approx(tag.score, abs=1e-5) for tag in one.tags} for one in found]
 
     before = tags(path)
-    describe = collection.feature.describe
-    collection.feature.describe = lambda images: 1 / 0
+    record = collection.feature.record
+    collection.feature.record = lambda image: 1 / 0
     assert tags(path) == before
     # A copy elsewhere, and a file only touched, are known by their content.
     copy = tmp_path / "copy.png"
@@ -99,7 +99,7 @@ def test_a_picture_of_the_collection_is_not_described_again(collection, pictures
     picture(path, PALETTE["blau"], 12345)
     with pytest.raises(ZeroDivisionError):
         collection.tag([path])
-    collection.feature.describe = describe
+    collection.feature.record = record
     assert collection.tag([path]).pictures[0].tags[0].word == "blau"
 
 
@@ -194,7 +194,7 @@ def test_k_is_checked(collection, pictures, k):
 @pytest.mark.parametrize("least", [-0.1, 1.1, float("nan")])
 def test_confidence_is_checked_before_anything_is_read(collection, tmp_path, least):
     learn(collection)
-    collection.feature.describe = lambda images: 1 / 0
+    collection.feature.record = lambda image: 1 / 0
     foreign = picture(tmp_path / "fremd.png", (9, 9, 9), 1)
     with pytest.raises(InvalidInput, match="min_confidence must be from 0 to 1"):
         collection.tag([foreign], min_confidence=least)

@@ -1,6 +1,6 @@
 """Describe the pictures of an experiment, knowing the training part only, and keep the vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, overload
@@ -16,8 +16,9 @@ from lookalike.core.fingerprint import fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.evaluate.protocols import Fold
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
-from lookalike.features import Described, Embedding, Feature, Vectors, Visterms, describe_files
-from lookalike.images import Limits, decode, read_bytes
+from lookalike.features import Embedding, Feature, Known, Vectors, Visterms
+from lookalike.features.pipeline import map_pictures
+from lookalike.images import Limits, Refused, decode, read_bytes
 
 DIMENSION = 1000
 """d of paper 1's visterms."""
@@ -126,19 +127,34 @@ def kept_vectors(
         visterms = Visterms(dimension=dimension, random_state=random_state)
         described = visterms.fit(Pictures(files[:train], visterms.decode_side))
     rows: list[Any] = []
-    for outcome in describe_files(files, described):
-        if not isinstance(outcome, Described):
-            raise _unreadable(outcome.path, getattr(outcome, "reason", "known already"))
-        rows.append(outcome.vector)
+    for row in exact_vectors(files, described):
+        rows.append(row)
         progress(len(rows), len(files))
     if feature == "embedding":
-        dense = np.asarray(np.stack(rows), dtype=np.float32)
+        dense = np.asarray(np.concatenate(rows), dtype=np.float32)
         save_arrays(path, {"rows": dense}, kind=KIND, manifest={})
         return dense
     matrix = sp.csr_matrix(sp.vstack(rows, format="csr"), dtype=np.float32)
     kept = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
     save_arrays(path, kept, kind=KIND, manifest={"shape": list(matrix.shape)})
     return matrix
+
+
+def exact_vectors(files: Sequence[Path], feature: Feature) -> Iterator[Vectors]:
+    """Yield the vector of each picture, one row, not rounded as in the records of collections.
+
+    Raises
+    ------
+    InvalidInput
+        If a picture cannot be read or described.
+    """
+    outcomes = map_pictures(
+        files, lambda _, picture: feature.describe([picture.image]), side=feature.decode_side
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, Refused | Known):
+            raise _unreadable(outcome.path, getattr(outcome, "reason", "known already"))
+        yield outcome
 
 
 def _unreadable(path: Path, reason: str) -> InvalidInput:

@@ -24,7 +24,7 @@ class Words(NamedTuple):
 
 
 def pack(words: NDArray[np.float32]) -> Words:
-    """Lay words, one a row, out for :func:`nearest`."""
+    """Return words, one per row, in the layout that :func:`nearest` reads."""
     count = -(-len(words) // PANEL)
     wide = _widened(words, count * PANEL)
     half_norms = np.full(count * PANEL, np.inf, np.float32)

@@ -1,0 +1,18 @@
+"""Features by name."""
+
+from typing import TYPE_CHECKING
+
+from lookalike.core.registry import Registry
+
+if TYPE_CHECKING:
+    from lookalike.features.base import Feature
+
+FEATURES: "Registry[Feature]" = Registry(
+    "feature",
+    "lookalike.features",
+    {
+        "embedding": "lookalike.features.embedding:Embedding",
+        "visterms": "lookalike.features.visterms:Visterms",
+    },
+)
+"""Our own features, those registered here, and those of installed packages."""

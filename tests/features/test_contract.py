@@ -1,0 +1,75 @@
+"""Every feature holds the contract, and an incomplete one cannot be made."""
+
+import pytest
+
+from lookalike.core.registry import Registry
+from lookalike.features import Embedding, Feature, Visterms, visterms
+from tests.collection.colours import Colours
+from tests.features.contract import FeatureContract, pictures
+from tests.features.test_embedding import model
+from tests.test_imports import loaded
+
+
+@pytest.fixture(scope="module")
+def visterms_of_twelve_words():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(visterms, "SAMPLE_PIXELS", 2000)
+        yield Visterms(dimension=12, colours=4, longest_side=400).fit(pictures())
+
+
+class TestEmbedding(FeatureContract):
+    @pytest.fixture
+    def feature(self):
+        return Embedding(model(), mean=0.25, std=[1, 2, 4])
+
+
+class TestVisterms(FeatureContract):
+    @pytest.fixture
+    def feature(self, visterms_of_twelve_words):
+        return visterms_of_twelve_words
+
+    @pytest.fixture
+    def unfitted(self):
+        return Visterms(dimension=10, colours=3, longest_side=500, random_state=1)
+
+
+class TestAFeatureOfYourOwn(FeatureContract):
+    @pytest.fixture
+    def feature(self):
+        return Colours(cells=3)
+
+    @pytest.fixture
+    def registry(self):
+        made = Registry("feature", "lookalike.test-features", {})
+        made.register(Colours)
+        return made
+
+
+WHOLE = {
+    "name": "whole",
+    "dimension": 1,
+    "fingerprint": "0" * 32,
+    "record": lambda self, image: b"",
+    "vectors": lambda self, records: None,
+}
+
+
+def test_a_complete_feature_can_be_made():
+    feature = type("Whole", (Feature,), WHOLE)()
+    assert feature.is_fitted
+    assert (feature.sparse, feature.decode_side) == (False, None)
+
+
+@pytest.mark.parametrize("missing", ["fingerprint", "record", "vectors"])
+def test_an_incomplete_feature_cannot_be_made(missing):
+    incomplete = type("Incomplete", (Feature,), {k: v for k, v in WHOLE.items() if k != missing})
+    with pytest.raises(TypeError, match=missing):
+        incomplete()
+
+
+def test_the_registry_imports_no_feature():
+    heavy = {"PIL", "onnx", "onnxruntime", "numba", "sklearn", "scipy"}
+    names = "from lookalike.features.registry import FEATURES; assert 'visterms' in FEATURES.names"
+    assert not loaded(names) & heavy
+    assert not loaded("import lookalike.features") & (heavy | {"numpy"})
+    assert "PIL" in loaded("from lookalike.features import FEATURES; FEATURES.get('visterms')")
