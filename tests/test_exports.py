@@ -97,6 +97,7 @@ EXPORTS = {
         "NCA",
         "OASIS",
         "RCA",
+        "SIMILARITIES",
         "Cosine",
         "Euclidean",
         "Similarity",
@@ -116,11 +117,15 @@ EXPORTS = {
 
 
 def importable(module):
-    """Public names of a module that are not its parts."""
+    """Public names of a module that are not its parts, those that wait to be asked for too."""
+    for name in getattr(module, "__all__", ()):
+        getattr(module, name)
     return {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        if not name.startswith("_")
+        and not isinstance(value, ModuleType)
+        and name != "TYPE_CHECKING"
     }
 
 

@@ -35,19 +35,8 @@ class Loss(Protocol):
 class Descent(LinearMap):
     """A map learned by descending to the metric of the least loss, in rounds.
 
-    Parameters
-    ----------
-    max_iterations : int
-        Evaluations of the gradient at most.
-    tolerance : float
-        Stop when a step lowers the loss by less than this part of it and nothing is new.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (d, d)
-        The root of M; outside the span of the training vectors M is the identity it began as.
-    n_iter_ : int
-        Iterations used.
+    It stops after ``max_iterations`` evaluations of the gradient, or when a step lowers the loss
+    by less than ``tolerance`` of it and a new round has nothing new to look at.
     """
 
     _numbers: ClassVar[Mapping[str, type]] = {"n_iter_": int}

@@ -61,16 +61,9 @@ class LinearMap(Similarity):
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
-        """Learn from vectors and one class label for each.
+        """Learn from vectors and one class label for each, as a sequence or a Relevance.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            A row a picture.
-        y : sequence of labels, or Relevance with one label each
-            The classes; two of them must have two pictures or more.
-        progress : callable
-            Told what is done and the total.
+        Two classes must have two pictures or more.
         """
         self._check_parameters()
         who = type(self).__name__
