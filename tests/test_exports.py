@@ -99,6 +99,7 @@ EXPORTS = {
         "NCA",
         "OASIS",
         "RCA",
+        "SIMILARITIES",
         "Cosine",
         "Euclidean",
         "Similarity",
@@ -124,7 +125,9 @@ def importable(module):
     return {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        if not name.startswith("_")
+        and not isinstance(value, ModuleType)
+        and name != "TYPE_CHECKING"
     }
 
 

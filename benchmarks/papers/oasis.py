@@ -19,7 +19,7 @@ from lookalike.evaluate.reproduce.oasis_tables import METHODS, plain_oasis, run_
 from lookalike.evaluate.reproduce.picture_sets import PictureSet, picture_sets
 from lookalike.evaluate.reproduce.vectors import exact_vectors, fold_vectors
 from lookalike.features import Embedding, Reduction
-from lookalike.similarity.euclidean import Cosine
+from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.lda import LDA
 from lookalike.similarity.oasis import OASIS
 

@@ -1,4 +1,4 @@
-"""The baselines of paper 1, section 5.3.1: their contract, their mathematics, their worth."""
+"""The baselines of paper 1, section 5.3.1: what they share, their mathematics, their worth."""
 
 import numpy as np
 import pytest
@@ -8,26 +8,28 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.errors import InvalidInput
+from lookalike.similarity import SIMILARITIES
 from lookalike.similarity._fast import lego as lego_loops
-from lookalike.similarity.euclidean import Cosine, Euclidean
+from lookalike.similarity.classes import class_codes
+from lookalike.similarity.cosine import Cosine
+from lookalike.similarity.descent import descend
+from lookalike.similarity.euclidean import Euclidean
 from lookalike.similarity.lda import LDA
 from lookalike.similarity.lego import LEGO
-from lookalike.similarity.linear_map import class_codes, descend, principal_axes
+from lookalike.similarity.linear_map import principal_axes
 from lookalike.similarity.lmnn import LMNN, Margins
 from lookalike.similarity.mcml import MCML, collapsed, divergence
 from lookalike.similarity.nca import NCA
 from lookalike.similarity.rca import RCA
 from tests.reference import baselines as slow
+from tests.similarity.contract import QUICK, small
 
 PLAIN = [Euclidean(), Cosine()]
 LEARNED = [
-    LMNN(max_iterations=15),
-    MCML(max_iterations=15),
-    LEGO(steps=2000, random_state=5),
-    RCA(dimension=20),
-    LDA(),
-    NCA(dimension=16, max_iterations=15),
+    SIMILARITIES.make(name, QUICK.get(name))
+    for name in SIMILARITIES.names
+    if SIMILARITIES.get(name).learns_from == ("classes",)
 ]
 EVERY = PLAIN + LEARNED
 
@@ -44,16 +46,6 @@ def digits():
     return X[order[:150]], y[order[:150]], X[order[150:450]], y[order[150:450]]
 
 
-def small(seed=3, classes=4, per_class=6, width=9):
-    """Sparse non-negative rows in classes, two of them all zero."""
-    rng = np.random.default_rng(seed)
-    y = np.repeat(np.arange(classes), per_class)
-    X = rng.random((len(y), width)) * (rng.random((len(y), width)) < 0.5)
-    X[np.arange(len(y)), y] += 2
-    X[[0, -1]] = 0
-    return X.astype(np.float32), y
-
-
 def mean_average_precision(scores, y):
     total = 0.0
     for i, row in enumerate(scores):
@@ -64,43 +56,14 @@ def mean_average_precision(scores, y):
     return total / len(scores)
 
 
-class TestContract:
-    @called(EVERY)
-    def test_scores_are_inner_products(self, learner):
-        X, y = small()
-        learned = clone(learner).fit(X, y)
-        products = learned.query_vectors(X[:5]) @ learned.item_vectors(X).T
-        scores = learned.scores(X[:5], X)
-        assert scores.shape == (5, len(X))
-        assert scores.dtype == np.float32
-        assert np.isfinite(scores).all()
-        np.testing.assert_allclose(scores, products, rtol=1e-5, atol=1e-6)
-
-    @called(EVERY)
-    def test_dense_equals_sparse(self, learner):
-        X, y = small()
-        dense = clone(learner).fit(X, y)
-        sparse = clone(learner).fit(sp.csr_matrix(X), y)
-        expected = dense.scores(X, X)
-        size = np.abs(expected).max()
-        for learned, rows in ((sparse, sp.csr_matrix(X)), (dense, sp.csr_matrix(X)), (sparse, X)):
-            np.testing.assert_allclose(learned.scores(rows, rows), expected, atol=1e-4 * size)
-
-    @called(EVERY)
-    def test_a_second_fit_gives_the_same(self, learner):
-        X, y = small()
-        learned = clone(learner).fit(X, y)
-        first = learned.scores(X, X)
-        other, other_y = small(seed=8)
-        learned.fit(other, other_y)
-        np.testing.assert_array_equal(learned.fit(X, y).scores(X, X), first)
-
+class TestAllOfThem:
     @called(EVERY)
     def test_euclidean_learners_rank_by_distance_of_the_mapped(self, learner):
         X, y = small()
         learned = clone(learner).fit(X, y)
-        z = learned.item_vectors(X)[:, : None if learned._cosine else -1]
-        if learned._cosine:
+        by_cosine = isinstance(learned, Cosine | LDA)
+        z = learned.item_vectors(X)[:, : None if by_cosine else -1]
+        if by_cosine:
             lengths = np.linalg.norm(z, axis=1)
             assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
             expected = z @ z.T
@@ -109,28 +72,6 @@ class TestContract:
         np.testing.assert_allclose(
             learned.scores(X, X), expected, atol=1e-5 * np.abs(expected).max()
         )
-
-    @called(EVERY)
-    def test_constructor_stores_and_input_is_kept(self, learner):
-        X, y = small()
-        before = X.copy()
-        copy = clone(learner)
-        parameters = copy.get_params()
-        assert copy.fit(X, y) is copy
-        assert copy.get_params() == parameters
-        assert copy.n_features_in_ == X.shape[1]
-        np.testing.assert_array_equal(X, before)
-
-    @called(EVERY)
-    def test_asking_before_fit_and_a_wrong_width_are_refused(self, learner):
-        X, y = small()
-        with pytest.raises(NotFitted, match="fit first"):
-            clone(learner).scores(X, X)
-        learned = clone(learner).fit(X, y)
-        with pytest.raises(InvalidInput, match="9 columns"):
-            learned.item_vectors(X[:, :5])
-        with pytest.raises(InvalidInput, match="9 columns"):
-            learned.query_vectors(sp.csr_matrix(X[:, :5]))
 
     @called(LEARNED)
     @pytest.mark.parametrize(
@@ -145,7 +86,7 @@ class TestContract:
             ([["a"], ["a", "b"]] * 12, "one class label"),
             ([0.0, np.nan] * 12, "one class label"),
             ([None, "a"] * 12, "one class label"),
-            (sp.eye(24, format="csr"), "sparse matrix"),
+            (sp.eye(24, format="csr"), "got pairs of pictures"),
             (["a", "b"] * 11, "24 rows"),
         ],
     )
@@ -153,15 +94,6 @@ class TestContract:
         X, _ = small()
         with pytest.raises(InvalidInput, match=words):
             clone(learner).fit(X, wrong)
-
-    @called(LEARNED)
-    def test_a_failed_fit_leaves_what_was_learned(self, learner):
-        X, y = small()
-        learned = clone(learner).fit(X, y)
-        before = learned.scores(X, X)
-        with pytest.raises(InvalidInput):
-            learned.fit(X[:, :4], np.zeros(len(X)))
-        np.testing.assert_array_equal(learned.scores(X, X), before)
 
     @called(LEARNED)
     def test_labels_may_be_text_and_uneven(self, learner):
@@ -198,18 +130,6 @@ class TestContract:
         expected = usual * np.abs(scaled).max() / np.abs(usual).max()
         np.testing.assert_allclose(scaled, expected, atol=1e-3 * np.abs(expected).max())
 
-    @called(EVERY)
-    def test_the_extremes_of_float32_are_refused_or_finite(self, learner):
-        X, y = small()
-        for size in (1e-44, 1e-30, 1e30, 1e38):
-            rows = (X.astype(np.float64) * size).astype(np.float32)
-            try:
-                scores = clone(learner).fit(rows, y).scores(rows, rows)
-            except InvalidInput as error:
-                assert "constant" in str(error) or "differ" in str(error)  # noqa: PT017
-            else:
-                assert np.isfinite(scores).all()
-
     @pytest.mark.parametrize(
         "learner",
         [
@@ -233,15 +153,6 @@ class TestContract:
         X, y = small()
         with pytest.raises(InvalidInput, match="must be"):
             learner.fit(X, y)
-
-    @called([LMNN(max_iterations=15), MCML(max_iterations=15), LEGO(steps=2500), NCA()])
-    def test_progress_rises_to_the_total(self, learner):
-        X, y = small()
-        heard = []
-        clone(learner).fit(X, y, progress=lambda done, total: heard.append((done, total)))
-        done = [each for each, _ in heard]
-        assert done == sorted(done)
-        assert heard[-1][0] == heard[-1][1]
 
     def test_sparse_items_stay_sparse_without_learning(self):
         X, _ = small()

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
+from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import generator, loop_state
@@ -238,28 +239,6 @@ def test_fewer_pictures_than_columns_learn_the_same(how):
     np.testing.assert_allclose(short.W_, long.W_, atol=2e-3)
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {},
-        PLAIN,
-        {"symmetric": "dissimilarity", **PLAIN},
-        {"symmetric": "dissimilarity"},
-        {"positive": "after", "normalize": False},
-    ],
-)
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
-def test_scores_are_inner_products(digits, how, form):
-    X, y, held, _ = digits
-    model = OASIS(steps=500, random_state=0, **{"blend": 0.5, **how}).fit(form(X), y)
-    items, queries = model.item_vectors(form(X)), model.query_vectors(form(held))
-    items = items.toarray() if sp.issparse(items) else items
-    np.testing.assert_allclose(model.scores(form(held), form(X)), queries @ items.T, atol=1e-4)
-    scales = model.item_scales(form(X))
-    if items.shape[1] == X.shape[1]:
-        np.testing.assert_allclose(items, X * scales[:, None], atol=1e-5)
-
-
 def test_distance_order_is_that_of_equation_22(digits):
     X, y, held, _ = digits
     model = OASIS(steps=500, symmetric="dissimilarity", random_state=0, **PLAIN).fit(X, y)
@@ -301,38 +280,10 @@ def test_partial_fit_keeps_positive(digits):
     assert not np.array_equal(before, model.scores(X[:3], X))
 
 
-def test_saved_model_is_the_same(digits, tmp_path):
-    X, y, held, _ = digits
-    model = OASIS(steps=500, blend=0.3, random_state=0).fit(X, y)
-    model.save(tmp_path / "model.safetensors", fingerprint="abc")
-    again = OASIS.load(tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(again.scores(held, X), model.scores(held, X))
-    assert (again.fingerprint_, again.steps_, again.blend_) == ("abc", 500, 0.3)
-    assert again.get_params() == model.get_params()
-
-
-def test_damaged_model_is_refused(digits, tmp_path):
-    X, y, _, _ = digits
-    path = tmp_path / "model.safetensors"
-    OASIS(steps=10, blend=0.3, random_state=0).fit(X, y).save(path)
-    content = bytearray(path.read_bytes())
-    content[-64 * 64 * 4 : -64 * 64 * 4 + 4] = np.float32(np.nan).tobytes()
-    path.write_bytes(content)
-    with pytest.raises(DamagedFile, match="not finite"):
-        OASIS.load(path)
-
-
-def test_same_seed_same_model(digits):
-    X, y, _, _ = digits
-    first = OASIS(random_state=5, steps=3000).fit(X, y)
-    second = OASIS(random_state=5, steps=3000).fit(X, y)
-    np.testing.assert_array_equal(first.W_, second.W_)
-
-
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"aggressiveness": -1}, "aggressiveness must be above 0; got -1"),
+        ({"aggressiveness": -1}, "aggressiveness must be above 0 and finite; got -1"),
         ({"aggressiveness": float("nan")}, "aggressiveness"),
         ({"steps": 0}, "steps must be a whole number from 1"),
         ({"steps": 2.5}, "steps"),
@@ -341,7 +292,11 @@ def test_same_seed_same_model(digits):
         ({"positive": 0}, "positive"),
         ({"positive": "no", "normalize": True}, "normalize needs a positive W"),
         ({"blend": 1.5}, "blend"),
+        ({"blend": "half"}, "blend must be from 0 to 1; got 'half'"),
         ({"held_out": 1.0}, "held_out"),
+        ({"sampling": "all"}, "sampling must be one of uniform, relevance"),
+        ({"negatives": "none"}, "negatives must be one of unrelated, all"),
+        ({"random_state": "seed"}, "random_state"),
     ],
 )
 def test_bad_parameters_are_named(how, message):
@@ -403,6 +358,56 @@ def test_paths_begin_and_end_where_they_say():
         np.testing.assert_allclose(path.at(1.0), W, rtol=1e-4, atol=1e-4)
     half = PowerPath(W).at(0.5)
     np.testing.assert_allclose(half @ half, W, rtol=1e-3, atol=1e-3)
+
+
+def test_what_was_learned_is_told_from_the_start(digits):
+    X, y, _, _ = digits
+    start = OASIS(steps=10, blend=0.0, random_state=0).fit(X, y)
+    assert not start.learned
+    assert OASIS(steps=10, blend=0.1, random_state=0).fit(X, y).learned
+    none = np.zeros((0, 3), dtype=int)
+    assert not start.partial_fit(X, none).learned
+    assert not OASIS().partial_fit(X, none).learned
+    triplets = TripletSampler(Relevance.of(y)).draw(loop_state(generator(1)), 5)
+    assert start.partial_fit(X, triplets).learned
+    assert start.blend_ == 1.0
+
+
+@pytest.mark.parametrize(
+    "learned", [{"blend_": 1.5}, {"blend_": float("nan")}, {"steps_": -1}, {"normalized_": 1}]
+)
+def test_a_file_with_impossible_numbers_is_refused(digits, tmp_path, learned):
+    X, y, _, _ = digits
+    path = tmp_path / "model.safetensors"
+    OASIS(steps=10, blend=0.3, random_state=0).fit(X, y).save(path)
+    arrays, manifest = load_arrays(path, kind="oasis/1")
+    manifest["learned"].update(learned)
+    save_arrays(path, arrays, kind="oasis/1", manifest=manifest)
+    with pytest.raises(DamagedFile, match="blend_"):
+        OASIS.load(path)
+
+
+def test_a_file_of_the_first_version_is_read(tmp_path):
+    """As it was written before similarities were one of the kinds of parts."""
+    path = tmp_path / "model.safetensors"
+    settings = {
+        **{"aggressiveness": 0.1, "steps": None, "symmetric": "no", "positive": "auto"},
+        **{"normalize": None, "blend": None, "rankers": 1, "sampling": "uniform"},
+        **{"negatives": "unrelated", "held_out": 0.2, "random_state": 3},
+    }
+    manifest = {
+        "settings": settings,
+        "learned": {"steps_": 40, "blend_": 0.4, "normalized_": True},
+        "fingerprint": "abc",
+    }
+    W = np.diag(np.arange(1, 5)).astype(np.float32)
+    save_arrays(path, {"W": W}, kind="oasis/1", manifest=manifest)
+    model = OASIS.load(path)
+    np.testing.assert_array_equal(model.W_, W)
+    assert (model.steps_, model.blend_, model.normalized_, model.positive_) == (40, 0.4, True, True)
+    assert (model.fingerprint_, model.get_params()) == ("abc", settings)
+    model.save(tmp_path / "again", fingerprint="abc")
+    assert load_arrays(tmp_path / "again", kind="oasis/1")[1] == manifest
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers(digits, tmp_path):

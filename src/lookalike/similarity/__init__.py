@@ -1,14 +1,21 @@
 """Learn: vectors and what is alike come in, a similarity that scores by inner product goes out."""
 
-from lookalike.similarity.base import Similarity
-from lookalike.similarity.euclidean import Cosine, Euclidean
-from lookalike.similarity.lda import LDA
-from lookalike.similarity.lego import LEGO
-from lookalike.similarity.lmnn import LMNN
-from lookalike.similarity.mcml import MCML
-from lookalike.similarity.nca import NCA
-from lookalike.similarity.oasis import OASIS
-from lookalike.similarity.rca import RCA
+from typing import TYPE_CHECKING
+
+from lookalike.core import lazy as _lazy
+
+if TYPE_CHECKING:
+    from lookalike.similarity.base import Similarity
+    from lookalike.similarity.cosine import Cosine
+    from lookalike.similarity.euclidean import Euclidean
+    from lookalike.similarity.lda import LDA
+    from lookalike.similarity.lego import LEGO
+    from lookalike.similarity.lmnn import LMNN
+    from lookalike.similarity.mcml import MCML
+    from lookalike.similarity.nca import NCA
+    from lookalike.similarity.oasis import OASIS
+    from lookalike.similarity.rca import RCA
+    from lookalike.similarity.registry import SIMILARITIES
 
 __all__ = [
     "LDA",
@@ -18,7 +25,29 @@ __all__ = [
     "NCA",
     "OASIS",
     "RCA",
+    "SIMILARITIES",
     "Cosine",
     "Euclidean",
     "Similarity",
 ]
+
+__getattr__ = _lazy.exports(
+    __name__,
+    {
+        "Cosine": "cosine",
+        "Euclidean": "euclidean",
+        "LDA": "lda",
+        "LEGO": "lego",
+        "LMNN": "lmnn",
+        "MCML": "mcml",
+        "NCA": "nca",
+        "OASIS": "oasis",
+        "RCA": "rca",
+        "SIMILARITIES": "registry",
+        "Similarity": "base",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,6 +1,7 @@
 """What every similarity offers, and how it checks what it is given."""
 
-from typing import Any, Self, TypeAlias
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,81 +9,167 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.progress import Progress, silent
+from lookalike.core.stored import Arrays, Stored
+from lookalike.core.vectors import Vectors as Vectors  # noqa: PLC0414  annotation takes it here
+from lookalike.core.vectors import check_vectors as check_vectors  # noqa: PLC0414
+from lookalike.similarity.registry import learning_from
 
-Vectors: TypeAlias = NDArray[np.float32] | sp.csr_matrix
-"""Checked vectors, a row a picture: C-contiguous float32, or CSR with sorted float32 rows."""
 
-
-class Similarity(BaseEstimator):
+class Similarity(Stored, BaseEstimator):
     """Score a query against items by an inner product, learning on the query's side.
 
-    A subclass learns in ``fit`` and offers ``item_vectors`` and ``query_vectors``;
-    ``scores(Q, P)`` is their inner products. Larger is more alike.
+    A subclass learns in :meth:`fit` and turns queries with :meth:`query_vectors`. An index stores
+    :meth:`stored_vectors`, which are made again only when a model is published, and multiplies
+    scores by :meth:`item_scales`, the one number a picture that moves with learning. Larger
+    scores are more alike.
+
+    Attributes
+    ----------
+    name : str
+        What the similarity is called in the registry, on the command line and in files.
+    learns_from : tuple of str
+        What it learns from, among "classes" (one label a picture), "labels" (several a
+        picture), "relevance" (weighted pairs, as clicks give) and "triplets".
+    n_features_in_ : int
+        The width of the vectors it learned with.
     """
+
+    learns_from: ClassVar[tuple[str, ...]] = ("classes",)
 
     n_features_in_: int
 
-    def fit(self, X: ArrayLike | sp.spmatrix, y: Any = None) -> Self:
-        """Learn from vectors and what is alike among them."""
-        raise NotImplementedError
+    @abstractmethod
+    def fit(
+        self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
+    ) -> Self:
+        """Learn from vectors and what is alike among them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            A row a picture.
+        y : labels, sets of labels, sparse relevance matrix or Relevance
+            What is alike; ``learns_from`` says which of them it takes.
+        progress : callable
+            Told what is done and the total.
+        """
+
+    def fit_triplets(
+        self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
+    ) -> Self:
+        """Learn from explicit triplets, rows of (image, more alike, less alike).
+
+        Raises
+        ------
+        InvalidInput
+            If it does not learn from triplets; it names those that do.
+        """
+        raise self._no_triplets()
+
+    def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
+        """Go on from the similarity as it is, one step for each triplet, in order.
+
+        Raises
+        ------
+        InvalidInput
+            If it does not learn from triplets; it names those that do.
+        """
+        raise self._no_triplets()
+
+    def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
+        """Return what an index stores for pictures' vectors: by default these themselves.
+
+        They change only when a model is published. They may have another width, and be dense
+        where ``P`` is sparse.
+        """
+        return self._vectors(P)
+
+    def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return the one number a picture that moves with learning: by default 1.
+
+        ``P`` are the pictures' own vectors, not the stored ones.
+        """
+        return np.ones(self._vectors(P).shape[0], dtype=np.float32)
+
+    @abstractmethod
+    def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> Vectors:
+        """Return what an index is asked with for pictures' vectors."""
 
     def item_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
-        """Turn pictures' vectors into what an index stores."""
-        raise NotImplementedError
-
-    def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Turn pictures' vectors into what an index is asked with."""
-        raise NotImplementedError
+        """Return the stored vectors, each multiplied by its scale."""
+        stored, scales = self.stored_vectors(P), self.item_scales(P)
+        return stored if (scales == 1).all() else scaled_rows(stored, scales)
 
     def scores(self, Q: ArrayLike | sp.spmatrix, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Score each row of ``Q`` against each row of ``P``; larger is more alike."""
-        queries = self.query_vectors(Q)
-        items = self.item_vectors(P)
+        """Return the score of each row of ``Q`` with each row of ``P``; larger is more alike."""
+        asked, items = self.query_vectors(Q), self.item_vectors(P)
+        queries = asked.toarray() if sp.issparse(asked) else asked
         products = (items @ queries.T).T if sp.issparse(items) else queries @ items.T
         return np.ascontiguousarray(products, dtype=np.float32)
 
-    def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        """Check vectors against the width learned by ``fit``."""
-        who = type(self).__name__
+    def parts(
+        self, q: ArrayLike | sp.spmatrix, p: ArrayLike | sp.spmatrix
+    ) -> dict[str, NDArray[np.float32]]:
+        """Return what the scores are made of: named shares, each of shape (rows of q, rows of p).
+
+        They sum to :meth:`scores`. By default there is one, under the similarity's own name.
+        """
+        return {self.name: self.scores(q, p)}
+
+    @property
+    def learned(self) -> bool:
+        """Whether it may rank unit vectors otherwise than their cosine does."""
+        self._width()
+        return True
+
+    def _width(self) -> int | None:
+        """Return the width learned by ``fit``; None where any will do, NotFitted if it must be."""
         if not hasattr(self, "n_features_in_"):
-            raise NotFitted(f"{who} has not learned yet; call fit first.")
-        return check_vectors(who, X, width=self.n_features_in_)
+            raise NotFitted(f"{type(self).__name__} has not learned yet; call fit first.")
+        return self.n_features_in_
+
+    def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
+        """Return checked vectors of the width learned by ``fit``."""
+        return check_vectors(type(self).__name__, X, width=self._width())
+
+    def _no_triplets(self) -> InvalidInput:
+        source = f"from {' and '.join(self.learns_from)} only" if self.learns_from else "nothing"
+        return InvalidInput(
+            f"{type(self).__name__} learns {source} and takes no triplets. "
+            f"Choose one that learns from triplets: {', '.join(learning_from('triplets'))}."
+        )
 
 
-def check_vectors(who: str, X: ArrayLike | sp.spmatrix, *, width: int | None = None) -> Vectors:
-    """Return ``X`` as finite float32 rows, dense or CSR, or say what is wrong with it."""
-    given: Any = X
-    is_sparse: bool = sp.issparse(given)
-    if is_sparse:
-        matrix = sp.csr_matrix(given, dtype=np.float32)
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        values: NDArray[np.float32] = matrix.data
-        checked: Vectors = matrix
-    else:
-        try:
-            dense = np.ascontiguousarray(given, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{who}: vectors must be numbers in rows; {error}.") from error
-        values, checked = dense, dense
-    if checked.ndim != 2 or checked.shape[1] == 0:
-        raise InvalidInput(
-            f"{who}: vectors must be a matrix with a row a picture; got the shape {checked.shape}."
-        )
-    if width is not None and checked.shape[1] != width:
-        raise InvalidInput(
-            f"{who}: vectors must have the {width} columns it learned with; got {checked.shape[1]}."
-        )
-    if not np.isfinite(values).all():
-        raise InvalidInput(
-            f"{who}: vectors must be finite; got NaN or infinity. Remove those rows first."
-        )
-    return checked
+def scaled_rows(vectors: Vectors, scales: NDArray[np.floating]) -> Vectors:
+    """Return each row multiplied by a number, dense or CSR as given."""
+    if sp.issparse(vectors):
+        products = vectors.data * np.repeat(scales, np.diff(vectors.indptr))
+        values = products.astype(np.float32, copy=False)
+        return sp.csr_matrix((values, vectors.indices, vectors.indptr), shape=vectors.shape)
+    return np.ascontiguousarray(vectors * scales[:, None], dtype=np.float32)
+
+
+def with_column(vectors: Vectors, column: NDArray[np.float32]) -> Vectors:
+    """Return vectors with one more column, dense or CSR as given."""
+    last = column[:, None]
+    if sp.issparse(vectors):
+        return sp.csr_matrix(sp.hstack([vectors, sp.csr_matrix(last)]), dtype=np.float32)
+    return np.hstack([vectors, last])
+
+
+def stored_array(arrays: Arrays, name: str, dimensions: int) -> NDArray[np.float32]:
+    """Return an array from a file if it is whole, or raise ValueError."""
+    array = arrays[name]
+    if array.dtype != np.float32 or array.ndim != dimensions or not array.size:
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} is not finite.")
+    return array
 
 
 def check_triplets(who: str, triplets: ArrayLike, rows: int) -> NDArray[np.uint32]:
-    """Return triplets as (m, 3) row numbers below ``rows``, or say what is wrong with them."""
+    """Return triplets as (m, 3) row numbers below ``rows``, or raise InvalidInput."""
     array = np.asarray(triplets)
     if array.ndim != 2 or array.shape[1] != 3 or (array.size and array.dtype.kind not in "iu"):
         raise InvalidInput(

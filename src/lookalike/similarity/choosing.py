@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.progress import Progress
-from lookalike.similarity.base import Vectors
+from lookalike.core.vectors import Vectors
 from lookalike.similarity.blend import Path
 from lookalike.similarity.held_out import Verdict
 

@@ -1,43 +1,33 @@
-"""Compare vectors as they are: Euclidean distance, and cosine."""
+"""Compare vectors by the Euclidean distance between them."""
 
-from typing import Any, Self
-
+import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from lookalike.similarity.base import Vectors, check_vectors
-from lookalike.similarity.linear_map import LinearMap
+from lookalike.core.vectors import Vectors
+from lookalike.similarity.linear_map import distance_items, distance_queries, moderate
+from lookalike.similarity.unlearned import Unlearned
 
 
-class Euclidean(LinearMap):
+class Euclidean(Unlearned):
     """Rank by Euclidean distance between the vectors, learning nothing.
 
     Scores are q·p − |p|²/2 = (|q|² − |q − p|²) / 2 (paper 1, section 5.3.1, item 2). On vectors
-    of unit length it ranks as OASIS does before its first step. Memory and time O(nd), and CSR
-    items stay CSR.
+    of unit length it ranks as OASIS does before its first step. Needs no ``fit``. Memory and time
+    O(nd), and CSR items stay CSR.
 
     Examples
     --------
-    >>> Euclidean().fit([[0.0, 0.0]]).scores([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], [9.0, 0.0]])
+    >>> Euclidean().scores([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], [9.0, 0.0]])
     array([[  0.5,  -0.5, -31.5]], dtype=float32)
     """
 
-    def fit(self, X: ArrayLike | sp.spmatrix, y: Any = None) -> Self:
-        """Note the width of the vectors; ``y`` is not looked at."""
-        self.n_features_in_ = check_vectors(type(self).__name__, X).shape[1]
-        return self
+    name = "euclidean"
 
-    def _map(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        return self._moderate(self._vectors(X))
+    def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
+        """Return [p, −|p|²/2], dense or CSR as given."""
+        return distance_items(moderate("Euclidean", self._vectors(P)))
 
-
-class Cosine(Euclidean):
-    """Rank by the cosine of the angle between the vectors, learning nothing.
-
-    Examples
-    --------
-    >>> Cosine().fit([[0.0, 0.0]]).scores([[2.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], [9.0, 0.0]])
-    array([[1., 0., 1.]], dtype=float32)
-    """
-
-    _cosine = True
+    def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return [q, 1]."""
+        return distance_queries(moderate("Euclidean", self._vectors(Q)))

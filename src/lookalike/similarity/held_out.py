@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.ranking import judge
-from lookalike.similarity.base import Vectors
+from lookalike.core.vectors import Vectors
 from lookalike.supervision import Relevance
 
 Form: TypeAlias = Literal["bilinear", "normalized", "distance"]

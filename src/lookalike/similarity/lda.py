@@ -1,21 +1,14 @@
 """Find the directions that tell classes apart (LDA), and compare by cosine."""
 
-from typing import Any, Self
-
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
-from lookalike.similarity.base import check_vectors
-from lookalike.similarity.linear_map import (
-    LinearMap,
-    check_whole,
-    class_codes,
-    principal_axes,
-    unit_spread,
-)
+from lookalike.core.progress import Progress
+from lookalike.core.vectors import Vectors
+from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
 
 class LDA(LinearMap):
@@ -50,27 +43,27 @@ class LDA(LinearMap):
     0
     """
 
+    name = "lda"
     _cosine = True
 
     def __init__(self, *, dimension: int = 128) -> None:
         self.dimension = dimension
 
-    def fit(self, X: ArrayLike | sp.spmatrix, y: Any = None) -> Self:
-        """Learn from vectors and one class label for each."""
-        dimension = check_whole("LDA", "dimension", self.dimension, 1)
-        vectors = check_vectors("LDA", X)
-        codes = class_codes("LDA", y, vectors.shape[0])
+    def _check_parameters(self) -> None:
+        check_whole("LDA", "dimension", self.dimension, 1)
+
+    def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
         kept = np.bincount(codes)[codes] > 1
-        mean, axes, rotated = principal_axes("LDA", vectors[kept], dimension)
-        scale = unit_spread(rotated)
+        rotated = Rotated.of("LDA", vectors[kept], int(self.dimension))
+        progress(1, 2)
         analysis = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
         try:
-            analysis.fit(rotated * scale, codes[kept])
+            analysis.fit(rotated.Z, codes[kept])
         except np.linalg.LinAlgError as error:
             raise InvalidInput(
                 "LDA: vectors must vary within classes; each class's are all the same. "
                 "Give pictures of a class that differ."
             ) from error
+        progress(2, 2)
         directions = analysis.scalings_[:, : len(analysis.classes_) - 1]
-        self._keep(directions.T @ axes * scale, mean)
-        return self
+        return rotated.map(directions.T)

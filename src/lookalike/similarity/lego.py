@@ -1,24 +1,17 @@
 """Learn a metric online with the LogDet divergence (LEGO)."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from lookalike.core.progress import Progress, silent
+from lookalike.core.checks import check_number, check_whole
+from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator, loop_state
+from lookalike.core.vectors import Vectors
 from lookalike.similarity._fast.lego import learn
-from lookalike.similarity.base import check_vectors
-from lookalike.similarity.linear_map import (
-    LinearMap,
-    check_number,
-    check_whole,
-    class_codes,
-    principal_axes,
-    unit_spread,
-    whole_map,
-)
+from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
 ROUND = 1000
 """Steps between two reports of progress."""
@@ -72,6 +65,9 @@ class LEGO(LinearMap):
     0
     """
 
+    name = "lego"
+    _numbers: ClassVar[Mapping[str, type]] = {"moved_": int}
+
     moved_: int
 
     def __init__(
@@ -85,18 +81,16 @@ class LEGO(LinearMap):
         self.steps = steps
         self.random_state = random_state
 
-    def fit(
-        self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
-    ) -> Self:
-        """Learn from vectors and one class label for each."""
-        eta = check_number("LEGO", "regularization", self.regularization)
-        steps = check_whole("LEGO", "steps", self.steps, 1)
+    def _check_parameters(self) -> None:
+        check_number("LEGO", "regularization", self.regularization)
+        check_whole("LEGO", "steps", self.steps, 1)
+        generator(self.random_state)
+
+    def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
         rng = generator(self.random_state)
-        vectors = check_vectors("LEGO", X)
-        codes = class_codes("LEGO", y, vectors.shape[0])
-        mean, axes, rotated = principal_axes("LEGO", vectors)
-        scale = unit_spread(rotated)
-        Z = np.ascontiguousarray(rotated * scale)
+        eta, steps = float(self.regularization), int(self.steps)
+        rotated = Rotated.of("LEGO", vectors)
+        Z = rotated.Z
 
         left, right = rng.integers(len(Z), size=(2, 20_000))
         apart = left != right
@@ -114,6 +108,4 @@ class LEGO(LinearMap):
                 A, Z, codes.astype(np.uint32), members, starts, near, far, eta, count, state
             )
             progress(done + count, steps)
-        self._keep(whole_map(A, axes) * scale, mean)
-        self.moved_ = int(moved)
-        return self
+        return rotated.whole(A, moved_=int(moved))

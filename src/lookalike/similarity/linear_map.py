@@ -1,20 +1,37 @@
 """What similarities that are a linear map have in common: z = A (x − mean), then compare."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core.checks import check_number as check_number  # noqa: PLC0414  for annotation
+from lookalike.core.checks import check_whole as check_whole  # noqa: PLC0414
 from lookalike.core.errors import InvalidInput
-from lookalike.similarity.base import Similarity, Vectors
+from lookalike.core.progress import Progress, silent
+from lookalike.core.stored import Arrays, Learned
+from lookalike.core.vectors import Vectors, check_vectors, dense, squared_lengths, unit_rows
+from lookalike.similarity.base import Similarity, stored_array, with_column
+from lookalike.similarity.classes import class_codes
 
 Matrix: TypeAlias = NDArray[np.float64]
 
 LARGEST = 1e18
 """The largest value of z whose square, summed over ten thousand columns, fits a float32."""
+
+
+@dataclass(frozen=True)
+class LearnedMap:
+    """A map as it was learned, and numbers to keep beside it, under their attributes' names."""
+
+    components: Matrix
+    mean: Matrix
+    numbers: dict[str, float] = field(default_factory=dict)
 
 
 class LinearMap(Similarity):
@@ -36,22 +53,49 @@ class LinearMap(Similarity):
     """
 
     _cosine: ClassVar[bool] = False
+    _numbers: ClassVar[Mapping[str, type]] = {}
 
     components_: NDArray[np.float32]
     mean_: NDArray[np.float32]
 
-    def item_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
-        """Map pictures' vectors to what an index stores: [z, −|z|²/2], or unit z."""
+    def fit(
+        self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
+    ) -> Self:
+        """Learn from vectors and one class label for each, as a sequence or a Relevance.
+
+        Two classes must have two pictures or more.
+        """
+        self._check_parameters()
+        who = type(self).__name__
+        vectors = check_vectors(who, X)
+        codes = class_codes(who, y, vectors.shape[0])
+        found = self._learn(vectors, codes, progress)
+        with np.errstate(over="ignore"):
+            components = np.ascontiguousarray(found.components, dtype=np.float32)
+            mean = found.mean.astype(np.float32)
+        if not np.isfinite(components).all() or not components.any():
+            raise InvalidInput(
+                f"{who}: vectors must be of a size float32 can square; these vary too little or "
+                f"too much. Multiply all vectors by a constant."
+            )
+        self._take(components, mean, found.numbers)
+        return self
+
+    @abstractmethod
+    def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
+        """Return the map that these vectors and the class number of each teach."""
+
+    def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
+        """Return [z, −|z|²/2], or unit z, for pictures' vectors; dense."""
         z = self._map(P)
-        return _unit(z) if self._cosine else _beside(z, -0.5 * _squares(z))
+        return _unit(z) if self._cosine else distance_items(z)
 
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Map pictures' vectors to what an index is asked with: [z, 1], or unit z."""
+        """Return [z, 1], or unit z, for pictures' vectors."""
         z = self._map(Q)
-        vectors = _unit(z) if self._cosine else _beside(z, np.ones(z.shape[0]))
-        return vectors.toarray() if sp.issparse(vectors) else vectors
+        return _unit(z) if self._cosine else distance_queries(z)
 
-    def _map(self, X: ArrayLike | sp.spmatrix) -> Vectors:
+    def _map(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         vectors = self._vectors(X)
         A = self.components_.T
         # A product that overflows float32 is refused below, by name.
@@ -60,87 +104,96 @@ class LinearMap(Similarity):
                 z = vectors @ A - self.mean_ @ A
             else:
                 z = (vectors - self.mean_) @ A
-        return self._moderate(np.ascontiguousarray(z, dtype=np.float32))
+        mapped = np.ascontiguousarray(z, dtype=np.float32)
+        moderate(type(self).__name__, mapped)
+        return mapped
 
-    def _moderate(self, z: Vectors) -> Vectors:
-        values = z.data if sp.issparse(z) else z
-        if values.size and not float(np.abs(values).max()) <= LARGEST:
-            raise InvalidInput(
-                f"{type(self).__name__}: vectors must map to values of at most {LARGEST:g}, whose "
-                f"squares fit; got larger. Divide all vectors by a constant."
-            )
-        return z
-
-    def _keep(self, components: Matrix, mean: Matrix) -> None:
-        """Take a learned map, or refuse one that float32 cannot hold."""
-        with np.errstate(over="ignore"):
-            components32, mean32 = components.astype(np.float32), mean.astype(np.float32)
-        if not np.isfinite(components32).all() or not components32.any():
-            raise InvalidInput(
-                f"{type(self).__name__}: vectors must be of a size float32 can square; these vary "
-                f"too little or too much. Multiply all vectors by a constant."
-            )
-        self.components_ = np.ascontiguousarray(components32)
-        self.mean_ = mean32
+    def _take(
+        self,
+        components: NDArray[np.float32],
+        mean: NDArray[np.float32],
+        numbers: Mapping[str, float],
+    ) -> None:
+        self.components_ = components
+        self.mean_ = mean
         self.n_features_in_ = int(components.shape[1])
+        for name, kind in self._numbers.items():
+            setattr(self, name, kind(numbers[name]))
+
+    def _state(self) -> tuple[Arrays, Learned]:
+        self._width()
+        numbers = {name: getattr(self, name) for name in self._numbers}
+        return {"components_": self.components_, "mean_": self.mean_}, numbers
+
+    def _restore(self, arrays: Arrays, learned: Learned) -> None:
+        components, mean = stored_array(arrays, "components_", 2), stored_array(arrays, "mean_", 1)
+        if len(mean) != components.shape[1]:
+            raise ValueError(f"mean_ has {len(mean)} columns where {components.shape[1]} fit.")
+        self._take(components, mean, learned)
 
 
-def class_codes(who: str, y: Any, rows: int) -> NDArray[np.int64]:
-    """Return one class number a row, from 0, or say what is wrong with the labels.
+def distance_items(z: Vectors) -> Vectors:
+    """Return [z, −|z|²/2], which ranks by distance to [z, 1]; dense or CSR as given."""
+    return with_column(z, (-0.5 * squared_lengths(z)).astype(np.float32))
 
-    At least two classes must have two rows or more.
+
+def distance_queries(z: Vectors) -> NDArray[np.float32]:
+    """Return [z, 1], dense."""
+    queries = z.toarray() if sp.issparse(z) else z
+    return np.hstack([queries, np.ones((len(queries), 1), dtype=np.float32)])
+
+
+def moderate(who: str, z: Vectors) -> Vectors:
+    """Return ``z`` if the squares of its values fit, or raise InvalidInput."""
+    values = z.data if sp.issparse(z) else z
+    if values.size and not float(np.abs(values).max()) <= LARGEST:
+        raise InvalidInput(
+            f"{who}: vectors must map to values of at most {LARGEST:g}, whose squares fit; got "
+            f"larger. Divide all vectors by a constant."
+        )
+    return z
+
+
+def _unit(z: NDArray[np.float32]) -> NDArray[np.float32]:
+    units: NDArray[np.float32] = unit_rows(z)
+    return units
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """Training vectors on their principal axes, at a mean squared distance of 1 between pairs.
+
+    So a learner's settings mean the same whatever the vectors' unit, and it works on as many
+    columns as the vectors span.
     """
-    if y is None or sp.issparse(y):
-        came = "none" if y is None else "a sparse matrix"
-        raise InvalidInput(f"{who}: y must be one class label for each row; got {came}.")
-    try:
-        labels = np.asarray(y)
-    except ValueError as error:
-        raise InvalidInput(f"{who}: y must be one class label for each row; {error}.") from error
-    plain = labels.dtype.kind in "biufUS" or all(
-        isinstance(label, str | bytes | int | np.integer) for label in labels.flat
-    )
-    if (
-        labels.ndim != 1
-        or not plain
-        or (labels.dtype.kind == "f" and not np.isfinite(labels).all())
-    ):
-        raise InvalidInput(
-            f"{who}: y must be one class label (text or a number) for each row; got {labels.dtype} "
-            f"of shape {labels.shape}. It learns from classes only: for label sets, relevance or "
-            f"triplets use OASIS."
-        )
-    if len(labels) != rows:
-        raise InvalidInput(
-            f"{who}: y must have a label for each of {rows} rows; got {len(labels)}."
-        )
-    try:
-        _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    except TypeError as error:
-        raise InvalidInput(f"{who}: y must not mix text and numbers; {error}.") from error
-    if np.count_nonzero(counts > 1) < 2:
-        raise InvalidInput(
-            f"{who}: y must have two classes or more of two rows or more; got {len(counts)} "
-            f"classes, the largest of {counts.max(initial=0)} rows. Label more pictures."
-        )
-    return codes.astype(np.int64)
 
+    mean: Matrix
+    axes: Matrix
+    scale: float
+    Z: Matrix
 
-def check_whole(who: str, name: str, value: Any, least: int) -> int:
-    """Return ``value`` as a whole number from ``least``, or say what is wrong with it."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise InvalidInput(f"{who}: {name} must be a whole number from {least}; got {value!r}.")
-    return int(value)
+    @classmethod
+    def of(cls, who: str, X: Vectors, dimension: int | None = None) -> Self:
+        """Rotate vectors; keep all that they span, or the first ``dimension`` axes."""
+        mean, axes, rotated = principal_axes(who, X, dimension)
+        scale = unit_spread(rotated)
+        return cls(mean, axes, scale, np.ascontiguousarray(rotated * scale))
 
+    def map(self, A: Matrix, **numbers: float) -> LearnedMap:
+        """Return the map of the vectors themselves for a map ``A`` of Z."""
+        return LearnedMap(A @ self.axes * self.scale, self.mean, numbers)
 
-def check_number(who: str, name: str, value: Any, below: float = np.inf) -> float:
-    """Return ``value`` as a number above 0 and below ``below``, or say what is wrong with it."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 < value < below:
-        limit = "" if below == np.inf else f" and below {below:g}"
-        raise InvalidInput(f"{who}: {name} must be above 0{limit} and finite; got {value!r}.")
-    return float(value)
+    def whole(self, M: Matrix, **numbers: float) -> LearnedMap:
+        """Return the (d, d) map whose square is M on the axes, the identity on what they leave out.
+
+        Gradient steps from the identity never reach what the training vectors do not span, so
+        there the metric stays as it began.
+        """
+        values, vectors = scipy.linalg.eigh((M + M.T) / 2)
+        root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        inside = self.axes.T @ ((root - np.eye(len(root))) @ self.axes)
+        inside[np.diag_indices(len(inside))] += 1
+        return LearnedMap(inside * self.scale, self.mean, numbers)
 
 
 def principal_axes(
@@ -159,9 +212,9 @@ def principal_axes(
     Z : ndarray of shape (n, k)
         ``(X − mean) @ axes.T``.
     """
-    dense = (X.toarray() if sp.issparse(X) else X).astype(np.float64)
-    mean = dense.mean(axis=0)
-    centred = dense - mean
+    rows = dense(X)
+    mean = rows.mean(axis=0)
+    centred = rows - mean
     n, d = centred.shape
     if n <= d:
         _, deviations, axes = scipy.linalg.svd(centred, full_matrices=False)
@@ -181,96 +234,3 @@ def principal_axes(
 def unit_spread(Z: Matrix) -> float:
     """Return the number that brings centred rows to a mean squared distance of 1 between pairs."""
     return float(1 / np.sqrt(2 * np.einsum("ij,ij->", Z, Z) / len(Z)))
-
-
-MEMORY = 5
-"""How many losses back a step of :func:`descend` may rise to."""
-
-Objective: TypeAlias = Callable[[Matrix], tuple[float, Matrix]]
-
-
-def descend(
-    objective: Objective, M: Matrix, *, step: float, iterations: int, tolerance: float
-) -> tuple[Matrix, float, int, bool]:
-    """Minimise a convex function over positive semidefinite matrices by projected gradient.
-
-    M ← Π(M − step · G), where Π sets negative eigenvalues to zero. The step is Barzilai and
-    Borwein's, <S, S> / <S, Y> of the last change S of M and Y of G, and is quartered while the
-    loss would rise above the largest of the last few (Birgin, Martínez and Raydan, 2000). Each
-    iteration is one evaluation and one eigendecomposition, O(k³).
-
-    Returns
-    -------
-    M : ndarray
-        The best found: its loss is never above that of the start.
-    step : float
-        Where to go on from.
-    used : int
-        Evaluations after the first.
-    converged : bool
-        Whether the last few steps together lowered the loss by less than ``tolerance`` of it.
-    """
-    here, pace = M, step
-    loss, G = objective(here)
-    best, least = here, loss
-    recent, lows = [loss] * MEMORY, [loss] * MEMORY
-    for used in range(1, iterations + 1):
-        candidate = positive_part(here - pace * G)
-        new_loss, new_G = objective(candidate)
-        if new_loss <= max(recent[-MEMORY:]):
-            S, Y = candidate - here, new_G - G
-            curvature = float(np.vdot(S, Y))
-            pace = float(np.vdot(S, S)) / curvature if curvature > 0 else 2 * pace
-            here, G = candidate, new_G
-            recent.append(new_loss)
-            if new_loss < least:
-                best, least = candidate, new_loss
-        else:
-            pace /= 4
-        lows.append(least)
-        if used >= MEMORY and lows[-1 - MEMORY] - least <= tolerance * abs(least):
-            return best, pace, used, True
-    return best, pace, iterations, False
-
-
-def positive_part(M: Matrix) -> Matrix:
-    """Project a symmetric matrix to the positive semidefinite ones."""
-    values, vectors = scipy.linalg.eigh((M + M.T) / 2)
-    # The smaller side is rebuilt, which is often a few columns.
-    positive = values > 0
-    if np.count_nonzero(positive) * 2 > len(values):
-        return (M + M.T) / 2 - (vectors[:, ~positive] * values[~positive]) @ vectors[:, ~positive].T
-    return (vectors[:, positive] * values[positive]) @ vectors[:, positive].T
-
-
-def whole_map(M: Matrix, axes: Matrix) -> Matrix:
-    """Return the (d, d) map whose square is M on ``axes`` and the identity on what they leave out.
-
-    Gradient steps from the identity never reach what the training vectors do not span, so there
-    the metric stays as it began.
-    """
-    values, vectors = scipy.linalg.eigh((M + M.T) / 2)
-    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    inside = axes.T @ ((root - np.eye(len(root))) @ axes)
-    inside[np.diag_indices(len(inside))] += 1
-    return inside
-
-
-def _squares(z: Vectors) -> Matrix:
-    squared = z.multiply(z).sum(axis=1) if sp.issparse(z) else np.einsum("ij,ij->i", z, z)
-    return np.asarray(squared, dtype=np.float64).ravel()
-
-
-def _beside(z: Vectors, column: Matrix) -> Vectors:
-    last = column.astype(np.float32)[:, None]
-    if sp.issparse(z):
-        return sp.csr_matrix(sp.hstack([sp.csr_matrix(z), sp.csr_matrix(last)], format="csr"))
-    return np.hstack([z, last])
-
-
-def _unit(z: Vectors) -> Vectors:
-    lengths = np.sqrt(_squares(z))
-    shrink = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    if sp.issparse(z):
-        return sp.csr_matrix(sp.diags(shrink.astype(np.float32)) @ z)
-    return z * shrink.astype(np.float32)[:, None]

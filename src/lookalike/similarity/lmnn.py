@@ -1,34 +1,19 @@
 """Learn a metric under which neighbours of the same class are nearest, by a margin (LMNN)."""
 
-from typing import Any, Self
-
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from lookalike.core.progress import Progress, silent
+from lookalike.core.checks import check_number, check_whole
 from lookalike.similarity._fast.lmnn import hinges
-from lookalike.similarity.base import check_vectors
-from lookalike.similarity.linear_map import (
-    LinearMap,
-    Matrix,
-    check_number,
-    check_whole,
-    class_codes,
-    descend,
-    principal_axes,
-    unit_spread,
-    whole_map,
-)
-
-ROUND = 10
-"""Iterations on the active impostors between two full passes."""
+from lookalike.similarity.descent import Descent
+from lookalike.similarity.linear_map import Matrix
 
 BLOCK = 512
 """Rows of the distance matrix held at once."""
 
 
-class LMNN(LinearMap):
+class LMNN(Descent):
     """Large margin nearest neighbours: pull target neighbours, push impostors.
 
     With d_ij = (x_i − x_j)ᵀ M (x_i − x_j), j ⇝ i the nearest of i's class by Euclidean distance
@@ -77,7 +62,7 @@ class LMNN(LinearMap):
     0
     """
 
-    n_iter_: int
+    name = "lmnn"
 
     def __init__(
         self,
@@ -92,36 +77,13 @@ class LMNN(LinearMap):
         self.max_iterations = max_iterations
         self.tolerance = tolerance
 
-    def fit(
-        self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
-    ) -> Self:
-        """Learn from vectors and one class label for each."""
-        neighbours = check_whole("LMNN", "neighbours", self.neighbours, 1)
-        weight = check_number("LMNN", "weight", self.weight, below=1)
-        iterations = check_whole("LMNN", "max_iterations", self.max_iterations, 1)
-        tolerance = check_number("LMNN", "tolerance", self.tolerance)
-        vectors = check_vectors("LMNN", X)
-        codes = class_codes("LMNN", y, vectors.shape[0])
-        mean, axes, rotated = principal_axes("LMNN", vectors)
-        scale = unit_spread(rotated)
-        Z = rotated * scale
-        margins = Margins(Z, codes, neighbours, weight)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole("LMNN", "neighbours", self.neighbours, 1)
+        check_number("LMNN", "weight", self.weight, below=1)
 
-        M, step, used, converged = np.eye(Z.shape[1]), 1.0 / len(Z), 0, False
-        while used < iterations and not (margins.activate(M) == 0 and converged):
-            M, step, more, converged = descend(
-                margins.loss,
-                M,
-                step=step,
-                iterations=min(ROUND, iterations - used),
-                tolerance=tolerance,
-            )
-            used += more
-            progress(used, iterations)
-        progress(iterations, iterations)
-        self._keep(whole_map(M, axes) * scale, mean)
-        self.n_iter_ = used
-        return self
+    def _loss(self, Z: Matrix, codes: NDArray[np.int64]) -> "Margins":
+        return Margins(Z, codes, int(self.neighbours), float(self.weight))
 
 
 class Margins:

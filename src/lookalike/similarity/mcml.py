@@ -1,30 +1,15 @@
 """Learn a metric that collapses each class to a point (MCML)."""
 
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from lookalike.core.progress import Progress, silent
-from lookalike.similarity.base import check_vectors
-from lookalike.similarity.linear_map import (
-    LinearMap,
-    Matrix,
-    check_number,
-    check_whole,
-    class_codes,
-    descend,
-    principal_axes,
-    unit_spread,
-    whole_map,
-)
-
-ROUND = 10
-"""Iterations between two reports of progress."""
+from lookalike.similarity.descent import Descent
+from lookalike.similarity.linear_map import Matrix
 
 
-class MCML(LinearMap):
+class MCML(Descent):
     """Maximally collapsing metric learning: gradient descent on a convex divergence.
 
     With d_ij = (x_i − x_j)ᵀ M (x_i − x_j) and p(j|i) ∝ exp(−d_ij) for j ≠ i, minimise over
@@ -68,40 +53,30 @@ class MCML(LinearMap):
     0
     """
 
-    n_iter_: int
+    name = "mcml"
 
     def __init__(self, *, max_iterations: int = 30, tolerance: float = 1e-4) -> None:
         self.max_iterations = max_iterations
         self.tolerance = tolerance
 
-    def fit(
-        self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
-    ) -> Self:
-        """Learn from vectors and one class label for each."""
-        iterations = check_whole("MCML", "max_iterations", self.max_iterations, 1)
-        tolerance = check_number("MCML", "tolerance", self.tolerance)
-        vectors = check_vectors("MCML", X)
-        codes = class_codes("MCML", y, vectors.shape[0])
-        mean, axes, rotated = principal_axes("MCML", vectors)
-        scale = unit_spread(rotated)
-        Z = rotated * scale
-        ideal = collapsed(codes)
+    def _loss(self, Z: Matrix, codes: NDArray[np.int64]) -> "Divergence":
+        return Divergence(Z, collapsed(codes))
 
-        M, step, used, converged = np.eye(Z.shape[1]), 1.0 / len(Z), 0, False
-        while used < iterations and not converged:
-            M, step, more, converged = descend(
-                lambda M: divergence(M, Z, ideal),
-                M,
-                step=step,
-                iterations=min(ROUND, iterations - used),
-                tolerance=tolerance,
-            )
-            used += more
-            progress(used, iterations)
-        progress(iterations, iterations)
-        self._keep(whole_map(M, axes) * scale, mean)
-        self.n_iter_ = used
-        return self
+
+@dataclass(frozen=True)
+class Divergence:
+    """The loss of MCML, which looks at all pairs at all times."""
+
+    Z: Matrix
+    ideal: Matrix
+
+    def activate(self, M: Matrix) -> int:
+        """Return 0: nothing is ever new."""
+        return 0
+
+    def loss(self, M: Matrix) -> tuple[float, Matrix]:
+        """Return the loss, up to a constant, and its gradient in M."""
+        return divergence(M, self.Z, self.ideal)
 
 
 def collapsed(codes: NDArray[np.int64]) -> Matrix:

@@ -1,21 +1,16 @@
 """Learn a map under which random neighbours are of the same class (NCA)."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-from lookalike.core.progress import Progress, silent
-from lookalike.similarity.base import check_vectors
-from lookalike.similarity.linear_map import (
-    LinearMap,
-    check_whole,
-    class_codes,
-    principal_axes,
-    unit_spread,
-)
+from lookalike.core.checks import check_whole
+from lookalike.core.progress import Progress
+from lookalike.core.vectors import Vectors
+from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
 PRINCIPAL = 128
 """Principal components kept before learning."""
@@ -56,30 +51,28 @@ class NCA(LinearMap):
     0
     """
 
+    name = "nca"
+    _numbers: ClassVar[Mapping[str, type]] = {"n_iter_": int}
+
     n_iter_: int
 
     def __init__(self, *, dimension: int = 64, max_iterations: int = 50) -> None:
         self.dimension = dimension
         self.max_iterations = max_iterations
 
-    def fit(
-        self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
-    ) -> Self:
-        """Learn from vectors and one class label for each."""
-        dimension = check_whole("NCA", "dimension", self.dimension, 1)
-        iterations = check_whole("NCA", "max_iterations", self.max_iterations, 1)
-        vectors = check_vectors("NCA", X)
-        codes = class_codes("NCA", y, vectors.shape[0])
-        mean, axes, rotated = principal_axes("NCA", vectors, PRINCIPAL)
-        scale = unit_spread(rotated)
-        rows = min(dimension, len(axes))
+    def _check_parameters(self) -> None:
+        check_whole("NCA", "dimension", self.dimension, 1)
+        check_whole("NCA", "max_iterations", self.max_iterations, 1)
+
+    def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
+        rotated = Rotated.of("NCA", vectors, PRINCIPAL)
+        columns = rotated.Z.shape[1]
+        rows, iterations = min(int(self.dimension), columns), int(self.max_iterations)
         analysis = NeighborhoodComponentsAnalysis(
             rows,
-            init=np.eye(rows, len(axes)),
+            init=np.eye(rows, columns),
             max_iter=iterations,
             callback=lambda _, done: progress(done, iterations),
-        ).fit(rotated * scale, codes)
+        ).fit(rotated.Z, codes)
         progress(iterations, iterations)
-        self._keep(analysis.components_ @ axes * scale, mean)
-        self.n_iter_ = int(analysis.n_iter_)
-        return self
+        return rotated.map(analysis.components_, n_iter_=int(analysis.n_iter_))

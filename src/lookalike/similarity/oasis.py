@@ -3,18 +3,19 @@
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path as FilePath
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.checks import check_choice, check_number, check_whole, is_whole
+from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
-from lookalike.similarity.base import Similarity, Vectors, check_triplets, check_vectors
+from lookalike.core.stored import Arrays, Learned
+from lookalike.core.vectors import Vectors, check_vectors
+from lookalike.similarity.base import Similarity, check_triplets, stored_array, with_column
 from lookalike.similarity.blend import POINTS, Path, PowerPath, StraightPath, project_positive
 from lookalike.similarity.choosing import ROUNDS, choose, looks_at
 from lookalike.similarity.held_out import (
@@ -40,7 +41,9 @@ from lookalike.supervision import Relevance, TripletSampler
 WIDEST_SPECTRUM = 4096
 """Columns up to which the eigenvalues of W are taken by default: seconds, and three times W."""
 
-_KIND = "oasis/1"
+Symmetric: TypeAlias = Literal["no", "after", "during", "dissimilarity"]
+Sampling: TypeAlias = Literal["uniform", "relevance"]
+Negatives: TypeAlias = Literal["unrelated", "all"]
 
 _log = logging.getLogger(__name__)
 
@@ -118,6 +121,9 @@ class OASIS(Similarity):
     True
     """
 
+    name = "oasis"
+    learns_from = ("classes", "labels", "relevance", "triplets")
+
     W_: NDArray[np.float32]
 
     def __init__(
@@ -125,13 +131,13 @@ class OASIS(Similarity):
         *,
         aggressiveness: float = 0.1,
         steps: int | None = None,
-        symmetric: Literal["no", "after", "during", "dissimilarity"] = "no",
+        symmetric: Symmetric = "no",
         positive: Literal["auto", "no", "after"] | int = "auto",
         normalize: bool | None = None,
         blend: float | None = None,
         rankers: int = 1,
-        sampling: Literal["uniform", "relevance"] = "uniform",
-        negatives: Literal["unrelated", "all"] = "unrelated",
+        sampling: Sampling = "uniform",
+        negatives: Negatives = "unrelated",
         held_out: float = 0.2,
         random_state: RandomState = None,
     ) -> None:
@@ -229,7 +235,7 @@ class OASIS(Similarity):
         checked = check_triplets("OASIS", triplets, vectors.shape[0])
         width = vectors.shape[1]
         W = self.W_.copy() if fitted else np.eye(width, dtype=np.float32)
-        self._stepper(vectors).take(W, checked)
+        moved, _ = self._stepper(vectors).take(W, checked)
         if not np.isfinite(W).all():
             raise InvalidInput("OASIS: these triplets would make W infinite; nothing was learned.")
         done = self.steps_ if fitted else 0
@@ -237,23 +243,16 @@ class OASIS(Similarity):
             W = project_positive(W)
         elif self.symmetric == "after":
             W = (W + W.T) / np.float32(2)
-        return self._publish(W, done + len(checked), self.blend_ if fitted else 1.0)
+        # From the start, what these triplets teach is followed whole.
+        point = (self.blend_ if fitted else 0.0) or float(moved > 0)
+        return self._publish(W, done + len(checked), point)
 
-    def item_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
-        """Turn pictures' vectors into what an index stores: p, or p/√(pᵀWp) when normalised.
-
-        With Eq. 22 unnormalised, a last column holds −pᵀWp.
-        """
+    def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
+        """Return what an index stores: p, and with Eq. 22 unnormalised a last column of −pᵀWp."""
         vectors = self._vectors(P)
         if self._is_distance():
-            last = -self_scores(self.W_, vectors)[:, None]
-            if sp.issparse(vectors):
-                return sp.csr_matrix(sp.hstack([vectors, sp.csr_matrix(last)]), dtype=np.float32)
-            return np.hstack([vectors, last])
-        scales = self.item_scales(vectors)
-        if sp.issparse(vectors):
-            return sp.csr_matrix(sp.diags(scales) @ vectors, dtype=np.float32)
-        return np.ascontiguousarray(vectors * scales[:, None], dtype=np.float32)
+            return with_column(vectors, -self_scores(self.W_, vectors))
+        return vectors
 
     def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return the one number a picture that changes as W learns: 1/√(pᵀWp), or 1."""
@@ -263,7 +262,7 @@ class OASIS(Similarity):
         return inverse_root(self_scores(self.W_, vectors))
 
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Turn pictures' vectors into what an index is asked with: Wᵀq, or Wᵀq/√(qᵀWq)."""
+        """Return what an index is asked with: Wᵀq, or Wᵀq/√(qᵀWq); dense."""
         vectors = self._vectors(Q)
         turned = np.ascontiguousarray(vectors @ self.W_, dtype=np.float32)
         if self._is_distance():
@@ -272,38 +271,30 @@ class OASIS(Similarity):
             turned *= inverse_root(self_scores(self.W_, vectors))[:, None]
         return turned
 
-    def save(self, path: FilePath, *, fingerprint: str = "") -> None:
-        """Write the model to a safetensors file, with the fingerprint of its vectors."""
-        self._vectors(np.zeros((1, getattr(self, "n_features_in_", 1)), dtype=np.float32))
-        settings = {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in self.get_params().items()
-        }
-        if not isinstance(settings["random_state"], int | None):
-            settings["random_state"] = None
-        learned = {"steps_": self.steps_, "blend_": self.blend_, "normalized_": self.normalized_}
-        manifest = {"settings": settings, "learned": learned, "fingerprint": fingerprint}
-        save_arrays(path, {"W": self.W_}, kind=_KIND, manifest=manifest)
+    @property
+    def learned(self) -> bool:
+        """Whether it may rank unit vectors otherwise than their cosine does: not with blend 0."""
+        self._width()
+        return self.blend_ != 0
 
-    @classmethod
-    def load(cls, path: FilePath) -> Self:
-        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
-        arrays, manifest = load_arrays(path, kind=_KIND)
-        try:
-            model = cls(**manifest["settings"])
-            model._check_parameters()
-            W = arrays["W"]
-            learned = manifest["learned"]
-            if W.ndim != 2 or W.shape[0] != W.shape[1] or W.dtype != np.float32:
-                raise DamagedFile(f"{path}: W is {W.dtype} of shape {W.shape}.")
-            if not np.isfinite(W).all():
-                raise DamagedFile(f"{path}: W is not finite.")
-            model._publish(W, int(learned["steps_"]), float(learned["blend_"]))
-            model.normalized_ = bool(learned["normalized_"])
-            model.fingerprint_ = str(manifest["fingerprint"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(f"{path} is not a whole OASIS model: {error}") from error
-        return model
+    def _state(self) -> tuple[Arrays, Learned]:
+        self._width()
+        return {"W": self.W_}, {
+            "steps_": self.steps_,
+            "blend_": self.blend_,
+            "normalized_": self.normalized_,
+        }
+
+    def _restore(self, arrays: Arrays, learned: Learned) -> None:
+        W = stored_array(arrays, "W", 2)
+        if W.shape[0] != W.shape[1]:
+            raise ValueError(f"W is of shape {W.shape}.")
+        steps, point = int(learned["steps_"]), float(learned["blend_"])
+        normalized = learned["normalized_"]
+        if steps < 0 or not 0 <= point <= 1 or not isinstance(normalized, bool):
+            raise ValueError(f"steps_ is {steps}, blend_ {point}, normalized_ {normalized!r:.80}.")
+        self._publish(W, steps, point)
+        self.normalized_ = normalized
 
     def _choose(
         self,
@@ -350,6 +341,8 @@ class OASIS(Similarity):
     ) -> NDArray[np.float32]:
         rankers = self._start(vectors, sources, rng)
         self._advance(rankers, steps, lambda done: progress(done, steps))
+        if not steps:
+            progress(1, 1)
         return average(rankers)
 
     def _start(
@@ -378,7 +371,7 @@ class OASIS(Similarity):
 
     @property
     def _every(self) -> int | None:
-        return int(self.positive) if _is_whole(self.positive) else None
+        return int(self.positive) if is_whole(self.positive) else None
 
     def _stepper(self, vectors: Vectors) -> Stepper:
         return Stepper(
@@ -441,37 +434,34 @@ class OASIS(Similarity):
         return "distance" if self.symmetric == "dissimilarity" else "bilinear"
 
     def _is_distance(self) -> bool:
-        return self._form(self.n_features_in_) == "distance"
+        return self.symmetric == "dissimilarity" and not self.normalized_
 
     def _check_parameters(self) -> None:
-        if not 0 < self.aggressiveness < np.inf:
-            raise InvalidInput(f"OASIS: aggressiveness must be above 0; got {self.aggressiveness}.")
-        for name in ("steps", "rankers"):
-            value = getattr(self, name)
-            if value is not None and (not _is_whole(value) or value < 1):
-                raise InvalidInput(f"OASIS: {name} must be a whole number from 1; got {value!r}.")
-        if self.symmetric not in ("no", "after", "during", "dissimilarity"):
-            raise InvalidInput(
-                f"OASIS: symmetric must be 'no', 'after', 'during' or 'dissimilarity'; "
-                f"got {self.symmetric!r}."
-            )
+        check_number("OASIS", "aggressiveness", self.aggressiveness)
+        if self.steps is not None:
+            check_whole("OASIS", "steps", self.steps, 1)
+        check_whole("OASIS", "rankers", self.rankers, 1)
+        check_choice("OASIS", "symmetric", self.symmetric, get_args(Symmetric))
+        check_choice("OASIS", "sampling", self.sampling, get_args(Sampling))
+        check_choice("OASIS", "negatives", self.negatives, get_args(Negatives))
         if self.positive not in ("auto", "no", "after") and (
-            not _is_whole(self.positive) or int(self.positive) < 1
+            not is_whole(self.positive) or int(self.positive) < 1
         ):
             raise InvalidInput(
                 f"OASIS: positive must be 'auto', 'no', 'after' or a number of steps from 1; "
-                f"got {self.positive!r}."
+                f"got {self.positive!r:.80}."
             )
         if self.normalize and self.positive == "no":
             raise InvalidInput(
                 "OASIS: normalize needs a positive W, or a picture's score with itself could be "
                 "below zero. Set positive='after'."
             )
-        if self.blend is not None and not 0 <= self.blend <= 1:
-            raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend}.")
-        if not 0 < self.held_out < 1:
-            raise InvalidInput(f"OASIS: held_out must be above 0 and below 1; got {self.held_out}.")
+        if self.blend is not None and not _is_share(self.blend):
+            raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend!r:.80}.")
+        check_number("OASIS", "held_out", self.held_out, below=1)
+        generator(self.random_state)
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def _is_share(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number and bool(0 <= value <= 1)

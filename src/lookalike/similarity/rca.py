@@ -1,22 +1,18 @@
 """Whiten what varies within classes (RCA)."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
 
+from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
-from lookalike.similarity.base import check_vectors
-from lookalike.similarity.linear_map import (
-    LinearMap,
-    check_whole,
-    class_codes,
-    principal_axes,
-    unit_spread,
-)
+from lookalike.core.progress import Progress
+from lookalike.core.vectors import Vectors
+from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
 LEAST = 1e-3
 """The least shrinkage: Ledoit and Wolf's can be zero on a covariance that has no inverse."""
@@ -56,20 +52,22 @@ class RCA(LinearMap):
     0
     """
 
+    name = "rca"
+    _numbers: ClassVar[Mapping[str, type]] = {"shrinkage_": float}
+
     shrinkage_: float
 
     def __init__(self, *, dimension: int | None = None) -> None:
         self.dimension = dimension
 
-    def fit(self, X: ArrayLike | sp.spmatrix, y: Any = None) -> Self:
-        """Learn from vectors and one class label for each."""
+    def _check_parameters(self) -> None:
         if self.dimension is not None:
             check_whole("RCA", "dimension", self.dimension, 1)
-        vectors = check_vectors("RCA", X)
-        codes = class_codes("RCA", y, vectors.shape[0])
-        mean, axes, rotated = principal_axes("RCA", vectors, self.dimension)
-        scale = unit_spread(rotated)
-        Z = rotated * scale
+
+    def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
+        rotated = Rotated.of("RCA", vectors, self.dimension)
+        progress(1, 2)
+        Z = rotated.Z
         sums = np.zeros((int(codes.max()) + 1, Z.shape[1]))
         np.add.at(sums, codes, Z)
         within = Z - (sums / np.bincount(codes)[:, None])[codes]
@@ -83,6 +81,5 @@ class RCA(LinearMap):
         shrunk = (1 - shrinkage) * (within.T @ within) / len(within)
         shrunk[np.diag_indices(len(shrunk))] += shrinkage * variance
         variances, directions = scipy.linalg.eigh(shrunk)
-        self._keep((directions / np.sqrt(variances)).T @ axes * scale, mean)
-        self.shrinkage_ = shrinkage
-        return self
+        progress(2, 2)
+        return rotated.map((directions / np.sqrt(variances)).T, shrinkage_=shrinkage)

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.vectors import Vectors, squared_lengths
 from lookalike.similarity._fast import oasis as loops
-from lookalike.similarity.base import Vectors
 
 BLOCK = 4096
 """Triplets drawn at a time: large enough to hide the call, small enough to forget."""
@@ -157,13 +157,8 @@ def average(rankers: list[Ranker]) -> NDArray[np.float32]:
 
 
 def usable(vectors: Vectors) -> Vectors:
-    """Refuse vectors so long that scores or W could leave the range of float32."""
-    if sp.issparse(vectors):
-        squares = np.square(np.append(vectors.data, np.float32(0)), dtype=np.float64)
-        sums = np.add.reduceat(squares, vectors.indptr[:-1])
-    else:
-        sums = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-    longest = float(np.sqrt(sums.max(initial=0.0)))
+    """Return vectors if scores and W stay in the range of float32, or raise InvalidInput."""
+    longest = float(np.sqrt(squared_lengths(vectors).max(initial=0.0)))
     if longest > LONGEST:
         raise InvalidInput(
             f"OASIS: vectors must be no longer than {LONGEST:g} for W to stay finite; got "

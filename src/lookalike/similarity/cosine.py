@@ -1,0 +1,54 @@
+"""Compare vectors by the cosine of the angle between them."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core.errors import InvalidInput
+from lookalike.core.vectors import Vectors, squared_lengths
+from lookalike.similarity.base import scaled_rows
+from lookalike.similarity.unlearned import Unlearned
+
+SHORTEST, LONGEST = 1e-37, 1e37
+"""The lengths of items that float32 can divide by."""
+
+
+class Cosine(Unlearned):
+    """Rank by the cosine of the angle between the vectors, learning nothing.
+
+    It stands where nothing was learned. Items are stored as they are and scaled by 1/|p|; a
+    query is q/|q|, and stays sparse if it is. Needs no ``fit``. Time O(nd), no memory but for
+    the scales.
+
+    Examples
+    --------
+    >>> Cosine().scores([[2.0, 0.0]], [[1.0, 0.0], [0.0, 1.0], [9.0, 0.0]])
+    array([[1., 0., 1.]], dtype=float32)
+    """
+
+    name = "cosine"
+
+    def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return 1/|p|, and 0 for a row of zeros or one too short to divide by."""
+        lengths = np.sqrt(squared_lengths(self._vectors(P)))
+        longest = float(lengths.max(initial=0))
+        if longest > LONGEST:
+            raise InvalidInput(
+                f"Cosine: vectors must be no longer than {LONGEST:g}; got {longest:g}. Divide all "
+                f"vectors by a constant."
+            )
+        return _inverse(lengths, SHORTEST).astype(np.float32)
+
+    def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> Vectors:
+        """Return q/|q|, dense or CSR as given; a row of zeros stays."""
+        vectors = self._vectors(Q)
+        return scaled_rows(vectors, _inverse(np.sqrt(squared_lengths(vectors)), 0))
+
+    @property
+    def learned(self) -> bool:
+        """False: it ranks by cosine."""
+        return False
+
+
+def _inverse(lengths: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > least)

@@ -1,0 +1,42 @@
+"""The similarities by name."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from lookalike.core.errors import MissingPart
+from lookalike.core.registry import Registry
+
+if TYPE_CHECKING:
+    from lookalike.similarity.base import Similarity
+
+SIMILARITIES: "Registry[Similarity]" = Registry(
+    "similarity",
+    "lookalike.similarities",
+    {
+        "oasis": "lookalike.similarity.oasis:OASIS",
+        "cosine": "lookalike.similarity.cosine:Cosine",
+        "euclidean": "lookalike.similarity.euclidean:Euclidean",
+        "lda": "lookalike.similarity.lda:LDA",
+        "lego": "lookalike.similarity.lego:LEGO",
+        "lmnn": "lookalike.similarity.lmnn:LMNN",
+        "mcml": "lookalike.similarity.mcml:MCML",
+        "nca": "lookalike.similarity.nca:NCA",
+        "rca": "lookalike.similarity.rca:RCA",
+    },
+)
+
+
+def learning_from(what: str) -> list[str]:
+    """Return the names of the similarities that learn from ``what``, as "triplets".
+
+    Examples
+    --------
+    >>> learning_from("triplets")
+    ['oasis']
+    """
+    found = []
+    for name in SIMILARITIES.names:
+        with suppress(MissingPart):
+            if what in SIMILARITIES.get(name).learns_from:
+                found.append(name)
+    return found
