@@ -80,7 +80,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.ids = np.array(sorted(self.classes), np.int64)
-        self.vectors = self.collection._serve().vectors(self.ids)
+        self.vectors = self.collection._opened.rankers.get().vectors(self.ids)
         self.names = np.array([self.classes[number] for number in self.ids.tolist()])
 
     def row(self, number: int) -> int:
@@ -98,7 +98,7 @@ class World:
 
     def learned_precision(self, queries: list[int]) -> float:
         """Precision at 10 by what the collection has learned: as its searches rank, all at once."""
-        serving = self.collection._serve()
+        serving = self.collection._opened.rankers.get()
         rows = [self.row(number) for number in queries]
         asked = np.vstack([serving.query(self.vectors[[row]]) for row in rows])
         return self._precision(queries, asked)

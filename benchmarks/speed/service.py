@@ -27,8 +27,8 @@ from oasis import embedded
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection.growing import grow
-from lookalike.collection.records import Added
+from lookalike.collection.training.growing import grow
+from lookalike.collection.answers import Added
 from lookalike.core.progress import silent
 from lookalike.features import pack_vector
 from lookalike.images import thumbnail
@@ -46,7 +46,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
     small = thumbnail(Image.radial_gradient("L"), 64)
     with Collection.create(place) as store:
         pictures.mkdir()
-        with store._database.transaction() as connection:
+        with store._opened.database.transaction() as connection:
             connection.execute("INSERT INTO roots VALUES (?)", (str(pictures),))
             for start in range(0, count, 1000):
                 some = range(start + 1, min(start + 1000, count) + 1)
@@ -69,7 +69,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                 connection.executemany(
                     "INSERT INTO thumbnails VALUES (?, ?)", [(n, small) for n in some]
                 )
-        grow(store._folder, store._database, store.feature, Added(), silent)
+        grow(store._opened.folder, store._opened.database, store.feature, Added(), silent)
         store._save_cache()
 
 
@@ -138,10 +138,10 @@ def together(each: list[Callable[[int], Any]], queries: list[int]) -> NDArray[np
 def in_process(place: Path, rounds: list[list[int]]) -> Callable[[int], NDArray[np.float64]]:
     """Return a way to time searches on the index itself, several at once."""
     store = Collection.open(place)
-    serving = store._serve()
+    serving = store._opened.rankers.get()
 
     def search(number: int) -> None:
-        serving.learned.search(serving.query(serving.vector(number)), FOUND, exclude=[[number]])
+        serving.index.search(serving.query(serving.vector(number)), FOUND, exclude=[[number]])
 
     search(1)
     return lambda turn: together([search] * CLIENTS, rounds[turn])
@@ -259,7 +259,7 @@ def unchanged(place: Path) -> tuple[Any, ...]:
     """Return what an index that is made or changed anew would not leave as it is."""
     files = [(file.name, file.stat()) for file in sorted((place / "cache").iterdir())]
     with Collection.open(place) as store:
-        changes = store._database.state()["changes"]
+        changes = store._opened.database.state()["changes"]
     return changes, [(name, facts.st_mtime_ns, facts.st_size) for name, facts in files]
 
 

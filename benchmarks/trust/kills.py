@@ -271,7 +271,7 @@ def expect(held: bool, otherwise: str) -> None:
 def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]:
     """See that a collection is whole; give its pictures, and the events wanted and the last."""
     with Collection.open(place) as store:
-        database = store._database
+        database = store._opened.database
         expect(database.rows("PRAGMA integrity_check") == [("ok",)], "the database is damaged")
         expect(not database.rows("PRAGMA foreign_key_check"), "something has no picture")
         for table in ("vectors", "thumbnails", "places"):
@@ -304,7 +304,7 @@ def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]
 
 def check_words(store: Collection) -> None:
     """See that a picture has the words that the log says, and no other of them."""
-    database = store._database
+    database = store._opened.database
     subjects = database.rows(
         "SELECT DISTINCT about FROM events WHERE kind IN ('tag', 'correction')"
     )

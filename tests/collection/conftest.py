@@ -13,6 +13,6 @@ def pictures(tmp_path):
 
 @pytest.fixture
 def collection(tmp_path, pictures):
-    with Collection.create(tmp_path / "sammlung", feature=Colours()) as made:
+    with Collection.create(tmp_path / "sammlung", features=[Colours()]) as made:
         made.add([pictures])
         yield made

@@ -26,8 +26,8 @@ def clicks(collection):
 
 
 def in_use(collection):
-    state = collection._database.state()
-    return InUse(state.get("model"), state.get("tagger"))
+    row = collection._opened.rankers.row()
+    return InUse(row.similarity, row.annotator)
 
 
 def seen(collection):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.collection import Collection, vectors
+from lookalike.collection import Collection
+from lookalike.collection.search import space
 from lookalike.core.errors import (
     CollectionBusy,
     CollectionError,
@@ -35,9 +36,9 @@ def snapshot(folder):
 
 
 def test_search_ranks_like_cosine(collection, pictures):
-    serving = collection._serve()
-    scores = serving.plain.vectors @ serving.vector(1)[0]
-    expected = serving.plain.ids[np.argsort(-scores, kind="stable")].tolist()
+    ranker = collection._opened.rankers.get()
+    scores = ranker.plain.vectors @ ranker.vector(1)[0]
+    expected = ranker.plain.ids[np.argsort(-scores, kind="stable")].tolist()
     expected.remove(1)
     assert ids(collection.search(1, 5)) == expected[:5]
     assert ids(collection.search(1, 99)) == expected
@@ -127,7 +128,7 @@ def test_a_file_touched_only_is_the_same(collection, pictures):
 
 
 def test_an_empty_collection_finds_nothing(tmp_path):
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         assert len(collection) == 0
         assert collection.search(Image.new("RGB", (9, 9))) == []
         assert collection.add([]).added == 0
@@ -141,13 +142,13 @@ def test_thumbnails_are_small_jpegs(collection):
 def test_open_gives_what_was_kept(collection, pictures):
     expected = collection.search(5, 9)
     rows = list(collection.pictures())
-    with Collection.open(collection.path, feature=Colours()) as again:
+    with Collection.open(collection.path, features=[Colours()]) as again:
         assert again.search(5, 9) == expected
         assert list(again.pictures()) == rows
 
 
 def test_a_reader_sees_what_a_writer_finished(collection, pictures):
-    with Collection.open(collection.path, feature=Colours()) as reader:
+    with Collection.open(collection.path, features=[Colours()]) as reader:
         assert len(reader.search(1, 99)) == 23
         picture(pictures / "neu.png", (5, 5, 5), 1)
         collection.add([pictures])
@@ -188,8 +189,8 @@ def test_searches_in_threads_see_whole_states(collection, pictures):
 
 def test_a_second_writer_is_sent_away(collection, pictures):
     with (
-        Collection.open(collection.path, feature=Colours()) as second,
-        collection._folder.writing(),
+        Collection.open(collection.path, features=[Colours()]) as second,
+        collection._opened.folder.writing(),
     ):
         for work in (
             lambda: second.add([pictures]),
@@ -222,15 +223,15 @@ def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch, stoppe
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(vectors, "LEAST_DRIFT", 0)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    monkeypatch.setattr(space, "LEAST_DRIFT", 0)
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([pictures])
         collection.learn(folders=True, settings={"steps": 50})
         row = collection.picture(3)
-        raw = collection._database.row("SELECT raw FROM vectors WHERE picture = 3")[0]
+        raw = collection._opened.database.row("SELECT raw FROM vectors WHERE picture = 3")[0]
         traces = {
             "vector": raw,
-            "cached vector": collection._serve().vector(3)[0].tobytes(),
+            "cached vector": collection._opened.rankers.get().vector(3)[0].tobytes(),
             "thumbnail": collection.thumbnail(3)[200:],
             "hash": row.sha256.encode(),
             "name": row.places[0].name.encode(),
@@ -254,17 +255,17 @@ def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch, stoppe
 def test_create_refuses_what_is_there(collection, tmp_path):
     before = snapshot(collection.path)
     with pytest.raises(CollectionError, match="already"):
-        Collection.create(collection.path, feature=Colours())
+        Collection.create(collection.path, features=[Colours()])
     assert snapshot(collection.path) == before
     (tmp_path / "file").write_text("x")
     with pytest.raises(CollectionError, match="already"):
-        Collection.create(tmp_path / "file", feature=Colours())
+        Collection.create(tmp_path / "file", features=[Colours()])
     with pytest.raises(CollectionError, match="already"):
-        Collection.create(tmp_path / "bilder", feature=Colours())
+        Collection.create(tmp_path / "bilder", features=[Colours()])
     (tmp_path / "empty").mkdir()
-    Collection.create(tmp_path / "empty", feature=Colours()).close()
+    Collection.create(tmp_path / "empty", features=[Colours()]).close()
     with pytest.raises(CollectionError, match="cannot be made"):
-        Collection.create(tmp_path / "file" / "below", feature=Colours())
+        Collection.create(tmp_path / "file" / "below", features=[Colours()])
 
 
 def test_a_failed_create_leaves_nothing(tmp_path):
@@ -273,7 +274,7 @@ def test_a_failed_create_leaves_nothing(tmp_path):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(CollectionError, match="No space left"):
-        Collection.create(tmp_path / "c", feature=Broken())
+        Collection.create(tmp_path / "c", features=[Broken()])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -286,7 +287,7 @@ def test_open_refuses_what_is_none(tmp_path, collection):
 def test_open_refuses_another_feature(collection):
     before = snapshot(collection.path)
     with pytest.raises(FingerprintMismatch, match="cannot be compared"):
-        Collection.open(collection.path, feature=Colours(5))
+        Collection.open(collection.path, features=[Colours(5)])
     with pytest.raises(MissingPart, match=r"the feature 'colours' .* is not installed"):
         Collection.open(collection.path)
     assert snapshot(collection.path) == before
@@ -323,14 +324,14 @@ def test_a_damaged_database_is_told(collection):
     for damage in (b"no database at all" * 100, b""):
         database.write_bytes(damage)
         with pytest.raises(DamagedFile):
-            Collection.open(collection.path, feature=Colours())
+            Collection.open(collection.path, features=[Colours()])
     # Newer than us: the user version of the header.
     database.write_bytes(content[:60] + (9).to_bytes(4, "big") + content[64:])
     with pytest.raises(DamagedFile, match="Update lookalike"):
-        Collection.open(collection.path, feature=Colours())
+        Collection.open(collection.path, features=[Colours()])
     database.unlink()
     with pytest.raises(DamagedFile, match="missing"):
-        Collection.open(collection.path, feature=Colours())
+        Collection.open(collection.path, features=[Colours()])
 
 
 def test_a_closed_collection_says_so(collection):
@@ -347,7 +348,7 @@ def test_the_default_feature(tmp_path):
     with Collection.open(tmp_path / "c") as again:
         assert isinstance(again.feature, Embedding)
         assert again.search(pictures[0], 5) == found
-        assert again._serve().plain.dimension == 1280
+        assert again._opened.rankers.get().plain.dimension == 1280
     feature = tmp_path / "c" / "feature.safetensors"
     feature.write_bytes(feature.read_bytes()[:-3])
     with pytest.raises(DamagedFile):

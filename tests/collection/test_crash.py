@@ -15,8 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lookalike.collection import Collection, adding, vectors
-from lookalike.collection import database as databases
+from lookalike.collection import Collection
+from lookalike.collection.pictures import adding
+from lookalike.collection.search import space
+from lookalike.collection.store import database as databases
 from lookalike.core.errors import CollectionBusy, CollectionError
 from tests.collection.colours import Colours, album, picture
 from tests.collection.test_add import consistent
@@ -77,9 +79,9 @@ KILLS = 25
 
 def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
     """Whatever was acknowledged is there, whole; the rest is there whole or not at all."""
-    monkeypatch.setattr(vectors, "REDUCED", 4)
+    monkeypatch.setattr(space, "REDUCED", 4)
     album(tmp_path / "p", 6)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([tmp_path / "p"])
     draw = random.Random(0)
     added, removed, begun, learned, words = {}, set(), set(), 0, 0
@@ -94,8 +96,8 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
                 learned = int(names[0])
             else:
                 (removed if what == "removed" else begun).update(map(int, names))
-        with Collection.open(tmp_path / "c", feature=Colours()) as collection:
-            database = collection._database
+        with Collection.open(tmp_path / "c", features=[Colours()]) as collection:
+            database = collection._opened.database
             assert database.rows("PRAGMA integrity_check") == [("ok",)]
             assert database.rows("PRAGMA foreign_key_check") == []
             rows = list(collection.pictures())
@@ -108,17 +110,17 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             # What was added is there, but for the oldest, which were removed.
             here = {str(place): row.id for row in rows for place in row.places}
             assert all(added[path] < ids[0] for path in added.keys() - here.keys())
-            serving = collection._serve()
-            assert sorted(serving.plain.ids.tolist()) == ids
-            fresh = vectors.load_index(serving.space, database, Path("no cache"))
-            order, cached = fresh.ids.argsort(), serving.plain.ids.argsort()
+            ranker = collection._opened.rankers.get()
+            assert sorted(ranker.plain.ids.tolist()) == ids
+            fresh = ranker.space.load_index(database, Path("no cache"))
+            order, cached = fresh.ids.argsort(), ranker.plain.ids.argsort()
             # A product of matrices rounds by the number of its rows.
             np.testing.assert_allclose(
-                fresh.vectors[order], serving.plain.vectors[cached], atol=1e-4
+                fresh.vectors[order], ranker.plain.vectors[cached], atol=1e-4
             )
             assert len(collection.models()) >= learned
             assert len(collection.search(ids[-1], 5)) == 5
-            if serving.tagger is not None:
+            if ranker.tagger is not None:
                 words += len(collection.search_word(next(iter(collection.words())), 5)) == 5
             collection.remove([])
             assert not [f for f in (tmp_path / "c").rglob("*") if f.name.startswith(".")]
@@ -132,11 +134,11 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
 def test_killed_at_each_commit(tmp_path, writers, step):
     """A writer that dies before or after its n-th commit leaves the state before or after."""
     album(tmp_path / "p", 4)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([tmp_path / "p" / "rot", tmp_path / "p" / "grün"])
     writers.start("die", tmp_path, step)
     survived = writers.rest() == [["survived"]]
-    with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.open(tmp_path / "c", features=[Colours()]) as collection:
         # Commits: the roots, two batches of two, a snapshot, the removal, and a snapshot if any.
         expected = [8, 8, 8, 10, 10, 12, 12, 12, 12, 11, 11, 11, 11, 11][step]
         assert len(consistent(collection)) == expected
@@ -147,12 +149,12 @@ def test_killed_at_each_commit(tmp_path, writers, step):
 
 def everything(folder):
     """All that a reader can see of what was learned, and what it does with it."""
-    with Collection.open(folder, feature=Colours()) as collection:
+    with Collection.open(folder, features=[Colours()]) as collection:
         tags = [picture.tags for picture in collection.tag([folder.parent / "p"], 3).pictures]
         return (
             collection.labels(),
             collection.models(),
-            collection._database.state(),
+            collection._opened.database.state(),
             collection.search(1, 9),
             [[tag.word for tag in some] for some in tags],
             collection.search_word("rot", 9),
@@ -163,7 +165,7 @@ def everything(folder):
 def test_killed_while_learning(tmp_path, writers):
     """A writer killed at any step of learning leaves all as before it, or as after it."""
     album(tmp_path / "p", 6)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([tmp_path / "p"])
         learned = collection.learn(folders=True, settings={"steps": 50, "blend": 0.5})
         assert learned.similarity.published
@@ -184,7 +186,7 @@ def test_killed_while_learning(tmp_path, writers):
         found = everything(tmp_path / "c")
         finished.append(len(found[1]) == 4)
         assert without_times(found) == without_times(after if finished[-1] else before)
-        with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+        with Collection.open(tmp_path / "c", features=[Colours()]) as collection:
             collection.remove([])
         assert not [f for f in (tmp_path / "c").rglob("*") if f.name.startswith(".")]
     assert finished == sorted(finished)
@@ -197,7 +199,7 @@ def without_times(found):
 
 
 def test_a_writer_in_another_process_is_named(tmp_path, writers, pictures):
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([pictures])
         writers.start("lock", tmp_path)
         with pytest.raises(CollectionBusy, match=f"process {writers.pid}"):
@@ -221,7 +223,7 @@ def test_what_others_left_behind_is_cleaned_and_the_rest_left(collection, pictur
     for name in stale + mine:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"left behind")
-    with Collection.open(folder, feature=Colours()) as again:
+    with Collection.open(folder, features=[Colours()]) as again:
         assert len(again.search(1)) == 10
         assert all((folder / name).exists() for name in stale)
         again.add([pictures])

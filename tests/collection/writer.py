@@ -22,11 +22,13 @@ def work(folder, seed):
     """Add, learn and remove without end."""
     from colours import Colours, picture
 
-    from lookalike.collection import Collection, adding, vectors
+    from lookalike.collection import Collection
+    from lookalike.collection.pictures import adding
+    from lookalike.collection.search import space
 
     adding.BATCH_PICTURES = 3
-    vectors.LEAST_DRIFT, vectors.LEAST_TO_REDUCE, vectors.REDUCED = 0, 30, 4
-    with Collection.open(folder / "c", feature=Colours()) as collection:
+    space.LEAST_DRIFT, space.LEAST_TO_REDUCE, space.REDUCED = 0, 30, 4
+    with Collection.open(folder / "c", features=[Colours()]) as collection:
         say("ready")
         for round_ in itertools.count(seed):
             new = [
@@ -76,11 +78,12 @@ def die(folder, step):
     """Add and remove, dying before (even steps) or after the n-th commit of the writer."""
     from colours import Colours
 
-    from lookalike.collection import Collection, adding
+    from lookalike.collection import Collection
+    from lookalike.collection.pictures import adding
 
     Events(step).at_commits()
     adding.BATCH_PICTURES = 2
-    with Collection.open(folder / "c", feature=Colours()) as collection:
+    with Collection.open(folder / "c", features=[Colours()]) as collection:
         collection.add([folder / "p"], threads=1)
         collection.remove([1])
     say("survived")
@@ -103,7 +106,7 @@ def teach(folder, step):
         events.happen()
 
     arrays.write_whole = write_whole
-    with Collection.open(folder / "c", feature=Colours()) as collection:
+    with Collection.open(folder / "c", features=[Colours()]) as collection:
         labels = {
             row.places[0]: [row.places[0].parent.name, "bild"] for row in collection.pictures()
         }
@@ -115,7 +118,7 @@ def teach(folder, step):
 
 def lock(folder, _):
     """Hold the lock."""
-    from lookalike.collection.folder import Folder
+    from lookalike.collection.store.folder import Folder
 
     with Folder(folder / "c").writing():
         say("ready")
@@ -129,7 +132,7 @@ def main():
 
     with TemporaryDirectory() as folder:
         album(Path(folder) / "p")
-        with Collection.create(Path(folder) / "c", feature=Colours()) as collection:
+        with Collection.create(Path(folder) / "c", features=[Colours()]) as collection:
             collection.add([Path(folder) / "p"])
             collection.learn(folders=True, settings={"steps": 20})
             collection.search(1)

@@ -8,7 +8,7 @@ import pytest
 
 from lookalike import Collection, images
 from lookalike.collection import Added, Figures, Learned, Trial
-from lookalike.collection.folder import Folder
+from lookalike.collection.store.folder import Folder
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.features import Embedding
 from tests.service.pictures import draw, write_model
@@ -121,7 +121,7 @@ def test_index_never_removes_what_another_builds(run, photos, model, tmp_path, m
 
     def make_first(sources):
         if not made:
-            made.append(Collection.create(place, feature=Embedding(model)))
+            made.append(Collection.create(place, features=[Embedding(model)]))
         return find(sources)
 
     def busy(self, *args, **kwargs):

@@ -48,7 +48,7 @@ class Stored(ABC):
     def save(self, path: str | Path, *, fingerprint: str = "") -> None:
         """Write the part to a safetensors file, with the fingerprint of the vectors it is for."""
         arrays, learned = self._state()
-        manifest = {"settings": self._settings(), "learned": learned, "fingerprint": fingerprint}
+        manifest = {"settings": self.settings(), "learned": learned, "fingerprint": fingerprint}
         if package := package_of(type(self)):
             manifest["package"] = package
         save_arrays(Path(path), arrays, kind=self.file_kind, manifest=manifest)
@@ -82,8 +82,12 @@ class Stored(ABC):
         """Raise InvalidInput if a setting is not usable."""
         return
 
-    def _settings(self) -> dict[str, Any]:
-        """Return the constructor's parameters as JSON can hold them; a Generator becomes None."""
+    def settings(self) -> dict[str, Any]:
+        """Return the constructor's parameters as JSON can hold them; a Generator becomes None.
+
+        Of a part that has learned nothing they are all there is to keep: ``make`` of its registry
+        makes it again.
+        """
         return {name: _plain(getattr(self, name)) for name in parameters(type(self))}
 
     @classmethod

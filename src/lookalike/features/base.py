@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from lookalike.core.errors import DamagedFile, NotFitted
 from lookalike.core.fingerprint import check_fingerprint
@@ -132,14 +132,6 @@ class Feature(Fingerprinted):
     def describe(self, images: "Sequence[Image.Image]") -> Vectors:
         """Return the vectors of RGB pictures, a row each, as good as their records at least."""
         return self.vectors([self.record(image) for image in images])
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings as JSON can hold them.
-
-        Of a feature that is yet to be fitted they are all there is to keep:
-        ``FEATURES.make(feature.name, feature.settings())`` makes it again.
-        """
-        return self._settings()
 
     def _state(self) -> tuple[Arrays, Learned]:
         return {}, {}

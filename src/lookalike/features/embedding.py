@@ -78,7 +78,7 @@ class Embedding(Feature):
         self._who = who
         self._model = ImageModel(content, who, side=side, layout=layout, mean=mean, std=std)
         made = {"model": identity, "output": self._model.output, "preparation": _PREPARATION}
-        self._fingerprint = fingerprint({"kind": KIND, **made, **self._settings()}, {})
+        self._fingerprint = fingerprint({"kind": KIND, **made, **self.settings()}, {})
         self.dimension = self._model.dimension
 
     @property
@@ -120,7 +120,7 @@ class Embedding(Feature):
         rows: NDArray[np.float32] = unit_rows(vectors)
         return rows
 
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {
             "side": self._model.side,
             "layout": self._model.layout,

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.collection import Collection, adding
-from lookalike.collection import collection as collections
+from lookalike.collection import Collection
+from lookalike.collection.pictures import adding, features
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.features import Visterms
 from lookalike.images import Limits
@@ -19,17 +19,17 @@ def counts(added):
 
 def consistent(collection):
     """Every picture has its parts and a place, and the index holds the same vectors."""
-    rows = collection._database.rows
+    rows = collection._opened.database.rows
     ids = [number for (number,) in rows("SELECT id FROM pictures ORDER BY id")]
     for table in ("vectors", "thumbnails"):
         assert [n for (n,) in rows(f"SELECT picture FROM {table} ORDER BY 1")] == ids
     assert [n for (n,) in rows("SELECT DISTINCT picture FROM places ORDER BY 1")] == ids
     assert len(collection) == len(ids) == len(list(collection.pictures()))
-    serving = collection._serve()
-    assert sorted(serving.plain.ids.tolist()) == ids
+    ranker = collection._opened.rankers.get()
+    assert sorted(ranker.plain.ids.tolist()) == ids
     for number, blob in rows("SELECT picture, raw FROM vectors"):
         stored = np.frombuffer(blob, "<f2").astype(np.float32)
-        np.testing.assert_array_equal(serving.vector(number)[0], stored)
+        np.testing.assert_array_equal(ranker.vector(number)[0], stored)
     return ids
 
 
@@ -67,7 +67,7 @@ def test_a_copy_is_a_second_place(collection, pictures):
 def test_copies_within_one_run_are_one_picture(tmp_path):
     for name in "abc":
         picture(tmp_path / "p" / f"{name}.png", (9, 9, 9), 1)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         assert counts(collection.add([tmp_path / "p"])) == (1, 0, 2, 0, 0)
         assert len(next(collection.pictures()).places) == 3
 
@@ -129,7 +129,7 @@ def test_broken_files_are_listed_and_the_run_goes_on(collection, pictures):
 
 
 def test_limits_refuse(tmp_path, pictures):
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         added = collection.add([pictures], limits=Limits(max_pixels=10))
         assert counts(added) == (0, 0, 0, 0, 24)
         assert collection.search(pictures / "rot" / "rot-0.png") == []
@@ -150,7 +150,7 @@ def test_names_that_are_not_text(collection, pictures):
 
 def test_progress_ends_at_the_total(tmp_path, pictures):
     told = []
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([pictures], progress=lambda done, total: told.append((done, total)))
     assert told[0] == (0, 24)
     assert told[-1] == (24, 24)
@@ -162,7 +162,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, pictures):
         if done == 10:
             raise KeyboardInterrupt
 
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         with pytest.raises(KeyboardInterrupt):
             collection.add([pictures], progress=stop)
         assert len(consistent(collection)) == 10
@@ -193,7 +193,7 @@ def test_visterms_are_fitted_on_the_first_pictures(tmp_path):
         Image.fromarray(pixels).save(tmp_path / "p" / f"{number}.png")
     (tmp_path / "p" / "a-broken.png").write_bytes(b"broken")
     with (
-        Collection.create(tmp_path / "c", feature=Visterms(dimension=16, colours=4)) as made,
+        Collection.create(tmp_path / "c", features=[Visterms(dimension=16, colours=4)]) as made,
         pytest.raises(CollectionError, match="Add some first"),
     ):
         made.search(tmp_path / "p" / "0.png")
@@ -219,15 +219,15 @@ def test_searches_during_the_first_import_leave_its_feature_alone(tmp_path, monk
         pixels = np.random.default_rng(number).integers(0, 256, (96, 192, 3), dtype=np.uint8)
         (tmp_path / "p").mkdir(exist_ok=True)
         Image.fromarray(pixels).save(tmp_path / "p" / f"{number}.png")
-    fit = collections.fit_feature
-    with Collection.create(tmp_path / "c", feature=Visterms(dimension=16, colours=4)) as made:
+    fit = features.fit_feature
+    with Collection.create(tmp_path / "c", features=[Visterms(dimension=16, colours=4)]) as made:
 
         def fit_while_searched(*arguments):
             with pytest.raises(CollectionError, match="Add some first"):
                 made.search(tmp_path / "p" / "0.png")
             fit(*arguments)
 
-        monkeypatch.setattr(collections, "fit_feature", fit_while_searched)
+        monkeypatch.setattr(features, "fit_feature", fit_while_searched)
         assert made.add([tmp_path / "p"]).added == 6
         assert len(made.search(1, 3)) == 3
 
@@ -241,5 +241,5 @@ def test_what_was_removed_stays_out_while_its_file_is_as_it_was(collection, pict
     assert collection.add([pictures], removed=False).added == 1
     collection.remove([row.places[0]])
     assert collection.add([pictures]).added == 1
-    kept = collection._database.rows("SELECT * FROM left_out")
+    kept = collection._opened.database.rows("SELECT * FROM left_out")
     assert len(kept) == 1, "only of the file that is no more"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.collection import filtering
-from lookalike.collection.database import Database, stored
-from lookalike.collection.where import Where
+from lookalike.collection.pictures import browsing as filtering
+from lookalike.collection.pictures.filter import Where
+from lookalike.collection.store.database import Database, stored
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import word_key
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.collection import names
-from lookalike.collection.names import Places
+from lookalike.collection.pictures import paths as names
+from lookalike.collection.pictures.paths import Places
 
 PLACES = [
     ("/a/katzen/1.jpg", 1),

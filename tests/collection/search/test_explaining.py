@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.collection import Ask, Collection, explaining
+from lookalike.collection import Ask, Collection
+from lookalike.collection.search import explaining
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import QUICK, learn
@@ -19,7 +20,7 @@ def name(collection, number):
 
 
 def set_taken(collection, taken):
-    with collection._database.transaction() as connection:
+    with collection._opened.database.transaction() as connection:
         connection.executemany(
             "UPDATE pictures SET taken = ? WHERE id = ?", [(at, n) for n, at in taken.items()]
         )
@@ -59,7 +60,7 @@ def test_a_folder_and_a_day_in_common(collection):
 def test_what_most_have_in_common_says_nothing(tmp_path):
     for number in range(6):
         picture(tmp_path / "alle" / f"{number}.png", PALETTE["rot"], number)
-    with Collection.create(tmp_path / "c", feature=Colours()) as made:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as made:
         made.add([tmp_path / "alle"])
         set_taken(made, dict.fromkeys(range(1, 7), "2020-01-01"))
         assert not any("same folder" in r or "day" in r for r in made.reasons(Ask((1,)), 2))
@@ -102,7 +103,7 @@ def test_votes_speak_for_and_against(collection):
     ask, other = Ask((blue[0],)), Ask((blue[4],))
     collection.vote(ask, picked=[red[3]], rejected=[blue[1]])
     first, good, bad = (name(collection, number) for number in (blue[0], red[3], blue[1]))
-    preferences = collection._serve().preferences
+    preferences = collection._opened.rankers.get().votes
     seen = set()
     for asked, on in ((ask, "this search"), (other, first)):
         said = collection.verdicts(asked)
@@ -110,7 +111,7 @@ def test_votes_speak_for_and_against(collection):
         for row in collection.pictures():
             if row.id in (*asked.like, *said):
                 continue
-            item = preferences.item(collection._serve().vector(row.id))
+            item = preferences.item(collection._opened.rankers.get().vector(row.id))
             moved = float((preferences.turned(preferences.item(vector)) @ item.T)[0, 0])
             pair = f"preferring {'it' if row.id == red[3] else good} to "
             pair += "it" if row.id == blue[1] else bad
@@ -150,9 +151,9 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
     for query in (1, 5, 9, 14, 22):
         picked, rejected = rng.choice([n for n in range(1, 25) if n != query], 2, replace=False)
         collection.vote(Ask((query,)), picked=[int(picked)], rejected=[int(rejected)])
-    serving = collection._serve()
-    preferences = serving.preferences
-    query, item = (preferences.item(serving.vector(n)) for n in (3, 20))
+    ranker = collection._opened.rankers.get()
+    preferences = ranker.votes
+    query, item = (preferences.item(ranker.vector(n)) for n in (3, 20))
     queries, links, _ = preferences.factors()
     parts = preferences.parts(query, item)
     added = float((preferences.turned(query) @ item.T)[0, 0])
@@ -171,12 +172,12 @@ def test_a_vote_alone_adds_its_own_part(collection):
     votes = {5: (12, 3), 14: (22, 9)}
     for query, (good, bad) in votes.items():
         collection.vote(Ask((query,)), picked=[good], rejected=[bad])
-    both = collection._serve().preferences
-    query, item = (both.item(collection._serve().vector(n)) for n in (6, 20))
+    both = collection._opened.rankers.get().votes
+    query, item = (both.item(collection._opened.rankers.get().vector(n)) for n in (6, 20))
     _, links, _ = both.factors()
     for number in (1, 2):
         collection.undo(number)
-        left = collection._serve().preferences
+        left = collection._opened.rankers.get().votes
         (place,) = {both.factors()[0].places[s] for s in left.factors()[0].places}
         alone = both.parts(query, item)[links.queries.rows == place].sum()
         assert float((left.turned(query) @ item.T)[0, 0]) == pytest.approx(alone, abs=1e-6)
@@ -190,11 +191,11 @@ def test_places_are_those_of_searches(collection, ask):
     collection.vote(Ask((5,)), picked=[12], rejected=[3])
     plain = [m.id for m in collection.search(ask, 30, learned=False)]
     used = [m.id for m in collection.search(ask, 30)]
-    serving = collection._serve()
+    ranker = collection._opened.rankers.get()
     for number in used:
-        case = explaining.Case(serving, None, collection._database, ask, number)
-        assert case._place(serving.plain, case._asked) == 1 + plain.index(number)
-        assert case._place(serving.learned, serving.query(case._voted)) == 1 + used.index(number)
+        case = explaining.Case(ranker, None, collection._opened.database, ask, number)
+        assert case._place(ranker.plain, case._asked) == 1 + plain.index(number)
+        assert case._place(ranker.index, ranker.query(case._voted)) == 1 + used.index(number)
 
 
 def test_what_was_learned_moves_a_picture(collection):
@@ -232,16 +233,16 @@ def test_words_that_both_look_like(tmp_path):
     for place, (colour, rgb) in enumerate(PALETTE.items()):
         for number in range(120):
             picture(folder / colour / f"{number}.png", rgb, 1000 * place + number)
-    with Collection.create(tmp_path / "c", feature=Colours()) as made:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as made:
         made.add([folder])
         rows = list(made.pictures())
         bare = [row.id for row in rows if row.places[0].stem in ("0", "1")]
         labels = {r.places[0]: [r.places[0].parent.name] for r in rows if r.id not in bare}
         assert learn(made, labels).words.published
-        serving = made._serve()
-        tagger = made._tagger_of(serving)
+        ranker = made._opened.rankers.get()
+        tagger = made._opened.rankers.annotator(ranker)
         one, other = (n for n in bare if made.picture(n).places[0].parent.name == "rot")
-        sure = [tagger.annotate(serving.vector(n), 1)[0][0].confidence for n in (one, other)]
+        sure = [tagger.annotate(ranker.vector(n), 1)[0][0].confidence for n in (one, other)]
         shares = " and ".join(f"{100 * c:.0f} %" for c in sure)
         assert f"Both look like “rot” ({shares} sure)." in made.reasons(Ask((one,)), other)
         blue = next(n for n in bare if made.picture(n).places[0].parent.name == "blau")
@@ -259,7 +260,7 @@ def test_a_name_that_is_no_text_can_be_shown(tmp_path):
         for number in range(4):
             made = picture(folder / f"{place}" / f"{number}.png", rgb, 10 * place + number)
             made.rename(made.with_name(os.fsdecode(b"\xff%d.png" % number)))
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([folder])
         collection.vote(Ask((1,)), picked=[9], rejected=[2])
         told = collection.reasons(Ask((3,)), 10)
@@ -273,7 +274,7 @@ def test_at_most_k_and_the_same_again(collection):
     whole = collection.reasons(Ask((1,)), 2, 20)
     assert len(whole) >= 3
     assert collection.reasons(Ask((1,)), 2, 2) == whole[:2]
-    with Collection.open(collection.path, feature=Colours()) as again:
+    with Collection.open(collection.path, features=[Colours()]) as again:
         assert again.reasons(Ask((1,)), 2, 20) == whole
 
 

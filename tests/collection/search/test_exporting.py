@@ -8,10 +8,11 @@ import pytest
 import scipy.sparse as sp
 from PIL import Image
 
-from lookalike.collection import Ask, Collection, exporting, vectors
-from lookalike.collection.exporting import KIND, recipe_beside
-from lookalike.collection.preferences import Preferences
-from lookalike.collection.vectors import raw_vectors
+from lookalike.collection import Ask, Collection
+from lookalike.collection.search import exporting, space
+from lookalike.collection.search.exporting import KIND, recipe_beside
+from lookalike.collection.store.rankers import records
+from lookalike.collection.votes.votes import Preferences
 from lookalike.core.arrays import load_arrays
 from lookalike.core.errors import InvalidInput
 from lookalike.core.fingerprint import fingerprint
@@ -59,7 +60,8 @@ def exported(collection, folder):
 def check_recipe(collection, path, manifest):
     """See that the recipe finds what a search finds, for queries that nobody voted on."""
     ids = sorted(row.id for row in collection.pictures())
-    raw = raw_vectors(collection._database, collection.feature, ids)
+    feature = collection.features[collection.rankers()[0].name]
+    raw = feature.vectors(records(collection._opened.database, 1, ids))
     room = {}
     exec(manifest["recipe"], room)
     outside = Image.linear_gradient("L").convert("RGB")
@@ -96,7 +98,7 @@ def test_the_recipe_finds_what_a_search_finds(collection, tmp_path, learned, vot
     assert arrays["W"].dtype == np.float32
     assert (manifest["normalized"], manifest["votes"]) == (learned, 5 * voted)
     assert (manifest["model"] is not None) == learned
-    assert manifest["fingerprint"] == collection._serve().space.fingerprint
+    assert manifest["fingerprint"] == collection._opened.rankers.get().space.fingerprint
     assert manifest["dimension"] == len(arrays["W"]) == 48
     moved = np.abs(arrays["W"] - np.eye(48)).max()
     assert (moved > 1e-3) == (learned or voted)
@@ -115,10 +117,10 @@ def test_a_similarity_that_is_not_symmetric(collection, tmp_path):
 
 
 def test_raw_vectors_are_brought_into_the_space(tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors, "REDUCED", 8)
-    monkeypatch.setattr(vectors, "LEAST_TO_REDUCE", 12)
+    monkeypatch.setattr(space, "REDUCED", 8)
+    monkeypatch.setattr(space, "LEAST_TO_REDUCE", 12)
     album(tmp_path / "bilder")
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([tmp_path / "bilder"])
         learn(collection)
         vote(collection)
@@ -135,7 +137,7 @@ def test_raw_vectors_are_brought_into_the_space(tmp_path, monkeypatch):
 def test_sparse_and_wide_vectors(tmp_path, dimension, learned):
     album(tmp_path / "bilder")
     wide = dimension > exporting.WIDEST
-    with Collection.create(tmp_path / "c", feature=Wide(dimension)) as collection:
+    with Collection.create(tmp_path / "c", features=[Wide(dimension)]) as collection:
         collection.add([tmp_path / "bilder"])
         if learned:
             assert learn(collection).similarity.published
@@ -150,7 +152,7 @@ def test_sparse_and_wide_vectors(tmp_path, dimension, learned):
 
 def test_what_searches_do_without_is_left_out(collection, tmp_path, monkeypatch):
     vote(collection)
-    with Collection.open(collection.path, feature=Colours()) as again:
+    with Collection.open(collection.path, features=[Colours()]) as again:
         shut = replace(collection.standing(), strength=0.0)
         monkeypatch.setattr(Preferences, "standing", shut)
         path, (arrays, manifest) = exported(again, tmp_path)
@@ -168,7 +170,7 @@ def test_the_same_bytes_again_and_from_another_process(collection, tmp_path):
     program = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[3]);"
         "from colours import Colours; from lookalike.collection import Collection;"
-        "Collection.open(sys.argv[1], feature=Colours()).export(Path(sys.argv[2]))"
+        "Collection.open(sys.argv[1], features=[Colours()]).export(Path(sys.argv[2]))"
     )
     here = Path(__file__).parent
     subprocess.run([sys.executable, "-c", program, collection.path, third, here], check=True)

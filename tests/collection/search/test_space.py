@@ -1,11 +1,14 @@
 import pytest
 
-from lookalike.collection import Collection, InUse, learning, naming, vectors
-from lookalike.collection.records import Figures
-from lookalike.collection.vectors import reduction_is_due
+from lookalike.collection import Collection, InUse
+from lookalike.collection.answers import Figures
+from lookalike.collection.search import space
+from lookalike.collection.search.space import reduction_is_due
+from lookalike.collection.training import learning
 from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.progress import silent
 from tests.collection.colours import Colours, album, picture
+from tests.collection.teaching import in_use
 
 
 @pytest.mark.parametrize(
@@ -16,10 +19,10 @@ from tests.collection.colours import Colours, album, picture
     ],
 )
 def test_a_damaged_row_is_told(collection, sql, why):
-    with collection._database.transaction() as connection:
+    with collection._opened.database.transaction() as connection:
         connection.execute(sql)
     with (
-        Collection.open(collection.path, feature=Colours()) as again,
+        Collection.open(collection.path, features=[Colours()]) as again,
         pytest.raises(DamagedFile, match=why),
     ):
         again.search(1)
@@ -39,9 +42,9 @@ def test_when_a_reduction_is_due():
 @pytest.fixture
 def small(monkeypatch):
     """Reduce to 4 numbers from 12 pictures on, and cache everything."""
-    monkeypatch.setattr(vectors, "REDUCED", 4)
-    monkeypatch.setattr(vectors, "LEAST_TO_REDUCE", 12)
-    monkeypatch.setattr(vectors, "LEAST_DRIFT", 0)
+    monkeypatch.setattr(space, "REDUCED", 4)
+    monkeypatch.setattr(space, "LEAST_TO_REDUCE", 12)
+    monkeypatch.setattr(space, "LEAST_DRIFT", 0)
 
 
 def files(collection):
@@ -51,50 +54,50 @@ def files(collection):
 def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
     first = album(tmp_path / "p", 3)
     with (
-        Collection.create(tmp_path / "c", feature=Colours()) as collection,
-        Collection.open(tmp_path / "c", feature=Colours()) as reader,
+        Collection.create(tmp_path / "c", features=[Colours()]) as collection,
+        Collection.open(tmp_path / "c", features=[Colours()]) as reader,
     ):
         collection.add(first)
-        assert collection._serve().space.dimension == 48
+        assert collection._opened.rankers.get().space.dimension == 48
         assert len(reader.search(first[0], 99)) == 8
         album(tmp_path / "p", 5)
         collection.add([tmp_path / "p"])
-        assert collection._serve().space.dimension == 4
+        assert collection._opened.rankers.get().space.dimension == 4
         assert len(reader.search(first[0], 99)) == 14
         by_folder(collection)
-        fitted = collection._serve().space.fingerprint
+        fitted = collection._opened.rankers.get().space.fingerprint
         kept = files(collection)
         album(tmp_path / "p", 20)
         collection.add([tmp_path / "p"])
-        now = collection._serve()
+        now = collection._opened.rankers.get()
         assert now.space.fingerprint != fitted
         # All that hung on the old space went with it: the model was learned again in the new.
-        assert (now.number, now.tagger) == (3, 4)
+        assert (now.number, now.annotator) == (3, 4)
         assert now.model.fingerprint_ == now.space.fingerprint
         first_run, second_run = collection.models()[:2], collection.models()[2:]
         assert [model.settings for model in first_run] == [model.settings for model in second_run]
         assert reader.search(first[0], 99) == collection.search(first[0], 99)
-        assert reader._serve().number == 3
+        assert reader._opened.rankers.get().number == 3
         assert reader.search_word("rot", 9) == collection.search_word("rot", 9)
         collection.add([])
         left = files(collection)
         assert not set(kept) & set(left) - {"feature.safetensors"}
         assert len(left) == 5
         assert collection.rollback() == InUse(None, None)
-    with Collection.open(tmp_path / "c", feature=Colours()) as again:
+    with Collection.open(tmp_path / "c", features=[Colours()]) as again:
         assert again.search(1, 99) == again.search(first[0], 99, learned=False)
 
 
 def test_the_cache_is_only_a_cache(small, tmp_path, caplog):
     paths = album(tmp_path / "p", 6)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add(paths)
         expected = collection.search(1, 99)
     (cache,) = (tmp_path / "c" / "cache").iterdir()
     content = cache.read_bytes()
 
     def found():
-        with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+        with Collection.open(tmp_path / "c", features=[Colours()]) as collection:
             return collection.search(1, 99)
 
     assert found() == expected
@@ -111,7 +114,7 @@ def test_the_cache_is_only_a_cache(small, tmp_path, caplog):
     assert found() == expected
     # A cache of an earlier moment lacks some and holds some that are gone.
     cache.write_bytes(content)
-    with Collection.open(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.open(tmp_path / "c", features=[Colours()]) as collection:
         collection.remove([2, 3])
         picture(tmp_path / "p" / "neu.png", (3, 4, 5), 7)
         collection.add([tmp_path / "p"])
@@ -122,7 +125,7 @@ def test_the_cache_is_only_a_cache(small, tmp_path, caplog):
 
 def test_the_cache_is_not_written_for_a_few(tmp_path):
     paths = album(tmp_path / "p", 6)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add(paths)
     assert not (tmp_path / "c" / "cache").exists()
 
@@ -133,7 +136,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(small, tmp_path, monkeypatc
 
     monkeypatch.setattr("lookalike.index.base.save_arrays", full)
     monkeypatch.setattr("lookalike.index.DenseIndex.save", full)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         assert collection.add(album(tmp_path / "p", 6)).added == 18
         assert "No space left" in caplog.text
         assert len(collection.search(1, 99)) == 17
@@ -141,7 +144,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(small, tmp_path, monkeypatc
 
 def grown(tmp_path, learn, progress=silent, before=lambda collection: None):
     """Learn in a small collection, let it grow fourfold, and give it with what add told."""
-    collection = Collection.create(tmp_path / "c", feature=Colours())
+    collection = Collection.create(tmp_path / "c", features=[Colours()])
     album(tmp_path / "p", 5)
     collection.add([tmp_path / "p"])
     learn(collection)
@@ -164,8 +167,8 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
         again = added.learned_again
         assert again.similarity.published
         assert again.words.published
-        assert again.similarity.model == collection._serve().number == 3
-        assert again.words.model == collection._serve().tagger == 4
+        assert again.similarity.model == collection._opened.rankers.get().number == 3
+        assert again.words.model == collection._opened.rankers.get().annotator == 4
         assert again.words.labels == 3
         assert (added.unlearned, added.unlearned_words) == ("", "")
         files_done = told.index((60, 60))
@@ -173,26 +176,26 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
         assert collection.add([tmp_path / "p"]).learned_again is None
 
 
-@pytest.mark.parametrize("module", [learning, naming])
-def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, module):
+@pytest.mark.parametrize("figures", ["similarity_figures", "word_figures"])
+def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, figures):
     def worsen(collection):
         judged = iter([Figures(0.9, 0.9, 0.9, 4), Figures(0.8, 0.9, 0.9, 4)])
-        monkeypatch.setattr(module, "figures", lambda *_: next(judged))
+        monkeypatch.setattr(learning, figures, lambda *_: next(judged))
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
-        serving, again = collection._serve(), added.learned_again
-        if module is learning:
+        ranker, again = collection._opened.rankers.get(), added.learned_again
+        if figures == "similarity_figures":
             assert not again.similarity.published
             assert "ranks worse" in added.unlearned
             assert added.unlearned == again.similarity.reason
-            assert (serving.number, serving.tagger) == (None, 4)
+            assert (ranker.number, ranker.annotator) == (None, 4)
             assert collection.search(1, 9) == collection.search(1, 9, learned=False)
         else:
             assert not again.words.published
-            assert "ranked worse" in added.unlearned_words
+            assert "rank worse" in added.unlearned_words
             assert added.unlearned_words == again.words.reason
-            assert (serving.number, serving.tagger) == (3, None)
+            assert (ranker.number, ranker.annotator) == (3, None)
             with pytest.raises(CollectionError, match="no words"):
                 collection.search_word("rot")
         collection.remove([])
@@ -201,15 +204,18 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
 
 def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
     def forget(collection):
-        with collection._database.transaction() as connection:
+        with collection._opened.database.transaction() as connection:
             connection.execute("DELETE FROM labels")
 
     collection, added = grown(tmp_path, by_folder, before=forget)
     with collection:
         assert added.learned_again is None
-        assert "knows no labels" in added.unlearned
-        assert "knows no words" in added.unlearned_words
-        assert (collection._serve().number, collection._serve().tagger) == (None, None)
+        assert "has no labels" in added.unlearned
+        assert "has no words" in added.unlearned_words
+        assert (
+            collection._opened.rankers.get().number,
+            collection._opened.rankers.get().annotator,
+        ) == (None, None)
 
 
 def test_growing_learns_from_what_the_models_in_use_did(small, tmp_path):
@@ -219,7 +225,7 @@ def test_growing_learns_from_what_the_models_in_use_did(small, tmp_path):
             name: {f"{name}-{number}.png": 1 for number in range(5)} for name in ("rot", "blau")
         }
         collection.learn(clicks=clicks, settings={"steps": 60, "blend": 0.25})
-        while collection._database.state()["model"] != 1:
+        while in_use(collection).similarity != 1:
             collection.rollback()
 
     collection, added = grown(tmp_path, clicks_rolled_back)
@@ -239,4 +245,7 @@ def test_growing_learns_nothing_that_was_not_in_use(small, tmp_path):
     with collection:
         assert added.learned_again is None
         assert (added.unlearned, added.unlearned_words) == ("", "")
-        assert (collection._serve().number, collection._serve().tagger) == (None, None)
+        assert (
+            collection._opened.rankers.get().number,
+            collection._opened.rankers.get().annotator,
+        ) == (None, None)

@@ -1,7 +1,8 @@
 import pytest
 from PIL import Image
 
-from lookalike.collection import Collection, suggesting
+from lookalike.collection import Collection
+from lookalike.collection.search import suggesting
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.collection.teaching import learn
@@ -68,7 +69,7 @@ def test_a_common_word_needs_more(collection):
 def test_few_words_are_found_behind_many_pictures_without(tmp_path, monkeypatch):
     monkeypatch.setattr(suggesting, "NEAREST", 2)
     album(tmp_path / "bilder", 20)
-    with Collection.create(tmp_path / "c", feature=Colours()) as made:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as made:
         made.add([tmp_path / "bilder"])
         asked = ids(made, "rot")[0]
         near = [match.id for match in made.search(asked, 12)]
@@ -95,7 +96,7 @@ def test_learned_words_come_with_how_sure_they_are(tmp_path):
     for place, (name, colour) in enumerate(PALETTE.items()):
         for number in range(120):
             picture(folder / name / f"{number}.png", colour, 1000 * place + number)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([folder])
         labels = {
             row.places[0]: [row.places[0].parent.name]
@@ -104,15 +105,15 @@ def test_learned_words_come_with_how_sure_they_are(tmp_path):
         }
         assert learn(collection, labels).words.published
         bare = next(r.id for r in collection.pictures() if str(r.places[0]).endswith("rot/0.png"))
-        serving = collection._serve()
-        tagger = collection._tagger_of(serving)
+        ranker = collection._opened.rankers.get()
+        tagger = collection._opened.rankers.annotator(ranker)
         assert tagger.confidence_ is not None
-        (tag,) = tagger.annotate(serving.vector(bare), 1)[0]
+        (tag,) = tagger.annotate(ranker.vector(bare), 1)[0]
         (found,) = collection.suggest(bare)
         assert (found.word, found.confidence) == ("rot", pytest.approx(tag.confidence))
         assert found.why == "all 5 most alike tagged pictures have it"
         # With few pictures left that have it, what was learned speaks for it alone.
-        with collection._database.transaction() as connection:
+        with collection._opened.database.transaction() as connection:
             connection.execute("UPDATE labels SET label = 'x' WHERE label = 'rot' AND picture % 9")
         left = sum("rot" in names for names in collection.labels().values())
         (found,) = [hit for hit in collection.suggest(bare) if hit.word == "rot"]
@@ -143,7 +144,7 @@ def test_suggestions_are_the_same_again_and_at_most_k(collection):
     assert len(first) > 2
     assert collection.suggest(red[0], 20) == first
     assert collection.suggest(red[0], 2) == first[:2]
-    with Collection.open(collection.path, feature=Colours()) as again:
+    with Collection.open(collection.path, features=[Colours()]) as again:
         assert again.suggest(red[0], 20) == first
 
 

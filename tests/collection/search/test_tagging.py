@@ -8,7 +8,8 @@ from PIL import Image
 
 from lookalike.annotation import WSABIE
 from lookalike.annotation.base import Annotator
-from lookalike.collection import Collection, InUse, opened, tagging
+from lookalike.collection import Collection, InUse
+from lookalike.collection.search import rankers, tagging
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
@@ -119,15 +120,15 @@ def test_an_interrupted_tagging_ends_its_threads(collection, tmp_path):
 
 def test_a_word_finds_pictures(collection):
     learn(collection)
-    serving, tagger = collection._naming()
+    ranker, tagger = collection._opened.rankers.naming()
     number = tagger.word_number("grün")
     always = tagger.constant_ * tagger.constant_row_ @ tagger.W_[number]
     assert always != 0
-    expected = tagger.scores(serving.plain.vectors)[:, number] - always
-    order = serving.plain.ids[np.argsort(-expected, kind="stable")].tolist()
+    expected = tagger.scores(ranker.plain.vectors)[:, number] - always
+    order = ranker.plain.ids[np.argsort(-expected, kind="stable")].tolist()
     found = collection.search_word("grün", 99)
     assert [match.id for match in found] == order
-    by_id = dict(zip(serving.plain.ids.tolist(), expected, strict=True))
+    by_id = dict(zip(ranker.plain.ids.tolist(), expected, strict=True))
     for match in found:
         assert match.score == pytest.approx(by_id[match.id], abs=1e-5)
     assert {match.path.parent.name for match in found[:5]} == {"grün"}
@@ -204,7 +205,7 @@ def test_only_tags_that_are_sure(tmp_path):
     for number in range(160):
         colour = [*PALETTE.values()][number % 2]
         picture(tmp_path / "p" / f"{number}.png", colour, number)
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([tmp_path / "p"])
         learn(collection, {f"{n}.png": ["rot", "grün"][n % 2] for n in range(150)})
         every = collection.tag([tmp_path / "p"], min_confidence=0)
@@ -226,7 +227,7 @@ def test_sparse_vectors_are_tagged_too(tmp_path):
         pixels = rng.integers(low, low + 128, (96, 192, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(tmp_path / "p" / f"{number}.png")
     feature = Visterms(dimension=16, colours=4)
-    with Collection.create(tmp_path / "c", feature=feature) as collection:
+    with Collection.create(tmp_path / "c", features=[feature]) as collection:
         collection.add([tmp_path / "p" / f"{n}.png" for n in range(10)])
         named = {f"{n}.png": ["dunkel" if n % 2 else "hell"] for n in range(10)}
         assert learn(collection, named).words.published
@@ -242,7 +243,7 @@ def test_damaged_words_leave_searches_by_pictures(collection, pictures):
     learn(collection)
     learn(collection)
     (collection.path / "models" / "4.safetensors").write_bytes(b"damaged")
-    with Collection.open(collection.path, feature=Colours()) as again:
+    with Collection.open(collection.path, features=[Colours()]) as again:
         assert len(again.search(1, 9)) == 9
         for ask in (lambda: again.tag([pictures]), again.words, again.evaluate_words):
             with pytest.raises(DamagedFile):
@@ -256,14 +257,14 @@ def test_words_of_other_vectors_are_refused(collection):
     file = collection.path / "models" / "2.safetensors"
     WSABIE.load(file).save(file, fingerprint="0" * 32)
     with (
-        Collection.open(collection.path, feature=Colours()) as again,
+        Collection.open(collection.path, features=[Colours()]) as again,
         pytest.raises(FingerprintMismatch),
     ):
         again.words()
 
 
 def test_a_reader_sees_words_at_once(collection):
-    with Collection.open(collection.path, feature=Colours()) as reader:
+    with Collection.open(collection.path, features=[Colours()]) as reader:
         with pytest.raises(CollectionError, match="no words"):
             reader.words()
         learn(collection)
@@ -279,19 +280,19 @@ def test_a_reader_sees_words_at_once(collection):
 
 def test_a_reader_goes_on_when_a_writer_cleans_up_under_it(collection, monkeypatch):
     learn(collection)
-    load, learned = opened.load_tagger, []
-    with Collection.open(collection.path, feature=Colours()) as reader:
+    load, learned = rankers.Rankers.load_annotator, []
+    with Collection.open(collection.path, features=[Colours()]) as reader:
 
-        def late(folder, number, fingerprint):
+        def late(self, number, fingerprint):
             if not learned:
                 learned.append(number)
                 for _ in range(2):
                     learn(collection)
                 collection.remove([])
-            return load(folder, number, fingerprint)
+            return load(self, number, fingerprint)
 
-        reader._serve()
-        monkeypatch.setattr(opened, "load_tagger", late)
+        reader._opened.rankers.get()
+        monkeypatch.setattr(rankers.Rankers, "load_annotator", late)
         found = reader.words()
     assert learned == [2]
     assert found == collection.words()

@@ -11,8 +11,9 @@ from threading import Event, Thread
 import pytest
 
 from lookalike.collection import Collection, InUse
-from lookalike.collection import database as databases
-from lookalike.collection.database import VERSION, Database
+from lookalike.collection.store import database as databases
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.schema import VERSION
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.colours import Colours
 
@@ -118,11 +119,11 @@ def version(folder):
 def test_a_database_of_version_1_loads(old):
     folder, found = old
     assert version(folder) == 1
-    with Collection.open(folder, feature=Colours()) as collection:
+    with Collection.open(folder, features=[Colours()]) as collection:
         assert collection.search(1, 9) == found
         kinds = [(model.number, model.kind, model.current) for model in collection.models()]
         assert kinds == [(1, "similarity", False), (2, "similarity", True)]
-        runs = collection._database.rows("SELECT number, run FROM models")
+        runs = collection._opened.database.rows("SELECT number, run FROM models")
         assert runs == [(1, 1), (2, 2)]
         assert collection.evaluate()[1].queries
         assert collection.rollback() == InUse(1, None)
@@ -131,7 +132,7 @@ def test_a_database_of_version_1_loads(old):
         learned = collection.learn(folders=True, settings=SETTINGS)
         assert learned.words.model == 4
     assert version(folder) == VERSION
-    with Collection.open(folder, feature=Colours()) as again:
+    with Collection.open(folder, features=[Colours()]) as again:
         assert again.rollback() == InUse(1, None)
 
 
@@ -154,7 +155,7 @@ def test_its_tables_become_those_of_a_new_one(old, tmp_path):
 KILLED = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-from lookalike.collection.database import Database
+from lookalike.collection.store.database import Database
 
 connect, after = sqlite3.connect, sys.argv[2] == "after"
 
@@ -177,7 +178,7 @@ def test_killed_while_it_is_brought_up(old, moment, left):
     arguments = [sys.executable, "-c", KILLED, str(folder / "collection.sqlite"), moment]
     assert subprocess.run(arguments, check=False).returncode == -signal.SIGKILL
     assert version(folder) == left
-    with Collection.open(folder, feature=Colours()) as collection:
+    with Collection.open(folder, features=[Colours()]) as collection:
         assert collection.search(1, 9) == found
     assert version(folder) == VERSION
 
@@ -188,9 +189,9 @@ def test_a_step_that_fails_leaves_the_version_before(old, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(databases, "_UPDATES", {1: broken})
         with pytest.raises(CollectionError, match="no such table"):
-            Collection.open(folder, feature=Colours())
+            Collection.open(folder, features=[Colours()])
     assert version(folder) == 1
-    with Collection.open(folder, feature=Colours()) as collection:
+    with Collection.open(folder, features=[Colours()]) as collection:
         assert collection.search(1, 9) == found
 
 
@@ -205,7 +206,7 @@ def test_another_process_may_have_brought_it_up(old, monkeypatch):
         update(self)
 
     monkeypatch.setattr(Database, "_update", late)
-    with Collection.open(folder, feature=Colours()) as collection:
+    with Collection.open(folder, features=[Colours()]) as collection:
         assert collection.search(1, 9) == found
 
 
@@ -214,11 +215,11 @@ def test_a_database_without_a_version_is_foreign(old):
     with closing(sqlite3.connect(folder / "collection.sqlite")) as connection:
         connection.execute("PRAGMA user_version = 0")
     with pytest.raises(DamagedFile, match="not the database of a collection"):
-        Collection.open(folder, feature=Colours())
+        Collection.open(folder, features=[Colours()])
 
 
 def test_what_was_deleted_is_emptied_while_another_thread_writes(collection):
-    database = collection._database
+    database = collection._opened.database
     writing, waits = Event(), Event()
     read = []
 

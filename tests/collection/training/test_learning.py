@@ -6,9 +6,12 @@ import pytest
 import scipy.sparse as sp
 from PIL import Image
 
-from lookalike.collection import Collection, InUse, learning, rows
-from lookalike.collection.hearing import Heard, knowledge
-from lookalike.collection.rows import sides
+from lookalike.collection import Collection, InUse
+from lookalike.collection.store.labels import clicks as stored_clicks
+from lookalike.collection.store.models import sides
+from lookalike.collection.training import learning
+from lookalike.collection.training.examples import alike
+from lookalike.collection.training.given import Given
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
@@ -38,7 +41,7 @@ def stripes(tmp_path):
         pixels = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
         pixels[0, 0] = (250, 0, 0) if number % 2 else (0, 250, 0)
         Image.fromarray(pixels).save(tmp_path / "p" / f"{number}.png")
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([tmp_path / "p"])
         yield collection
 
@@ -69,12 +72,12 @@ def test_learning_improves_the_ranking_and_is_used(stripes):
 
 def test_searches_score_like_the_model(stripes):
     stripes.learn(labels(), settings=QUICK)
-    serving = stripes._serve()
-    expected = serving.model.scores(serving.vector(1), serving.plain.vectors)[0]
-    order = [n for n in serving.plain.ids[np.argsort(-expected, kind="stable")] if n != 1]
+    ranker = stripes._opened.rankers.get()
+    expected = ranker.similarity.scores(ranker.vector(1), ranker.plain.vectors)[0]
+    order = [n for n in ranker.plain.ids[np.argsort(-expected, kind="stable")] if n != 1]
     found = stripes.search(1, 59)
     assert [match.id for match in found] == order
-    by_id = dict(zip(serving.plain.ids.tolist(), expected, strict=True))
+    by_id = dict(zip(ranker.plain.ids.tolist(), expected, strict=True))
     for match in found:
         assert match.score == pytest.approx(by_id[match.id], abs=1e-5)
 
@@ -85,11 +88,11 @@ def test_pictures_added_after_learning_are_scaled_too(stripes, tmp_path):
     picture(tmp_path / "p" / "neu.png", (200, 20, 90), 5)
     stripes.add([tmp_path / "p"])
     stripes.remove([2, 7])
-    serving = stripes._serve()
+    ranker = stripes._opened.rankers.get()
     np.testing.assert_allclose(
-        serving.learned.scales, serving.model.item_scales(serving.plain.vectors), rtol=1e-6
+        ranker.index.scales, ranker.similarity.item_scales(ranker.plain.vectors), rtol=1e-6
     )
-    with Collection.open(stripes.path, feature=Colours()) as again:
+    with Collection.open(stripes.path, features=[Colours()]) as again:
         found = [(m.id, pytest.approx(m.score, abs=1e-6)) for m in again.search(1, 99)]
         assert [(m.id, m.score) for m in stripes.search(1, 99)] == found
 
@@ -118,9 +121,9 @@ def test_a_worse_model_is_not_published(stripes):
 
 def test_those_held_back_stay_held_back(stripes, tmp_path):
     assert stripes.learn(labels(40), settings=QUICK, hold_back=0.3).similarity.published
-    held, trained = (set(side.tolist()) for side in sides(stripes._database, 1))
+    held, trained = (set(side.tolist()) for side in sides(stripes._opened.database, 1))
     stripes.learn(labels(60), settings=QUICK, random_state=5)
-    held_again, trained_again = (set(side.tolist()) for side in sides(stripes._database, 3))
+    held_again, trained_again = (set(side.tolist()) for side in sides(stripes._opened.database, 3))
     assert held < held_again
     assert trained < trained_again
     assert not held_again & trained_again
@@ -162,7 +165,7 @@ def test_folders_are_labels(collection, pictures):
 
 
 def test_folders_given_one_by_one_are_labels_too(tmp_path, pictures):
-    with Collection.create(tmp_path / "c", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add(sorted(pictures.iterdir()))
         assert collection.learn(folders=True, settings=QUICK).similarity.labels == 3
 
@@ -246,7 +249,7 @@ def test_rollback(stripes):
         found[learned.model] = stripes.search(1, 9)
     assert stripes.rollback() == InUse(2, None)
     assert stripes.search(1, 9) == found[2]
-    with Collection.open(stripes.path, feature=Colours()) as again:
+    with Collection.open(stripes.path, features=[Colours()]) as again:
         assert again.search(1, 9) == found[2]
         with pytest.raises(CollectionError, match="1 is older"):
             again.rollback()
@@ -269,7 +272,7 @@ def test_a_model_of_other_vectors_is_refused(stripes):
     file = stripes.path / "models" / "1.safetensors"
     OASIS.load(file).save(file, fingerprint="0" * 32)
     with (
-        Collection.open(stripes.path, feature=Colours()) as again,
+        Collection.open(stripes.path, features=[Colours()]) as again,
         pytest.raises(FingerprintMismatch),
     ):
         again.search(1)
@@ -280,7 +283,7 @@ def test_one_can_roll_back_from_a_damaged_model(stripes):
     found = stripes.search(1, 9)
     assert stripes.learn(labels(), settings=QUICK).similarity.model == 3
     (stripes.path / "models" / "3.safetensors").write_bytes(b"damaged")
-    with Collection.open(stripes.path, feature=Colours()) as again:
+    with Collection.open(stripes.path, features=[Colours()]) as again:
         with pytest.raises(DamagedFile):
             again.search(1)
         assert again.rollback().model == 1
@@ -303,7 +306,7 @@ def test_a_full_disk_leaves_the_model_in_use(stripes, monkeypatch):
 
 def test_evaluate_after_the_held_back_went(stripes):
     stripes.learn(labels(), settings=QUICK)
-    held = np.frombuffer(stripes._database.row("SELECT held_back FROM models")[0], "<i8")
+    held = np.frombuffer(stripes._opened.database.row("SELECT held_back FROM models")[0], "<i8")
     stripes.remove(held[2:].tolist())
     stripes.evaluate() if len({n % 2 for n in held[:2]}) == 1 else None
     stripes.remove(held[:2].tolist())
@@ -336,7 +339,7 @@ def test_the_reason_tells_the_outcomes_apart(stripes):
 @pytest.mark.parametrize("given", [{"folders": True}, {"labels": {"1.png": ["a"]}}, {}])
 def test_an_empty_collection_says_that_it_is(tmp_path, given):
     with (
-        Collection.create(tmp_path / "c", feature=Colours()) as empty,
+        Collection.create(tmp_path / "c", features=[Colours()]) as empty,
         pytest.raises(CollectionError, match=r"holds no pictures yet.*lookalike index"),
     ):
         empty.learn(**given)
@@ -345,16 +348,17 @@ def test_an_empty_collection_says_that_it_is(tmp_path, given):
 def test_the_threshold_of_clicks_is_kept(stripes):
     # Of "rot" only pairs clicked often enough are alike above the threshold.
     first = stripes.learn(clicks=CLICKS, threshold=2e-4, settings=QUICK).similarity
-    everything = knowledge(stripes._database, Heard(clicks=rows.clicks(stripes._database)))
-    known = knowledge(stripes._database, Heard())
+    database = stripes._opened.database
+    everything = alike(database, Given(clicks=stored_clicks(database)))
+    known = alike(stripes._opened.database, Given())
     assert known.threshold == 2e-4
     pairs = np.count_nonzero(known.relevance.rows(range(60)))
     assert 0 < pairs < np.count_nonzero(everything.relevance.rows(range(60)))
     again = stripes.learn(settings=QUICK).similarity
     assert again.after.queries == first.after.queries
-    assert knowledge(stripes._database, Heard()).threshold == 2e-4
+    assert alike(stripes._opened.database, Given()).threshold == 2e-4
     stripes.learn(clicks=CLICKS, settings=QUICK)
-    assert knowledge(stripes._database, Heard()).threshold == 0
+    assert alike(stripes._opened.database, Given()).threshold == 0
 
 
 @pytest.mark.parametrize("model", [False, True])
@@ -399,9 +403,9 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
 )
 def test_damaged_values_are_told(stripes, damage):
     stripes.learn(labels(), settings=QUICK)
-    with stripes._database.transaction() as connection:
+    with stripes._opened.database.transaction() as connection:
         connection.execute(damage)
-    with Collection.open(stripes.path, feature=Colours()) as again:
+    with Collection.open(stripes.path, features=[Colours()]) as again:
         told = []
         for work in (lambda: again.search(1), again.models, again.evaluate, again.learn):
             try:
@@ -414,7 +418,7 @@ def test_damaged_values_are_told(stripes, damage):
 
 def test_damaged_clicks_are_told(stripes):
     stripes.learn(clicks=CLICKS, settings=QUICK)
-    with stripes._database.transaction() as connection:
+    with stripes._opened.database.transaction() as connection:
         connection.execute("UPDATE clicks SET weight = 'x' WHERE picture = 3")
     with pytest.raises(DamagedFile, match=r"a click cannot be made out.*Put back a copy"):
         stripes.learn()
@@ -422,7 +426,7 @@ def test_damaged_clicks_are_told(stripes):
 
 def test_a_folder_at_home_is_a_root(tmp_path, monkeypatch, pictures):
     monkeypatch.setenv("HOME", str(pictures.parent))
-    with Collection.create(tmp_path / "at-home", feature=Colours()) as collection:
+    with Collection.create(tmp_path / "at-home", features=[Colours()]) as collection:
         assert collection.add([f"~/{pictures.name}"]).added
-        roots = collection._database.rows("SELECT * FROM roots")
+        roots = collection._opened.database.rows("SELECT * FROM roots")
         assert [Path(root) for (root,) in roots] == [pictures]

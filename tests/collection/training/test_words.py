@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.annotation import WSABIE
-from lookalike.collection import Collection, InUse, naming, rows
-from lookalike.collection.lessons import Lesson
-from lookalike.collection.naming import Vocabulary
-from lookalike.collection.records import Figures
+from lookalike.annotation.registry import ANNOTATORS
+from lookalike.collection import Collection, InUse
+from lookalike.collection.answers import Figures
+from lookalike.collection.store import models
+from lookalike.collection.training import examples
+from lookalike.collection.training.examples import Named
+from lookalike.collection.training.gate import Lesson
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.supervision import read_labels
 from tests.collection.colours import Colours
@@ -34,7 +37,7 @@ def test_words_are_learned_beside_the_similarity(collection):
 
 def test_without_words_in_use_the_commonest_are_what_to_beat(collection):
     learned = learn(collection)
-    held, trained = rows.sides(collection._database, 2)
+    held, trained = models.sides(collection._opened.database, 2)
     labels = collection.labels()
     uses = [name for number in trained.tolist() for name in labels[number]]
     ranked = sorted(set(uses), key=lambda word: (-uses.count(word), word))
@@ -43,7 +46,7 @@ def test_without_words_in_use_the_commonest_are_what_to_beat(collection):
 
 
 def test_the_commonest_words_are_counted_where_one_learns():
-    known = Vocabulary.of_labels({1: ["b"], 2: ["a"], 3: ["B", "c"], 4: ["a", "b"]})
+    known = Named.of_labels({1: ["b"], 2: ["a"], 3: ["B", "c"], 4: ["a", "b"]})
     counted = known.commonest(np.array([0, 2, 3])).scores(np.zeros((2, 9), np.float32))
     assert dict(zip(known.words, counted[0], strict=True)) == {"a": 1, "b": 3, "c": 1}
     assert (counted[0] == counted[1]).all()
@@ -115,7 +118,7 @@ def test_every_word_is_learned_and_pictures_stay_on_their_side(collection, monke
     # Whether nine pictures rank no worse is not the matter here.
     monkeypatch.setattr(Lesson, "published", True)
     learn(collection, hold_back=0.4)
-    held, trained = (set(side.tolist()) for side in rows.sides(collection._database, 2))
+    held, trained = (set(side.tolist()) for side in models.sides(collection._opened.database, 2))
     assert len(held) == 10
     # A new word of one held-back picture alone brings it to the side that is learned from.
     moved = min(held)
@@ -123,7 +126,9 @@ def test_every_word_is_learned_and_pictures_stay_on_their_side(collection, monke
     learned = learn(collection, new, random_state=9)
     assert learned.words.published
     assert "Einhorn" in collection.words()
-    held_again, trained_again = (set(side.tolist()) for side in rows.sides(collection._database, 4))
+    held_again, trained_again = (
+        set(side.tolist()) for side in models.sides(collection._opened.database, 4)
+    )
     assert held_again == held - {moved}
     assert trained_again == trained | {moved}
 
@@ -136,7 +141,7 @@ def test_every_word_is_learned_and_pictures_stay_on_their_side(collection, monke
 )
 def test_a_split_leaves_every_word_to_learn_from(sets, share, data):
     labels = {3 * place + 1: [f"w{n}" for n in some] for place, some in enumerate(sets)}
-    known = Vocabulary.of_labels(labels)
+    known = Named.of_labels(labels)
     sides = data.draw(st.lists(st.sampled_from("ht?"), min_size=len(sets), max_size=len(sets)))
     before = [known.ids[[side == kind for side in sides]] for kind in "ht"]
     split = known.split(share, np.random.default_rng(0), tuple(before))
@@ -144,7 +149,7 @@ def test_a_split_leaves_every_word_to_learn_from(sets, share, data):
     assert set(known.relevance.subset(split.train).labels_) == set(known.words)
     assert not set(known.ids[split.held]) & set(before[1].tolist())
     fresh = sides.count("?")
-    most = max(len(before[0]) + round(share * fresh), naming.LEAST_HELD)
+    most = max(len(before[0]) + round(share * fresh), examples.LEAST_HELD)
     assert len(split.held) <= most
     assert bool(split.why) == (len(known.words) < 2 or not len(split.held))
 
@@ -157,19 +162,18 @@ def test_worse_words_are_not_published(collection, monkeypatch):
         def scores(self, X):
             return -super().scores(X)
 
-    monkeypatch.setattr(naming, "WSABIE", Worse)
+    monkeypatch.setitem(ANNOTATORS._here, "wsabie", Worse)
     learned = learn(collection)
     assert learned.similarity.published
     assert (learned.words.published, learned.words.model) == (False, None)
     assert learned.words.before == first.words.after
     assert (
-        learned.words.reason
-        == "The words learned are ranked worse than before, so they are not used."
+        learned.words.reason == "The new words rank worse than those in use, so they are not used."
     )
     assert in_use(collection) == InUse(3, 2)
     assert collection.search_word("rot", 9) == before[5]
     assert not (collection.path / "models" / "4.safetensors").exists()
-    assert collection.models()[-1].kind == "tags"
+    assert collection.models()[-1].kind == "words"
 
 
 def test_rollback_undoes_what_was_learned_together(collection):
@@ -188,7 +192,7 @@ def test_rollback_undoes_what_was_learned_together(collection):
     assert collection.rollback() == states[2]
     assert collection.rollback() == states[1]
     assert collection.words().keys() == {"rot", "grün", "blau", *(f"Nr. {n}" for n in range(4))}
-    with Collection.open(collection.path, feature=Colours()) as again:
+    with Collection.open(collection.path, features=[Colours()]) as again:
         assert in_use(again) == states[1]
         assert again.rollback() == states[0]
         with pytest.raises(CollectionError, match="uses no model"):
@@ -269,7 +273,7 @@ def test_a_full_disk_leaves_both_as_they_were(collection, monkeypatch):
 
 def test_evaluate_words_after_the_held_back_went(collection):
     learn(collection)
-    held, _ = rows.sides(collection._database, 2)
+    held, _ = models.sides(collection._opened.database, 2)
     collection.remove(held[1:].tolist())
     assert collection.evaluate_words()[1].queries == 1
     collection.remove(held[:1].tolist())

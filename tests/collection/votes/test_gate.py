@@ -1,7 +1,8 @@
 import numpy as np
 
-from lookalike.collection import Ask, Collection, rows
-from lookalike.collection.held_labels import HeldLabels
+from lookalike.collection import Ask, Collection
+from lookalike.collection.store import models
+from lookalike.collection.votes.gate import HeldLabels
 from lookalike.supervision import Relevance
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import learn
@@ -18,7 +19,7 @@ def test_words_said_since_are_judged_by_at_once(collection):
         said.append(collection.say(row.id, "a" if row.id % 2 else "b"))
     now = collection.standing()
     assert now.labels_before != first.labels_before
-    with Collection.open(collection.path, feature=Colours()) as other:
+    with Collection.open(collection.path, features=[Colours()]) as other:
         assert other.standing() == now
     for event in said:
         collection.undo(event.number)
@@ -28,13 +29,13 @@ def test_words_said_since_are_judged_by_at_once(collection):
 def test_a_word_for_a_picture_not_judged_by_costs_nothing(collection):
     learn(collection)
     collection.vote(Ask((1,)), picked=[20], rejected=[2])
-    held = collection._serve().preferences._held
-    (number,) = collection._database.row("SELECT max(number) FROM models WHERE kind = 'similarity'")
-    judges, taught = rows.sides(collection._database, number)
+    held = collection._opened.rankers.get().votes._held
+    number = models.last_model(collection._opened.database, "similarity")
+    judges, taught = models.sides(collection._opened.database, number)
     collection.say(int(taught[0]), "neu")
-    assert collection._serve().preferences._held is held
+    assert collection._opened.rankers.get().votes._held is held
     collection.say(int(judges[0]), "neu")
-    assert collection._serve().preferences._held is not held
+    assert collection._opened.rankers.get().votes._held is not held
 
 
 def test_votes_go_as_far_as_labels_let_them():
@@ -67,6 +68,6 @@ def test_labels_are_read_for_votes_alone_and_not_at_every_import(collection, pic
     assert collection.standing() == standing
     collection.vote(Ask((25,)), picked=[20], rejected=[3])
     assert len(read) == 1
-    with Collection.open(collection.path, feature=Colours()) as other:
+    with Collection.open(collection.path, features=[Colours()]) as other:
         assert other.standing() == collection.standing()
         assert other.search(1, 30) == collection.search(1, 30)

@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection import ledger as ledgers
-from lookalike.collection.voting import MOST_WEIGHT, OWN
+from lookalike.collection.votes import ledger as ledgers
+from lookalike.collection.votes.steps import MOST_WEIGHT, OWN
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
 from tests.collection.colours import PALETTE, Colours, picture
 
@@ -26,12 +26,12 @@ def scores(collection, ask):
 
 def again(collection):
     """Open the same collection as another process would."""
-    return Collection.open(collection.path, feature=Colours())
+    return Collection.open(collection.path, features=[Colours()])
 
 
 def state(collection):
     """What votes taught, to the last bit."""
-    preferences = collection._serve().preferences
+    preferences = collection._opened.rankers.get().votes
     votes = preferences.ledger.votes
     return ledgers.packed(votes)
 
@@ -64,11 +64,11 @@ def test_what_is_learned_reaches_other_queries(collection):
 
 def test_nothing_stored_is_touched_by_a_vote(collection):
     collection.search(1)
-    index = collection._serve().learned
+    index = collection._opened.rankers.get().index
     vectors, scales = index.vectors, index.scales
     collection.vote(Ask((1,)), picked=[2], rejected=[9])
     collection.search(1)
-    now = collection._serve().learned
+    now = collection._opened.rankers.get().index
     assert now is index
     assert now.vectors.base is vectors.base or np.shares_memory(now.vectors, vectors)
     assert np.array_equal(now.scales, scales)
@@ -192,9 +192,9 @@ def test_a_deleted_picture_teaches_no_more(collection):
     collection.vote(Ask((3,)), picked=[4], rejected=[9])
     collection.vote(Ask((9,)), picked=[10], rejected=[2])
     collection.remove([9])
-    links = collection._serve().preferences._links
+    links = collection._opened.rankers.get().votes._links
     assert len(links.queries) == 2
-    assert 9 not in collection._serve().preferences._pictures.places
+    assert 9 not in collection._opened.rankers.get().votes._pictures.places
     assert 9 not in order(collection, ask)
     with again(collection) as other:
         assert other.search(ask, 30) == collection.search(ask, 30)
@@ -221,13 +221,13 @@ def test_one_person_can_go_only_so_far(collection, monkeypatch):
     query = Ask((ids(collection, "rot")[0],))
     for good, bad in zip(green, blue, strict=True):
         collection.vote(query, picked=[good], rejected=[bad])
-    ledger = collection._serve().preferences.ledger
+    ledger = collection._opened.rankers.get().votes.ledger
     assert len(ledger.votes) == 8
     assert ledger.votes[0].weights.any()
     assert not ledger.votes[-1].weights.any()
     assert ledger.totals[""] == ledger.votes[0].reach
     collection.vote(query, picked=[green[0]], rejected=[blue[0]], who="another")
-    assert collection._serve().preferences.ledger.votes[-1].weights.any()
+    assert collection._opened.rankers.get().votes.ledger.votes[-1].weights.any()
 
 
 def test_votes_that_rank_others_worse_are_not_used(collection):
@@ -240,7 +240,7 @@ def test_votes_that_rank_others_worse_are_not_used(collection):
     assert good.after >= good.before
     assert good.strength == 1.0
     assert collection.search(red[7], 30) != start
-    preferences = collection._serve().preferences
+    preferences = collection._opened.rankers.get().votes
     for vote in preferences.ledger.votes:
         object.__setattr__(vote, "right", (1.0, 0.5))
     del preferences.standing
@@ -326,7 +326,7 @@ def test_words_come_back_in_whatever_order_they_are_undone(collection):
     assert collection.labels()[1] == ["rot"]
     collection.undo(yes.number)
     assert 1 not in collection.labels()
-    assert collection._database.rows("SELECT * FROM refusals") == []
+    assert collection._opened.database.rows("SELECT * FROM refusals") == []
 
 
 def test_a_kept_query_is_searched_with_and_voted_on(collection, tmp_path):
@@ -400,24 +400,24 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
     for query in red[:4]:
         collection.vote(Ask((query,)), picked=green[:2], rejected=blue[:3])
     collection.vote(Ask((red[6],)), rejected=[red[5]])
-    serving = collection._serve()
-    assert serving.preferences.standing.strength == 1.0
-    everyone = serving.plain.vectors
-    items = everyone if serving.model is None else serving.model.item_vectors(everyone)
-    row = {number: items[k].astype(float) for k, number in enumerate(serving.plain.ids.tolist())}
+    ranker = collection._opened.rankers.get()
+    assert ranker.votes.standing.strength == 1.0
+    everyone = ranker.plain.vectors
+    items = everyone if ranker.similarity is None else ranker.similarity.item_vectors(everyone)
+    row = {number: items[k].astype(float) for k, number in enumerate(ranker.plain.ids.tolist())}
     D = np.zeros((items.shape[1],) * 2)
-    for vote in serving.preferences.ledger.votes:
+    for vote in ranker.votes.ledger.votes:
         query = row[int(vote.subject)]
         for number, weight in zip(vote.pictures, vote.weights[-1], strict=True):
             other = row.get(number, query)
             D += weight / 2 * (np.outer(query, other) + np.outer(other, query))
             D -= weight / 2 * OWN * np.outer(other, other)
     assert np.abs(D).max() > 0.01
-    M = np.eye(len(D)) if serving.model is None else serving.model.W_
+    M = np.eye(len(D)) if ranker.similarity is None else ranker.similarity.W_
     query = red[7]
     expected = {n: row[query] @ (M + D) @ row[n] for n in row if n != query}
     assert scores(collection, Ask((query,))) == pytest.approx(expected, abs=1e-4)
-    together = serving.preferences.turned_all(items)
+    together = ranker.votes.turned_all(items)
     np.testing.assert_allclose(together, items @ D @ items.T, atol=1e-6)
 
 
@@ -426,7 +426,7 @@ def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
     collection.vote(ask, picked=[2, 3], rejected=[9, 10])
     collection.remove([2, 10])
     event = collection.vote(ask, picked=[4], rejected=[11], shown=[2, 12, 4, 10, 999])
-    taught = collection._serve().preferences.ledger.votes[-1]
+    taught = collection._opened.rankers.get().votes.ledger.votes[-1]
     assert taught.number == event.number
     assert not {2, 10, 999} & set(taught.pictures)
     assert {3, 4, 9, 11, 12} == set(taught.pictures)
@@ -465,7 +465,7 @@ def test_votes_read_at_once_sum_to_the_same_bits(collection):
         collection.vote(Ask((query,)), rejected=[rejected], picked=[query + 1])
         collection.vote(Ask((query + 2,)), rejected=[rejected])
     with again(collection) as other:
-        ours, theirs = (it._serve().preferences for it in (collection, other))
+        ours, theirs = (it._opened.rankers.get().votes for it in (collection, other))
         assert [*ours._pictures.places] == [*theirs._pictures.places]
         for query in range(1, 25):
             assert scores(collection, Ask((query,))) == scores(other, Ask((query,)))

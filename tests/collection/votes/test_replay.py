@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 )
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection import ledger as ledgers
+from lookalike.collection.votes import ledger as ledgers
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.colours import Colours, album
 
@@ -34,7 +34,7 @@ class Told(RuleBasedStateMachine):
         super().__init__()
         self.place = Path(tempfile.mkdtemp())
         shutil.copytree(self.made, self.place / "sammlung")
-        self.collection = Collection.open(self.place / "sammlung", feature=Colours())
+        self.collection = Collection.open(self.place / "sammlung", features=[Colours()])
         self.log = []
         self.removed = set()
 
@@ -104,7 +104,7 @@ class Told(RuleBasedStateMachine):
     @rule()
     def open_again(self):
         self.collection.close()
-        self.collection = Collection.open(self.place / "sammlung", feature=Colours())
+        self.collection = Collection.open(self.place / "sammlung", features=[Colours()])
 
     @invariant()
     def words_are_those_said_last(self):
@@ -112,7 +112,7 @@ class Told(RuleBasedStateMachine):
         for _, kind, *what in self.counting():
             if kind == "say" and what[0] not in self.removed:
                 said[what[0], what[1].casefold()] = what[2]
-        database = self.collection._database
+        database = self.collection._opened.database
         for table, column, shows in (("labels", "label", True), ("refusals", "word", False)):
             rows = database.rows(f"SELECT picture, {column} FROM {table}")
             found = [(picture, word.casefold()) for picture, word in rows]
@@ -121,7 +121,7 @@ class Told(RuleBasedStateMachine):
     @invariant()
     def votes_are_those_that_count(self):
         counting = [what for what in self.counting() if what[1] == "vote"]
-        ledger = self.collection._serve().preferences.ledger
+        ledger = self.collection._opened.rankers.get().votes.ledger
         assert [vote.number for vote in ledger.votes] == [what[0] for what in counting]
         for query in range(1, 7):
             said = {}
@@ -138,8 +138,8 @@ class Told(RuleBasedStateMachine):
 
     @invariant()
     def another_reader_finds_the_same(self):
-        with Collection.open(self.collection.path, feature=Colours()) as other:
-            ours, theirs = (it._serve().preferences for it in (self.collection, other))
+        with Collection.open(self.collection.path, features=[Colours()]) as other:
+            ours, theirs = (it._opened.rankers.get().votes for it in (self.collection, other))
             assert ledgers.packed(ours.ledger.votes) == ledgers.packed(theirs.ledger.votes)
             assert ours.ledger.totals == theirs.ledger.totals
             assert self.collection.standing() == other.standing()
@@ -149,7 +149,7 @@ class Told(RuleBasedStateMachine):
 def test_what_was_told_is_what_a_replay_finds(tmp_path, monkeypatch):
     monkeypatch.setattr("lookalike.collection.listening.SNAPSHOT_EVERY", 3)
     album(tmp_path / "bilder", 2)
-    with Collection.create(tmp_path / "sammlung", feature=Colours()) as made:
+    with Collection.create(tmp_path / "sammlung", features=[Colours()]) as made:
         made.add([tmp_path / "bilder"])
     Told.made = tmp_path / "sammlung"
     several = settings(

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.collection import voting
-from lookalike.collection.voting import (
+from lookalike.collection.votes import steps as voting
+from lookalike.collection.votes.steps import (
     AGGRESSIVENESS,
     FOLDS,
     MARGIN,

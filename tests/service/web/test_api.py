@@ -22,7 +22,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def store(tmp_path, photos):
-    with Collection.create(tmp_path / "store", feature=Colours()) as made:
+    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
         made.add([photos])
         yield made
 
@@ -38,7 +38,7 @@ def kept(tmp_path_factory):
     """A collection that no test changes."""
     folder = tmp_path_factory.mktemp("kept")
     album(folder / "photos", 8)
-    with Collection.create(folder / "store", feature=Colours()) as made:
+    with Collection.create(folder / "store", features=[Colours()]) as made:
         made.add([folder / "photos"])
         yield made
 
@@ -80,14 +80,14 @@ def test_a_search_by_likeness_tells_all_of_its_matches(reader, kept):
 
 
 def test_the_facts_of_all_matches_are_read_at_once(reader, kept, monkeypatch):
-    rows, asked = kept._database.rows, []
+    rows, asked = kept._opened.database.rows, []
 
     def counted(sql, *values):
         asked.append(sql)
         return rows(sql, *values)
 
     reader.get("/api/search", params={"like": 1, "k": 2})
-    monkeypatch.setattr(kept._database, "rows", counted)
+    monkeypatch.setattr(kept._opened.database, "rows", counted)
     reader.get("/api/search", params={"like": 1, "k": 2})
     few = len(asked)
     asked.clear()
@@ -406,7 +406,7 @@ def test_a_part_of_a_file_put_in_its_place_is_not_shown(client, tmp_path):
 def test_an_upload_goes_whatever_the_collection_is_called_by(store, tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    with Collection.open("../store", feature=Colours()) as found, served(found) as client:
+    with Collection.open("../store", features=[Colours()]) as found, served(found) as client:
         added = got(client.post("/api/pictures", content=png()), 201)["picture"]
         assert Path(added["path"]).exists()
         got(client.delete(f"/api/pictures/{added['id']}"))
@@ -510,7 +510,7 @@ def test_the_status_tells_pictures_roots_and_jobs(client, photos):
 
 def test_an_empty_collection_can_be_asked(tmp_path):
     with (
-        Collection.create(tmp_path / "store", feature=Colours()) as store,
+        Collection.create(tmp_path / "store", features=[Colours()]) as store,
         served(store) as client,
     ):
         assert got(client.get("/api/pictures")) == {"pictures": [], "total": 0, "next": None}

@@ -424,7 +424,7 @@ def test_dark_or_light_is_chosen_and_kept(window):
 
 @plainly
 def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
-    with store._database.transaction() as connection:
+    with store._opened.database.transaction() as connection:
         numbers = range(1000, 7000)
         connection.executemany(
             "INSERT INTO pictures VALUES (?, ?, 'JPEG', 40, 30, 50, ?, '2024-01-01')",

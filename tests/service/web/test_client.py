@@ -29,7 +29,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def store(tmp_path, photos):
-    with Collection.create(tmp_path / "store", feature=Colours()) as made:
+    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
         made.add([photos])
         yield made
 

@@ -50,7 +50,7 @@ NAMES = {"id", "ref", "picture", "like", "unlike", "picked", "rejected", "shown"
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
     album(folder / "photos", 8)
-    with Collection.create(folder / "store", feature=Colours()) as store:
+    with Collection.create(folder / "store", features=[Colours()]) as store:
         store.add([folder / "photos"])
         for number in range(2, 42):
             store.say(1 + number % 20, f"word {number}")

@@ -27,7 +27,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def store(tmp_path):
-    with Collection.create(tmp_path / "store", feature=Colours()) as made:
+    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
         yield made
 
 
@@ -309,7 +309,7 @@ def test_others_write_between_the_slices_of_an_import(work, store, photos, monke
 
 def test_an_import_waits_for_another_process_that_writes(work, store, photos, monkeypatch):
     monkeypatch.setattr(Job, "wait", lambda self, seconds: time.sleep(0.01))
-    with store._folder.writing():
+    with store._opened.folder.writing():
         job = work.bring_in([str(photos)])
         until = time.monotonic() + 10
         while "being written" not in job.message and time.monotonic() < until:

@@ -5,7 +5,7 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import Ask
-from lookalike.collection.records import Event
+from lookalike.collection.answers import Event
 from lookalike.service.web.app import make_app
 from lookalike.service.web.settings import Settings
 from lookalike.service.web.telling import told
@@ -133,7 +133,7 @@ def test_trouble_is_a_page_with_a_way_back(client, path):
 def test_an_empty_collection_says_what_to_do(tmp_path, model, run):
     from lookalike.features import Embedding
 
-    with Collection.create(tmp_path / "empty", feature=Embedding(model)) as store:
+    with Collection.create(tmp_path / "empty", features=[Embedding(model)]) as store:
         inside = Inside(make_app(store))
         for path in ("/", "/learned"):
             page = Page(inside.get(path).text)
@@ -289,7 +289,7 @@ def test_examples_can_be_removed_and_turned(client, store):
 
 
 def test_the_grid_stays_small_with_100_000_pictures(client, store):
-    with store._database.transaction() as connection:
+    with store._opened.database.transaction() as connection:
         numbers = range(1000, 101_000)
         taken = (f"{2024 - n % 30}-{1 + n % 12:02}-{1 + n % 28:02}T12:00:00" for n in numbers)
         connection.executemany(

@@ -28,7 +28,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def store(tmp_path, photos):
-    with Collection.create(tmp_path / "store", feature=Colours()) as made:
+    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
         made.add([photos])
         yield made
 
@@ -106,7 +106,7 @@ def test_whole_folders_that_come_and_go_are_followed(store, watcher, photos, tmp
 
 
 def test_what_is_hidden_no_picture_or_our_own_is_left_alone(tmp_path, photos):
-    with Collection.create(photos / "store", feature=Colours()) as store:
+    with Collection.create(photos / "store", features=[Colours()]) as store:
         store.add([photos])
         work = Jobs(store, Settings(watch=True))
         watcher = Watcher(store, work, Settings(watch=True))

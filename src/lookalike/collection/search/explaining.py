@@ -25,7 +25,7 @@ from lookalike.core.errors import NotFound
 from lookalike.core.text import printable, word_key
 from lookalike.core.vectors import Vectors, dense
 from lookalike.index.base import Index
-from lookalike.similarity.euclidean import Cosine
+from lookalike.similarity.cosine import Cosine
 
 NEARLY_THE_SAME = 0.95
 """The cosine above which two pictures are taken for nearly the same."""

@@ -17,7 +17,7 @@ from lookalike.index import Hits
 from lookalike.index.base import Index
 from lookalike.index.reranker import Candidates, Reranker
 from lookalike.similarity.base import Similarity
-from lookalike.similarity.euclidean import Cosine
+from lookalike.similarity.cosine import Cosine
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from lookalike.features import Feature, Reduction
 from lookalike.index.base import Index
 from lookalike.index.registry import INDEXES
 from lookalike.similarity.base import Similarity
-from lookalike.similarity.euclidean import Cosine
+from lookalike.similarity.cosine import Cosine
 
 REDUCED = 256
 """The length of the vectors that are searched, where the feature's are dense and longer."""

@@ -17,7 +17,7 @@ from lookalike.collection.training.given import Given
 from lookalike.core.errors import InvalidInput, MissingPart
 from lookalike.core.progress import Progress
 from lookalike.features import Feature
-from lookalike.similarity.euclidean import Cosine
+from lookalike.similarity.cosine import Cosine
 
 _log = logging.getLogger(__name__)
 

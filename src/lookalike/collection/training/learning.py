@@ -29,7 +29,7 @@ from lookalike.core.seeds import generator
 from lookalike.core.stored import parameters
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.base import Similarity
-from lookalike.similarity.euclidean import Cosine
+from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.registry import SIMILARITIES
 from lookalike.supervision import Relevance
 
