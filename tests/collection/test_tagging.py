@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.annotation import WSABIE
-from lookalike.annotation.base import Annotator
+from lookalike.annotation import WSABIE, Annotator
 from lookalike.collection import Collection, InUse, opened, tagging
 from lookalike.core.errors import (
     CollectionError,

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.annotation import WSABIE
-from lookalike.annotation.base import check_words
 from lookalike.annotation.confidence import Confidence, enough
+from lookalike.annotation.lessons import check_words
 from lookalike.annotation.words import read_words
 from lookalike.collection.lessons import Ids, Lesson, Split
 from lookalike.collection.records import Figures, Trial

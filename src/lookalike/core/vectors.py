@@ -79,13 +79,18 @@ def unit_rows(vectors: Any) -> Any:
     is_sparse: bool = sp.issparse(vectors)
     if is_sparse:
         lengths = np.sqrt(squared_lengths(vectors))
-        shrink = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        return sp.csr_matrix(sp.diags(shrink) @ vectors, dtype=np.float32)
-    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
-    # Divided by the largest entry first, so that squares neither overflow nor vanish.
-    moderate = vectors / np.where(largest > 0, largest, 1)
-    norms = np.linalg.norm(moderate, axis=1, keepdims=True)
-    return np.ascontiguousarray(moderate / np.where(norms > 0, norms, 1), dtype=np.float32)
+        each = np.repeat(np.where(lengths > 0, lengths, 1), np.diff(vectors.indptr))
+        data = (vectors.data / each).astype(np.float32)
+        return sp.csr_matrix((data, vectors.indices, vectors.indptr), shape=vectors.shape)
+    units = np.empty(vectors.shape, np.float32)
+    for start in range(0, len(units), _ROWS):
+        some = vectors[start : start + _ROWS]
+        largest = np.abs(some).max(axis=1, keepdims=True, initial=0)
+        # Divided by the largest entry first, so that squares neither overflow nor vanish.
+        moderate = some / np.where(largest > 0, largest, 1)
+        norms = np.linalg.norm(moderate, axis=1, keepdims=True)
+        units[start : start + _ROWS] = moderate / np.where(norms > 0, norms, 1)
+    return units
 
 
 def stack_rows(parts: list[Any]) -> Any:
