@@ -1,301 +1,153 @@
-"""What every annotator promises, whichever kind it is."""
+"""Every annotator of the registry keeps the contract, and so does one of somebody's own."""
 
-import unicodedata
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.datasets import load_digits
 
-from lookalike.annotation import WSABIE, Ensemble, LinearRanker, OneVsRest
-from lookalike.annotation.neighbours import NearestNeighbours
-from lookalike.core.arrays import save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
+from lookalike.annotation import (
+    ANNOTATORS,
+    WSABIE,
+    Annotator,
+    Ensemble,
+    LinearRanker,
+    NearestNeighbours,
+    OneVsRest,
+)
+from lookalike.core.errors import MissingPart
+from lookalike.core.vectors import dense
+from tests.annotation.contract import AnnotatorContract
 
-KINDS = {
-    "linear, warp": lambda: LinearRanker(random_state=0),
-    "linear, auc": lambda: LinearRanker(loss="auc", random_state=0),
-    "one against rest": lambda: OneVsRest(random_state=0),
-    "neighbours": lambda: NearestNeighbours(random_state=0),
-    "neighbours, tree": lambda: NearestNeighbours(trees=1, leaf=300, random_state=0),
-    "wsabie": lambda: WSABIE(dimension=20, random_state=0),
-    "ensemble": lambda: Ensemble(
-        [OneVsRest(random_state=1), WSABIE(dimension=20, random_state=2)], random_state=0
-    ),
-}
+OLDER = Path(__file__).parent / "older"
+
 
 # Precision at 1 on digits, measured with 1,200 to learn from and 597 to judge by.
-EXPECTED = {
-    "linear, warp": 0.965,
-    "linear, auc": 0.951,
-    "one against rest": 0.950,
-    "neighbours": 0.985,
-    "neighbours, tree": 0.968,
-    "wsabie": 0.945,
-    "ensemble": 0.953,
-}
+class TestWsabie(AnnotatorContract):
+    precision = 0.945
 
-FORMS = {"dense": np.asarray, "sparse": sp.csr_matrix}
+    @pytest.fixture
+    def make(self):
+        return lambda: WSABIE(dimension=20, random_state=0)
 
 
-@pytest.fixture(params=KINDS)
-def make(request):
-    return KINDS[request.param]
+class TestLinear(AnnotatorContract):
+    precision = 0.965
+
+    @pytest.fixture
+    def make(self):
+        return lambda: LinearRanker(random_state=0)
 
 
-@pytest.fixture(scope="module")
-def digits():
-    """Unit rows in random order, the first 1,200 to learn from, and a word for each."""
-    X, y = load_digits(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(X))
-    units = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)[order]
-    return (
-        units[:1200],
-        [f"digit {number}" for number in y[order][:1200]],
-        units[1200:],
-        y[order][1200:],
-    )
+class TestLinearAuc(AnnotatorContract):
+    precision = 0.951
+
+    @pytest.fixture
+    def make(self):
+        return lambda: LinearRanker(loss="auc", random_state=0)
 
 
-@pytest.fixture
-def few():
-    """Forty pictures of three things, easy to tell apart, some with two words."""
-    rng = np.random.default_rng(1)
-    things = np.arange(40) % 3
-    X = np.eye(6)[things] + rng.normal(size=(40, 6)) * 0.1
-    words = [{("cat", "dog", "car")[thing]} | ({"pet"} if thing < 2 else set()) for thing in things]
-    return X.astype(np.float32), words
+class TestOneVsRest(AnnotatorContract):
+    precision = 0.950
+
+    @pytest.fixture
+    def make(self):
+        return lambda: OneVsRest(random_state=0)
 
 
-def right(model, X, numbers):
-    best = model.rank(X, 1).words[:, 0]
-    return float(
-        np.mean([model.words_[word] == f"digit {k}" for word, k in zip(best, numbers, strict=True)])
-    )
+class TestNeighbours(AnnotatorContract):
+    precision = 0.985
+    has_word_queries = False
+
+    @pytest.fixture
+    def make(self):
+        return lambda: NearestNeighbours(random_state=0)
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_digits(digits, name):
-    X, y, others, numbers = digits
-    dense = right(KINDS[name]().fit(X, y), others, numbers)
-    sparse = right(KINDS[name]().fit(sp.csr_matrix(X), y), sp.csr_matrix(others), numbers)
-    assert dense > EXPECTED[name] - 0.02
-    assert sparse == pytest.approx(dense, abs=0.02)
+class TestNeighboursByTree(AnnotatorContract):
+    precision = 0.968
+    has_word_queries = False
+
+    @pytest.fixture
+    def make(self):
+        return lambda: NearestNeighbours(trees=1, leaf=300, random_state=0)
 
 
-def test_words_without_meaning_are_ranked_by_chance(make, digits):
-    X, _, others, numbers = digits
-    rng = np.random.default_rng(0)
-    model = make().fit(X[:500], [f"digit {number}" for number in rng.integers(10, size=500)])
-    assert 0.03 < right(model, others, numbers) < 0.2
+class TestEnsemble(AnnotatorContract):
+    precision = 0.953
+
+    @pytest.fixture
+    def make(self):
+        models = [OneVsRest(random_state=1), WSABIE(dimension=20, random_state=2)]
+        return lambda: Ensemble(models, random_state=0)
 
 
-def test_fit_returns_self_and_knows_its_words(make, few):
-    X, y = few
-    model = make()
-    assert model.fit(X, y) is model
-    assert sorted(model.words_) == ["car", "cat", "dog", "pet"]
-    assert model.n_features_in_ == 6
-    assert [model.word_number(word) for word in model.words_] == [0, 1, 2, 3]
-    assert model.word_number("PET") == model.word_number("pet")
-    with pytest.raises(InvalidInput, match="never learned"):
-        model.word_number("tram")
+class Ridge(Annotator):
+    """Words by ridge regression, as somebody else would write it."""
+
+    name = "ridge"
+
+    def __init__(self, *, held_out=0.2, random_state=None):
+        self.held_out = held_out
+        self.random_state = random_state
+
+    def scores(self, X):
+        return np.asarray(self._vectors(X) @ self.W_, np.float32)
+
+    def word_queries(self, words):
+        return self.W_.T[[self.word_number(word) for word in words]]
+
+    def _learn(self, split, rng, progress):
+        X, Y = dense(split.learned.vectors), split.learned.has.toarray()
+        W = np.linalg.solve(X.T @ X + 0.1 * np.eye(X.shape[1]), X.T @ Y).astype(np.float32)
+        self.W_, self.words_, self.n_features_in_ = W, split.whole.words, len(W)
+        self.confidence_ = self._confidence_from(split.judged)
+        progress(1, 1)
+
+    def _own_state(self):
+        return {"W": self.W_}, {}
+
+    def _restore_own(self, arrays, learned):
+        self.W_ = arrays["W"]
+        self.n_features_in_ = len(self.W_)
 
 
-def test_all_true_words_come_first(make, few):
-    X, y = few
-    model = make().fit(X, y)
-    found = [{model.words_[word] for word in row} for row in model.rank(X, 2).words]
-    assert np.mean([true <= some for true, some in zip(y, found, strict=True)]) > 0.8
+class TestRidge(AnnotatorContract):
+    precision = 0.93
+
+    @pytest.fixture
+    def make(self, monkeypatch):
+        monkeypatch.setitem(ANNOTATORS._here, "ridge", Ridge)
+        return lambda: Ridge(random_state=0)
 
 
-def test_the_constructor_only_stores(make):
-    model = make()
-    given = model.get_params(deep=False)
-    copy = clone(model)
-    assert not hasattr(copy, "words_")
-    for name, value in given.items():
-        if name != "models":
-            assert getattr(copy, name) is value or getattr(copy, name) == value
+def test_every_name_has_a_class_that_keeps_the_contract():
+    kept = {name.removeprefix("Test").lower() for name in globals() if name.startswith("Test")}
+    assert {name.replace("_", "") for name in ANNOTATORS.names} <= kept
 
 
-def test_spellings_of_a_word_are_one(make, few):
-    X, y = few
-    coffee = "Café"
-    spelled = [
-        {(coffee, unicodedata.normalize("NFD", coffee), coffee.upper())[row // 3 % 3]}
-        if "cat" in words
-        else words
-        for row, words in enumerate(y)
-    ]
-    model = make().fit(X, spelled)
-    assert len(model.words_) == 4
-    assert (
-        sum(unicodedata.normalize("NFC", word).casefold() == "café" for word in model.words_) == 1
-    )
+def test_python_refuses_an_annotator_that_lacks_something():
+    class Half(Annotator):
+        def scores(self, X):
+            return X
+
+    with pytest.raises(TypeError, match="_learn"):
+        Half()
 
 
-def test_pictures_without_words_teach_nothing(make, few):
-    X, y = few
-    noise = np.full((15, 6), 50, np.float32)
-    model = make().fit(np.concatenate([X, noise]), [*y, *[set()] * 15])
-    np.testing.assert_array_equal(model.scores(X), make().fit(X, y).scores(X))
-
-
-def test_too_few_words_are_refused(make, few):
-    X, y = few
-    for words, message in ((["cat"] * 40, "only the word 'cat'"), ([None] * 40, "no word")):
-        with pytest.raises(InvalidInput, match=message):
-            make().fit(X, words)
-    with pytest.raises(InvalidInput, match="40 pictures; got 39"):
-        make().fit(X, y[1:])
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_bad_vectors_are_refused_and_what_was_learned_stays(make, few, form):
-    X, y = few
-    model = make().fit(X, y)
-    before = model.scores(X)
-    spoiled = X.copy()
-    spoiled[3, 2] = np.nan
-    for call in (model.scores, model.rank, lambda bad: model.fit(bad, y)):
-        with pytest.raises(InvalidInput, match="finite"):
-            call(FORMS[form](spoiled))
-    for call in (model.scores, model.rank, model.annotate):
-        with pytest.raises(InvalidInput, match="6 columns"):
-            call(FORMS[form](X[:, :5]))
-    with pytest.raises(InvalidInput, match="k must be"):
-        model.rank(X, 0)
-    with pytest.raises(InvalidInput):
-        model.fit(FORMS[form](X), ["cat"] * 40)
-    np.testing.assert_array_equal(model.scores(X), before)
-
-
-def test_asking_before_learning_is_refused(make, few, tmp_path):
-    X, _ = few
-    model = make()
-    calls = (model.scores, model.rank, model.annotate, lambda _: model.word_number("cat"))
-    for call in (*calls, lambda _: model.save(tmp_path / "model")):
-        with pytest.raises(NotFitted):
-            call(X)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_rank_is_a_sort_of_the_scores(make, few, form):
-    X, y = few
-    asked = FORMS[form](X)
-    model = make().fit(asked, y)
-    scores, ranking = model.scores(asked), model.rank(asked, 3)
-    assert scores.shape == (40, 4)
-    assert (scores.dtype, ranking.scores.dtype) == (np.float32, np.float32)
-    assert np.isfinite(scores).all()
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :3]
-    np.testing.assert_allclose(
-        np.take_along_axis(scores, ranking.words, 1),
-        np.take_along_axis(scores, order, 1),
-        atol=1e-6,
-    )
-    np.testing.assert_allclose(ranking.scores, np.take_along_axis(scores, order, 1), atol=1e-6)
-    assert model.rank(asked, 99).words.shape == (40, 4)
-    assert model.rank(asked[:0], 2).words.shape == (0, 2)
-
-
-def test_dense_and_sparse_questions_have_one_answer(make, few):
-    X, y = few
-    model = make().fit(X, y)
-    np.testing.assert_allclose(model.scores(X), model.scores(sp.csr_matrix(X)), atol=1e-5)
-
-
-def test_a_seed_repeats_a_run(make, few):
-    X, y = few
-    np.testing.assert_array_equal(make().fit(X, y).scores(X), make().fit(X, y).scores(X))
-
-
-def test_the_lower_number_comes_first_among_equals(make, few):
-    """A picture of zeros says nothing, so that many words score alike."""
-    model = make().fit(*few)
-    nothing = np.zeros((1, 6), np.float32)
-    order = np.argsort(-model.scores(nothing), axis=1, kind="stable")[:, :2]
-    np.testing.assert_array_equal(model.rank(nothing, 2).words, order)
-
-
-def test_zero_rows_and_columns_do_no_harm(make, few):
-    X, y = few
-    holed = X.copy()
-    holed[::5] = 0
-    holed[:, 5] = 0
-    for form in FORMS.values():
-        model = make().fit(form(holed), y)
-        scores = model.scores(form(np.concatenate([holed, np.zeros((2, 6), np.float32)])))
-        assert np.isfinite(scores).all()
-        assert np.ptp(scores[1]) > 0
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_saved_model_answers_alike(make, digits, tmp_path, form):
-    X, y, others, _ = digits
-    asked = FORMS[form](others[:50])
-    model = make().fit(FORMS[form](X[:400]), y[:400])
-    model.save(tmp_path / "model", fingerprint="embedding 7")
-    again = type(model).load(tmp_path / "model")
-    assert (again.words_, again.fingerprint_) == (model.words_, "embedding 7")
-    assert again.scores(asked).tobytes() == model.scores(asked).tobytes()
-    assert again.annotate(asked[:3]) == model.annotate(asked[:3])
-    again.save(str(tmp_path / "copy"))
-    assert type(model).load(str(tmp_path / "copy")).fingerprint_ == ""
-
-
-def test_long_and_foreign_words_survive_a_file(make, few, tmp_path):
-    X, y = few
-    names = {"cat": "Müllerstraße 7", "dog": "犬", "car": "x" * 1000, "pet": 'a, b; "c"'}
-    model = make().fit(X, [{names[word] for word in words} for words in y])
+def test_a_part_that_is_gone_is_named(tmp_path):
+    model = Ridge().fit(np.eye(4), ["a", "b", "a", "b"])
     model.save(tmp_path / "model")
-    assert type(model).load(tmp_path / "model").words_ == model.words_
+    with pytest.raises(MissingPart, match="ridge"):
+        ANNOTATORS.load(tmp_path / "model")
 
 
-@pytest.fixture
-def a_file(make, few, tmp_path):
-    """A saved model, and a file of it: an ensemble has several."""
-    model = make().fit(*few)
-    model.save(tmp_path / "model")
-    path = tmp_path / "model"
-    return type(model), path, next(path.glob("*.safetensors")) if path.is_dir() else path
-
-
-def test_a_damaged_file_is_refused(a_file):
-    kind, path, file = a_file
-    content = file.read_bytes()
-    middle = len(content) // 2
-    for bad in (b"", content[:middle], content + b"!", b"{}" * 100, content[8:]):
-        file.write_bytes(bad)
-        with pytest.raises(DamagedFile):
-            kind.load(path)
-    file.unlink()
-    with pytest.raises(DamagedFile):
-        kind.load(path)
-
-
-def test_a_foreign_file_is_refused(a_file):
-    kind, path, file = a_file
-    for manifest in ({}, {"settings": {}}, {"settings": {}, "learned": {}, "fingerprint": ""}):
-        save_arrays(
-            file, {"W": np.zeros((2, 2), np.float32)}, kind=_kind_of(kind), manifest=manifest
-        )
-        with pytest.raises(DamagedFile):
-            kind.load(path)
-    save_arrays(file, {"W": np.zeros((2, 2), np.float32)}, kind="oasis/1", manifest={})
-    with pytest.raises(DamagedFile):
-        kind.load(path)
-
-
-def _kind_of(kind):
-    return getattr(kind, "file_kind", LinearRanker.file_kind)
-
-
-def test_progress_goes_forward_to_its_end(make, few):
-    seen = []
-    make().fit(*few, progress=lambda done, total: seen.append((done, total)))
-    assert seen == sorted(seen)
-    assert all(done <= total for done, total in seen)
-    assert seen[-1][0] == seen[-1][1]
+@pytest.mark.parametrize("file", json.loads((OLDER / "expected.json").read_text("utf-8")))
+def test_files_of_before_the_registry_load(file):
+    expected = json.loads((OLDER / "expected.json").read_text("utf-8"))[file]
+    model = ANNOTATORS.load(OLDER / file)
+    assert model.name == file.removesuffix("_sparse")
+    assert (list(model.words_), model.fingerprint_) == (expected["words"], "f" * 8)
+    assert [list(step) for step in model.history_] == expected["history"]
+    assert model.confidence_.written() == expected["confidence"]
+    np.testing.assert_allclose(model.scores(np.eye(4)), expected["scores"], rtol=1e-5)

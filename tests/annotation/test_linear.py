@@ -9,14 +9,14 @@ from sklearn.datasets import load_digits
 
 from lookalike.annotation import LinearRanker
 from lookalike.annotation._fast.linear import Rows, draw_other, pair_steps, warp_steps
-from lookalike.annotation.base import Lessons
 from lookalike.annotation.held_out import (
     MOST_HELD_OUT,
+    Split,
     clearly_worse,
     hold_out,
-    judged_by,
     precision,
 )
+from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.linear import Taught
 from lookalike.annotation.words import read_words
 from lookalike.core.arrays import load_arrays, save_arrays
@@ -207,7 +207,9 @@ def test_a_words_last_picture_is_never_held_out():
     rng = np.random.default_rng(0)
     y = [{f"often {i % 5}", f"rare {i}" if i % 3 else f"twice {i // 6}"} for i in range(120)]
     lessons = lessons_of(y)
-    learned, judged = hold_out(lessons, 0.5, rng)
+    split = hold_out(lessons, 0.5, rng)
+    learned, judged = split.learned, split.judged
+    assert split.whole is lessons
     assert judged is not None
     assert len(learned) + len(judged) == 120
     assert (learned.has.sum(axis=0) > 0).all()
@@ -216,16 +218,17 @@ def test_a_words_last_picture_is_never_held_out():
 
 def test_hold_out_has_limits():
     many = lessons_of(["a", "b"] * 20_000)
-    learned, judged = hold_out(many, 0.5, np.random.default_rng(0))
+    split = hold_out(many, 0.5, np.random.default_rng(0))
+    learned, judged = split.learned, split.judged
     assert judged is not None
     assert (len(judged), len(learned)) == (MOST_HELD_OUT, 40_000 - MOST_HELD_OUT)
     alone = lessons_of(["a", "b", "c"])
-    assert hold_out(alone, 0.5, np.random.default_rng(0)) == (alone, None)
-    assert hold_out(many, 0.0, np.random.default_rng(0)) == (many, None)
+    assert hold_out(alone, 0.5, np.random.default_rng(0)) == Split(alone, alone, None)
+    assert hold_out(many, 0.0, np.random.default_rng(0)) == Split(many, many, None)
 
 
 def test_precision_counts_true_words_at_the_top():
-    judged = judged_by("test", lessons_of(["a", "b", "c"]), np.ones((2, 2)), [{"a", "b"}, {"c"}])
+    judged = Lessons.judging("test", 2, ("a", "b", "c"), np.ones((2, 2)), [{"a", "b"}, {"c"}])
     scores = np.array([[3, 1, 2], [3, 1, 2]], np.float32)
     assert precision(lambda rows: scores[rows], judged.has) == (0.5, pytest.approx(0.15))
 

@@ -12,10 +12,10 @@ from lookalike.annotation.neighbours import (
     NearestNeighbours,
     grow_trees,
     stored,
-    unit_vectors,
 )
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
+from lookalike.core.vectors import unit_rows
 from tests.reference import neighbours as slow
 
 KEY = np.uint64(2**63 + 12345)
@@ -121,7 +121,7 @@ def test_a_tree_equals_the_slow_twin():
     tree, nodes = slow.grow(points, list(range(len(X))), int(KEY), 0, 7)
     assert nodes == len(pictures.forest.rights)
     rows, _ = pictures.nearest(Q, 4)
-    for query, got in zip(unit_vectors(Q).astype(float), rows, strict=True):
+    for query, got in zip(unit_rows(Q).astype(float), rows, strict=True):
         if query.any():
             leaf = slow.leaf_of(tree, int(KEY), query)
             assert got.tolist()[: len(leaf)] == [
@@ -141,7 +141,7 @@ def test_a_leaf_that_holds_all_is_exact(form):
 
 def test_each_picture_is_in_one_balanced_leaf_of_each_tree():
     X = np.random.default_rng(0).standard_normal((1003, 8)).astype(np.float32)
-    forest = grow_trees(unit_vectors(X), 3, 20, KEY)
+    forest = grow_trees(unit_rows(X), 3, 20, KEY)
     parts = [leaves(forest, tree, len(X)) for tree in range(3)]
     for part in parts:
         assert sorted(row for leaf in part for row in leaf) == list(range(len(X)))

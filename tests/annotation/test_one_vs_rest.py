@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 from lookalike.annotation import OneVsRest
 from lookalike.annotation._fast.linear import WIDE, one_vs_rest_steps
-from lookalike.annotation.base import Lessons
+from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.linear import Taught
 from lookalike.core.errors import InvalidInput
 from tests.reference import annotation_linear as slow

@@ -1,6 +1,7 @@
 """What every index promises, whichever kind it is."""
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,13 +11,57 @@ from hypothesis import strategies as st
 
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
-from lookalike.index import DenseIndex, SparseIndex
+from lookalike.index import INDEXES, DenseIndex, ExactIndex, Index, SparseIndex
+from lookalike.index.exact import Rows
 from tests.reference.index import SlowIndex
 
+OLDER = Path(__file__).parent / "older"
+
+
+class PlainRows(Rows):
+    """An array, multiplied with the whole of it: all that an exact index has to say."""
+
+    vectors = None
+
+    def __init__(self, vectors):
+        self.vectors = vectors.view()
+        self.vectors.flags.writeable = False
+
+    @classmethod
+    def of(cls, vectors):
+        return cls(vectors.copy())
+
+    def extended(self, new):
+        return type(self)(np.vstack([self.vectors, new]))
+
+    def kept(self, mask):
+        return type(self)(self.vectors[mask])
+
+    def products(self, queries, places):
+        return queries.astype(np.float64) @ self.vectors[places].T.astype(np.float64)
+
+    def arrays(self):
+        return {"vectors": self.vectors}
+
+    @classmethod
+    def stored(cls, arrays, count, dimension):
+        if arrays["vectors"].shape != (count, dimension) or arrays["vectors"].dtype != np.float32:
+            raise InvalidInput("the vectors do not fit")
+        return arrays["vectors"]
+
+
+class BruteForce(ExactIndex):
+    """An index of somebody's own."""
+
+    name = "brute_force"
+    rows = PlainRows
+
+
 KINDS = {
-    "dense": (DenseIndex, np.asarray, np.asarray),
-    "sparse": (SparseIndex, sp.csr_matrix, sp.csr_matrix),
-    "sparse, asked densely": (SparseIndex, sp.csr_matrix, np.asarray),
+    "dense": (INDEXES.get("dense"), np.asarray, np.asarray),
+    "sparse": (INDEXES.get("sparse"), sp.csr_matrix, sp.csr_matrix),
+    "sparse, asked densely": (INDEXES.get("sparse"), sp.csr_matrix, np.asarray),
+    "one of somebody's own": (BruteForce, np.asarray, np.asarray),
 }
 
 
@@ -54,7 +99,7 @@ def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
     make, stored, asked = KINDS[name]
     index, slow = make(5, fingerprint="f"), SlowIndex()
     path = tmp_path_factory.getbasetemp() / "sequence.index"
-    steps = st.sampled_from(["add", "name", "remove", "scale", "reopen", "search"])
+    steps = st.sampled_from(["add", "name", "remove", "scale", "reopen", "copy", "search"])
     for step in data.draw(st.lists(steps, min_size=1, max_size=14)):
         if step == "add":
             vectors = some(rng, rng.integers(0, 6))
@@ -77,6 +122,8 @@ def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
         elif step == "reopen":
             index.save(path)
             index = make.open(path)
+        elif step == "copy":
+            index = index.copy()
         agree(index, slow, some(rng, 2), asked, int(rng.integers(1, 9)))
         among = rng.integers(-2, 45, rng.integers(0, 60))
         exclude = rng.integers(-1, 40, (2, 3))
@@ -84,6 +131,8 @@ def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
         assert len(index) == len(slow.vectors)
         assert index.ids.tolist() == list(slow.vectors)
         assert dense(index.vectors).tolist() == [v.tolist() for v in slow.vectors.values()]
+        named = rng.permutation(index.ids.copy())[: rng.integers(0, 6)]
+        assert dense(index.take(named)).tolist() == [slow.vectors[n].tolist() for n in named]
         assert index.scales.tolist() == list(slow.scales.values())
         assert index.fingerprint == "f"
 
@@ -302,7 +351,7 @@ def test_scales_multiply_scores(kind):
 
 
 def test_one_vector_is_a_batch_of_one():
-    for make in (DenseIndex, SparseIndex):
+    for make in (DenseIndex, SparseIndex, BruteForce):
         index = make(2)
         assert index.add([3.0, 4.0]).tolist() == [0]
         hits = index.search([1.0, 0.0], 1)
@@ -464,12 +513,12 @@ def test_a_damaged_file_is_refused(kind, tmp_path):
     index.add(stored(np.eye(3)))
     path, other = tmp_path / "good", tmp_path / "bad"
     index.save(path)
-    arrays, manifest = load_arrays(path, kind=make.kind)
+    arrays, manifest = load_arrays(path, kind=make.file_kind)
 
     def refused(changed_arrays=None, **changed):
         parts = {**arrays, **(changed_arrays or {})}
         kept = {name: array for name, array in parts.items() if array is not None}
-        save_arrays(other, kept, kind=make.kind, manifest={**manifest, **changed})
+        save_arrays(other, kept, kind=make.file_kind, manifest={**manifest, **changed})
         with pytest.raises(DamagedFile, match="bad"):
             make.open(other)
 
@@ -488,3 +537,84 @@ def test_a_damaged_file_is_refused(kind, tmp_path):
         (SparseIndex if make is DenseIndex else DenseIndex).open(path)
     with pytest.raises(DamagedFile):
         make.open(tmp_path / "none")
+
+
+def test_every_name_of_the_registry_keeps_the_contract():
+    assert {make.name for make, _, _ in KINDS.values()} >= set(INDEXES.names)
+    for name in INDEXES.names:
+        assert INDEXES.get(name).name == name
+        assert issubclass(INDEXES.get(name), Index)
+
+
+def test_python_refuses_an_index_that_lacks_something():
+    class Half(Index):
+        def save(self, path):
+            return
+
+    with pytest.raises(TypeError, match="search"):
+        Half()
+
+
+@pytest.mark.parametrize("name", ["dense", "sparse"])
+def test_files_of_before_the_registry_open(name):
+    index = INDEXES.get(name).open(OLDER / name)
+    assert (index.ids.tolist(), index.scales.tolist()) == ([7, 3, 9], [1.0, 2.0, 0.5])
+    assert index.fingerprint == "f" * 8
+    assert dense(index.vectors).tolist() == [[1, 2, 0], [0, 0, 3], [4, 0, 5]]
+    assert index.add(np.eye(3)[:1]).tolist() == [13]
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 8, 31, 64, 257])
+def test_scores_are_those_of_a_search_to_the_last_bit(kind, dimension):
+    make, stored, asked = kind
+    rng = np.random.default_rng(dimension)
+    index = make(dimension)
+    names = rng.permutation(900)[:400]
+    index.add(stored(rng.standard_normal((400, dimension))), names)
+    index.set_scales(rng.uniform(-1, 2, 400))
+    queries = rng.standard_normal((7, dimension)).astype(np.float32)
+    hits = index.search(asked(queries), 400)
+    for row in range(7):
+        scores = index.scores(asked(queries[row : row + 1]), hits.ids[row])
+        assert (scores.dtype, scores.shape) == (np.float32, (1, 400))
+        if make is not BruteForce:
+            np.testing.assert_array_equal(scores[0], hits.scores[row])
+        np.testing.assert_allclose(scores[0], hits.scores[row], rtol=1e-6)
+    assert index.scores(asked(queries), []).shape == (7, 0)
+    assert index.scores(asked(queries[:0]), names[:3]).shape == (0, 3)
+
+
+def test_take_and_scores_refuse_what_is_not_there(kind):
+    make, stored, asked = kind
+    index = make(2)
+    for names in ([], [4, 7], [4, 7, 5]):
+        index.add(stored(np.ones((len(names) - len(index), 2))), names[len(index) :])
+        assert index.take([]).shape == (0, 2)
+        for call in (index.take, lambda ids, index=index: index.scores(asked(np.eye(2)), ids)):
+            for bad, told in (([4, 6], "6"), ([99, 0], "99, 0"), (9, "9")):
+                if 4 in names or told != "6":
+                    with pytest.raises(InvalidInput, match=f"no picture with the id {told}"):
+                        call(bad)
+            with pytest.raises(InvalidInput, match="ids must be"):
+                call([0.5])
+    assert dense(index.take([5, 5, 4])).tolist() == np.ones((3, 2)).tolist()
+
+
+def test_a_copy_and_what_it_was_made_of_change_apart(kind, tmp_path):
+    make, stored, asked = kind
+    index = make(2, fingerprint="f")
+    for number in range(5):
+        index.add(stored(np.full((1, 2), number)))
+    twin = index.copy()
+    assert type(twin) is make
+    twin.add(stored(np.full((1, 2), 70)))
+    index.add(stored(np.full((1, 2), 80)))
+    twin.add(stored(np.full((1, 2), 71)))
+    index.remove([0])
+    twin.set_scales(np.full(7, 2))
+    assert dense(index.vectors)[:, 0].tolist() == [1, 2, 3, 4, 80]
+    assert dense(twin.vectors)[:, 0].tolist() == [0, 1, 2, 3, 4, 70, 71]
+    assert index.scales.tolist() == [1] * 5
+    assert (twin.fingerprint, twin.dimension) == ("f", 2)
+    twin.save(tmp_path / "a")
+    assert make.open(tmp_path / "a").search(asked(np.ones((1, 2))), 1).scores.tolist() == [[284]]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sides import DIMENSION
 
 from lookalike.annotation import WSABIE
-from lookalike.annotation.base import Lessons
+from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.training import Descent
 from lookalike.core.progress import silent
 from tagged_sets import Part, Task

@@ -1,9 +1,9 @@
 """What every annotator offers, and how it finds the best words."""
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,12 +13,16 @@ from sklearn.base import BaseEstimator
 from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.glance import Glance
-from lookalike.annotation.words import pack_words, read_words, unpack_words
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
+from lookalike.annotation.held_out import Split, check_share, hold_out
+from lookalike.annotation.lessons import Lessons, blocks
+from lookalike.annotation.words import pack_words, unpack_words
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.progress import Progress, silent
+from lookalike.core.seeds import RandomState, generator
+from lookalike.core.stored import Arrays, Learned, Stored
 from lookalike.core.text import word_key
-from lookalike.similarity.base import Vectors, check_vectors
+from lookalike.core.vectors import Vectors, check_vectors, unit_rows
 
 _BLOCK_SCORES = 1 << 22
 _BLOCK_WORDS = 1 << 13
@@ -43,51 +47,101 @@ class Tag:
     confidence: float
 
 
-class Annotator(BaseEstimator):
+class Annotator(Stored, BaseEstimator):
     """Rank words for pictures: f_i(x) for the word i and the picture x, larger is better.
 
-    A subclass learns in ``fit`` and offers ``scores``. Words are told apart whatever their case
-    and Unicode form (see :func:`~lookalike.core.text.word_key`); pictures without a word
-    teach nothing.
+    A subclass learns in ``_learn``, offers :meth:`scores`, and says in ``_own_state`` and
+    ``_restore_own`` what a file holds of it besides the words. Words are told apart whatever
+    their case and Unicode form (see :func:`~lookalike.core.text.word_key`); pictures without a
+    word teach nothing.
 
     Attributes
     ----------
+    held_out : float
+        The share of the pictures that ``fit`` judges by and does not learn from.
+    random_state : int, Generator or None
+        Makes a run repeatable.
     words_ : tuple of str
         The words, in the order of their numbers.
     n_features_in_ : int
         The width of a picture's vector.
+    history_ : sequence of (int, float)
+        What was tried, passes say, and held-out precision at 1 with it.
+    confidence_ : Confidence or None
+        How sure a word is; None where too few pictures were held out.
     """
 
-    file_kind: ClassVar[str]
+    held_out: float = 0.0
+    random_state: RandomState = None
 
     words_: tuple[str, ...]
     n_features_in_: int
-    fingerprint_: str
-    history_: list[tuple[int, float]]
+    history_: Sequence[tuple[int, float]] = ()
     confidence_: Confidence | None = None
 
-    def fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, progress: Progress = silent) -> Self:
-        """Learn from vectors, a row a picture, and each picture's word or set of words."""
-        raise NotImplementedError
+    _numbers: tuple[tuple[str, ...], dict[str, int]] = ((), {})
 
+    def fit(
+        self,
+        X: ArrayLike | sp.spmatrix,
+        y: Any,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Learn from vectors and words.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            A row a picture.
+        y : sequence of words, or of sets of words
+            What each picture shows; pictures without a word teach nothing.
+        validation : (X, y) or None
+            Pictures to judge by and to learn confidence from; None holds some of ``X`` out.
+        progress : callable
+            Told what is done and the most there can be.
+        """
+        self._check_parameters()
+        who = type(self).__name__
+        rng = generator(self.random_state)
+        lessons = Lessons.read(who, X, y)
+        if validation is None:
+            split = hold_out(lessons, check_share(who, self.held_out), rng)
+        else:
+            width = int(lessons.vectors.shape[1])
+            judged = Lessons.judging(who, width, lessons.words, *validation)
+            split = Split(lessons, lessons, judged)
+        self._learn(split, rng, progress)
+        return self
+
+    def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
+        """Go on with more pictures; before ``fit`` it is ``fit``.
+
+        Raise InvalidInput where an annotator can only learn from all pictures at once.
+        """
+        if not hasattr(self, "words_"):
+            return self.fit(X, y)
+        raise InvalidInput(
+            f"{type(self).__name__} cannot go on learning. Call fit with all pictures."
+        )
+
+    @abstractmethod
     def scores(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Score every word for each picture: an array of shape (pictures, words)."""
-        raise NotImplementedError
+        """Return the score of every word for each picture, of shape (pictures, words)."""
 
     def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
-        """Find the k best words of each picture; the lower number first among equals."""
+        """Return the k best words of each picture; the lower number first among equals."""
         checked = self._vectors(X)
         best = self._room(checked.shape[0], k)
-        step = max(1, _BLOCK_SCORES // len(self.words_))
-        for start in range(0, checked.shape[0], step):
-            block = self.scores(checked[start : start + step])
-            keep_top(block, 0, best.scores[start : start + step], best.words[start : start + step])
+        for rows in blocks(checked.shape[0], max(1, _BLOCK_SCORES // len(self.words_))):
+            keep_top(self.scores(checked[rows]), 0, best.scores[rows], best.words[rows])
         return best
 
     def annotate(
         self, X: ArrayLike | sp.spmatrix, k: int = 10, *, min_confidence: float = 0.0
     ) -> list[list[Tag]]:
-        """Find the k best words of each picture that are sure enough.
+        """Return the k best words of each picture that are sure enough.
 
         Parameters
         ----------
@@ -127,109 +181,105 @@ class Annotator(BaseEstimator):
             ]
         return tags
 
-    def _learn_confidence(self, judged: "Lessons | None") -> None:
-        """Learn from pictures that were not learned from how sure a tag is, if there are some."""
-        self.confidence_ = None
-        if judged is not None:
-            rows = enough(len(judged), len(self.words_))
-            scores = self.scores(judged.vectors[rows])
-            self.confidence_ = Confidence.learned(scores, judged.has[rows])
+    def learn_confidence(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
+        """Learn how sure a word is from pictures that were not learned from, and their words.
 
-    def save(self, path: str | Path, *, fingerprint: str = "") -> None:
-        """Write the model to a safetensors file, with the fingerprint of its vectors."""
-        self._check_fitted()
-        arrays, learned = self._state()
-        sure = None if self.confidence_ is None else self.confidence_.written()
-        common = {"words": len(self.words_), "history": self.history_, "confidence": sure}
-        manifest = {
-            "settings": self._settings(),
-            "learned": {**learned, **common},
-            "fingerprint": fingerprint,
-        }
-        whole = {**arrays, "words": pack_words(self.words_)}
-        save_arrays(Path(path), whole, kind=self.file_kind, manifest=manifest)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a model that :meth:`save` wrote; ``fingerprint_`` says which vectors it is for."""
-        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
-        try:
-            model = cls(**manifest["settings"])
-            model._check_parameters()
-            learned = manifest["learned"]
-            model.words_ = unpack_words(arrays["words"], int(learned["words"]))
-            model.history_ = [(int(at), float(figure)) for at, figure in learned["history"]]
-            model.confidence_ = Confidence.read(learned["confidence"])
-            model.fingerprint_ = str(manifest["fingerprint"])
-            model._restore(arrays, learned)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(f"{path} is not a whole {cls.__name__}: {error}") from error
-        return model
-
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return what was learned besides the words: arrays, and what JSON can hold."""
-        raise NotImplementedError
-
-    def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
-        """Take what :meth:`_state` gave, or say by a ValueError what is wrong with it."""
-        raise NotImplementedError
-
-    def _check_parameters(self) -> None:
-        """Say what is wrong with the settings."""
-        raise NotImplementedError
-
-    def _settings(self) -> dict[str, Any]:
-        """Return what the model was made with, as JSON can hold it; a Generator becomes None."""
-        settings = {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in self.get_params().items()
-        }
-        if not isinstance(settings["random_state"], int | None):
-            settings["random_state"] = None
-        return settings
+        From fewer than 20 pictures nothing is learned, and ``confidence_`` stays as it was.
+        """
+        check_fitted(self)
+        judged = Lessons.judging(type(self).__name__, self.n_features_in_, self.words_, X, y)
+        self.confidence_ = self._confidence_from(judged) or self.confidence_
+        return self
 
     def word_number(self, word: str) -> int:
-        """Find a word's number, in any case or Unicode form."""
-        self._check_fitted()
-        key = word_key(word)
-        for number, known in enumerate(self.words_):
-            if word_key(known) == key:
-                return number
+        """Return a word's number, in any case or Unicode form; InvalidInput if there is none."""
+        check_fitted(self)
+        words, numbers = self._numbers
+        if words is not self.words_:
+            numbers = {}
+            for number, known in enumerate(self.words_):
+                numbers.setdefault(word_key(known), number)
+            self._numbers = self.words_, numbers
+        try:
+            return numbers[word_key(word)]
+        except KeyError:
+            raise InvalidInput(
+                f"{type(self).__name__}: the word {word!r:.80} was never learned. "
+                f"It knows {len(self.words_)} words."
+            ) from None
+
+    def word_queries(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return a vector for each word whose inner product with a picture's orders as its score.
+
+        So an index of pictures finds those of a word, and stores nothing new for it. Raise
+        InvalidInput where an annotator has no such vectors.
+        """
+        check_fitted(self)
         raise InvalidInput(
-            f"{type(self).__name__}: the word {word!r:.80} was never learned. "
-            f"It knows {len(self.words_)} words."
+            f"{type(self).__name__} cannot search pictures by a word: it has no vector for one. "
+            f"Learn with wsabie, linear or one_vs_rest."
         )
 
+    def related_words(self, word: str, k: int = 10) -> list[tuple[str, float]]:
+        """Return the k words nearest to a word, with the cosines of their vectors."""
+        number = self.word_number(word)
+        most = min(check_whole(type(self).__name__, "k", k, 1), len(self.words_) - 1)
+        units = unit_rows(self._places_of_words())
+        cosines = units @ units[number]
+        cosines[number] = -np.inf
+        order = np.argsort(-cosines, kind="stable")[:most]
+        return [(self.words_[other], float(cosines[other])) for other in order]
+
+    @abstractmethod
+    def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
+        """Learn from checked pictures; nothing changes before all of it has worked."""
+
+    @abstractmethod
+    def _own_state(self) -> tuple[Arrays, Learned]:
+        """Return what was learned besides words, history and confidence."""
+
+    @abstractmethod
+    def _restore_own(self, arrays: Arrays, learned: Learned) -> None:
+        """Take what :meth:`_own_state` returned; ``words_`` and ``history_`` are known."""
+
+    def _state(self) -> tuple[Arrays, Learned]:
+        check_fitted(self)
+        arrays, learned = self._own_state()
+        common = {
+            "words": len(self.words_),
+            "history": list(self.history_),
+            "confidence": None if self.confidence_ is None else self.confidence_.written(),
+        }
+        return {**arrays, "words": pack_words(self.words_)}, {**learned, **common}
+
+    def _restore(self, arrays: Arrays, learned: Learned) -> None:
+        self.words_ = unpack_words(arrays["words"], int(learned["words"]))
+        self.history_ = [(int(at), float(figure)) for at, figure in learned["history"]]
+        self.confidence_ = Confidence.read(learned["confidence"])
+        self._restore_own(arrays, learned)
+
+    def _confidence_from(self, judged: Lessons | None) -> Confidence | None:
+        """Return how sure a word is, by pictures that were not learned from, if there are some."""
+        if judged is None:
+            return None
+        rows = enough(len(judged), len(self.words_))
+        return Confidence.learned(self.scores(judged.vectors[rows]), judged.has[rows])
+
+    def _places_of_words(self) -> NDArray[np.float32]:
+        """Return vectors of all words, whose cosines say how near they are."""
+        return self.word_queries(self.words_)
+
     def _room(self, pictures: int, k: int) -> Ranking:
-        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-            raise InvalidInput(
-                f"{type(self).__name__}: k must be a whole number from 1; got {k!r}."
-            )
-        most = min(int(k), len(self.words_))
+        most = min(check_whole(type(self).__name__, "k", k, 1), len(self.words_))
         return Ranking(
             np.full((pictures, most), -1, np.int64),
             np.full((pictures, most), -np.inf, np.float32),
         )
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "words_"):
-            raise NotFitted(f"{type(self).__name__} has not learned yet; call fit first.")
-
     def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        """Check vectors against the width learned by ``fit``."""
-        self._check_fitted()
+        """Return vectors checked against the width learned by ``fit``."""
+        check_fitted(self)
         return check_vectors(type(self).__name__, X, width=self.n_features_in_)
-
-    def _lessons(self, X: ArrayLike | sp.spmatrix, y: Any) -> "Lessons":
-        """Check what ``fit`` was given: the pictures with words, and at least two words."""
-        who = type(self).__name__
-        vectors = check_vectors(who, X)
-        has, words = read_words(who, y, vectors.shape[0])
-        check_words(who, words)
-        taught = np.flatnonzero(np.diff(has.indptr))
-        if len(taught) < vectors.shape[0]:
-            vectors, has = vectors[taught], has[taught]
-        return Lessons(vectors, has, words)
 
 
 class InnerProductAnnotator(Annotator):
@@ -241,21 +291,21 @@ class InnerProductAnnotator(Annotator):
 
     _glance: Glance | None = None
 
+    @abstractmethod
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        """Turn pictures' vectors into the space they share with words."""
-        raise NotImplementedError
+        """Return pictures' vectors in the space they share with words."""
 
+    @abstractmethod
     def word_vectors(self) -> NDArray[np.float32]:
         """Return the words' vectors, a row a word."""
-        raise NotImplementedError
 
     def scores(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Score every word for each picture: an array of shape (pictures, words)."""
+        """Return the score of every word for each picture, of shape (pictures, words)."""
         pictures = self.picture_vectors(X)
         return _products(pictures, self.word_vectors())
 
     def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
-        """Find the k best words of each picture; the lower number first among equals.
+        """Return the k best words of each picture; the lower number first among equals.
 
         Costs O(Y·D) a picture for Y words in D dimensions, bound by arithmetic for many pictures
         and by memory traffic for a few; these look at the words' vectors rounded to bytes first
@@ -274,6 +324,9 @@ class InnerProductAnnotator(Annotator):
                 keep_top(products, some.start, best.scores[rows], best.words[rows])
         return best
 
+    def _places_of_words(self) -> NDArray[np.float32]:
+        return self.word_vectors()
+
     def _rank_few(
         self, pictures: NDArray[np.float32], words: NDArray[np.float32], best: Ranking
     ) -> None:
@@ -288,31 +341,10 @@ class InnerProductAnnotator(Annotator):
             best.words[one] = some[best.words[one]]
 
 
-@dataclass(frozen=True)
-class Lessons:
-    """Pictures that all have words: vectors, ones where a picture has a word, and the words."""
-
-    vectors: Vectors
-    has: sp.csr_matrix
-    words: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return int(self.has.shape[0])
-
-
-def check_words(who: str, words: tuple[str, ...]) -> None:
-    """Refuse what no ranking can be learned from."""
-    if len(words) < 2:
-        only = f"only the word {words[0]!r:.80}" if words else "no word"
-        raise InvalidInput(
-            f"{who}: words are learned by ranking them against each other, so it needs at least "
-            f"two; the pictures have {only}. Give pictures with another word too."
-        )
-
-
-def blocks(count: int, step: int) -> Iterator[slice]:
-    """Cut 0 .. count-1 into slices of at most ``step``."""
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+def check_fitted(annotator: Annotator) -> None:
+    """Raise NotFitted if an annotator has not learned yet."""
+    if not hasattr(annotator, "words_"):
+        raise NotFitted(f"{type(annotator).__name__} has not learned yet; call fit first.")
 
 
 def _products(pictures: Vectors, words: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -321,7 +353,7 @@ def _products(pictures: Vectors, words: NDArray[np.float32]) -> NDArray[np.float
 
 
 def check_matrix(name: str, matrix: NDArray[Any], *, rows: int | None = None) -> None:
-    """Refuse what a file holds in place of a matrix of finite float32 numbers."""
+    """Raise ValueError for anything but a matrix of finite float32 numbers from a file."""
     if matrix.dtype != np.float32 or matrix.ndim != 2 or not matrix.size:
         raise ValueError(f"{name} is {matrix.dtype} of shape {matrix.shape}, no float32 matrix")
     if rows is not None and len(matrix) != rows:

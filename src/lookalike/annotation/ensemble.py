@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 from pathlib import Path
 from typing import Any, Self
@@ -13,25 +13,27 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from lookalike.annotation.base import Annotator, Lessons
+from lookalike.annotation.base import Annotator, check_fitted
 from lookalike.annotation.confidence import Confidence, enough
-from lookalike.annotation.held_out import check_share, hold_out, judged_by
-from lookalike.annotation.load import load_annotator
+from lookalike.annotation.held_out import Split, check_share
+from lookalike.annotation.lessons import Lessons
+from lookalike.annotation.registry import ANNOTATORS
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import DamagedFile, InvalidInput
-from lookalike.core.progress import Progress, silent
+from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge
-from lookalike.core.seeds import RandomState, generator
-from lookalike.similarity.base import check_vectors
+from lookalike.core.seeds import RandomState
+from lookalike.core.stored import Arrays, Learned
 
 MOST_TRIED = 1001
 """Weightings tried at most: steps of a tenth for five models, coarser for more."""
 
-_KIND = "ensemble/1"
-
 
 class Ensemble(Annotator):
     """Score words by a weighted sum of models, Σ_m λ_m f_m(x).
+
+    :meth:`fit` fits a copy of each model and finds the weights on pictures held out; it tells
+    ``progress`` the models that are fitted. It is kept in a folder, a file for each model.
 
     The ensembles of Weston, Bengio and Usunier (2010), Table 7: models of different size, say,
     combined linearly, with the weights λ that rank the words of validation pictures best (the
@@ -65,6 +67,8 @@ class Ensemble(Annotator):
     ['dog', 'cat']
     """
 
+    name = "ensemble"
+
     models_: list[Annotator]
     weights_: NDArray[np.float32]
 
@@ -79,53 +83,17 @@ class Ensemble(Annotator):
         self.held_out = held_out
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike | sp.spmatrix,
-        y: Any,
-        *,
-        validation: tuple[Any, Any] | None = None,
-        progress: Progress = silent,
-    ) -> Self:
-        """Fit a copy of each model, and find the weights on pictures held out.
-
-        Parameters
-        ----------
-        X, y
-            Vectors and words, as for any annotator.
-        validation : (X, y) or None
-            Pictures to find the weights on; None holds some of ``X`` out.
-        progress : callable
-            Told the models that are fitted.
-        """
-        check_share("Ensemble", self.held_out)
-        lessons = self._lessons(X, y)
-        if validation is None:
-            learned, judged = hold_out(lessons, self.held_out, generator(self.random_state))
-        else:
-            learned, judged = lessons, judged_by("Ensemble", lessons, *validation)
-        fitted: list[Annotator] = []
-        for model in self._given():
-            fitted.append(clone(model).fit(learned.vectors, _words_of(learned)))
-            progress(len(fitted), len(self.models))
-        if judged is None:
-            self._publish(fitted, np.ones(len(fitted), np.float32))
-            self.confidence_ = None
-            return self
-        return self._weigh(fitted, judged)
-
     def fit_weights(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
         """Find the weights of models that are fitted, on pictures that they have not seen."""
         models = self._given()
         for model in models:
-            model._check_fitted()
+            check_fitted(model)
         first = models[0]
-        vectors = check_vectors("Ensemble", X, width=first.n_features_in_)
-        known = Lessons(vectors[:0], sp.csr_matrix((0, len(first.words_))), first.words_)
-        return self._weigh(models, judged_by("Ensemble", known, vectors, y))
+        self._weigh(models, Lessons.judging("Ensemble", first.n_features_in_, first.words_, X, y))
+        return self
 
     def scores(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Score every word for each picture: an array of shape (pictures, words)."""
+        """Return the score of every word for each picture, of shape (pictures, words)."""
         checked = self._vectors(X)
         total = np.zeros((checked.shape[0], len(self.words_)), np.float32)
         for weight, model in zip(self.weights_, self.models_, strict=True):
@@ -133,19 +101,28 @@ class Ensemble(Annotator):
                 total += weight * model.scores(checked)
         return total
 
+    def word_queries(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return the weighted sum of the models' queries, Σ_m λ_m q_m, if all have some."""
+        check_fitted(self)
+        total = np.zeros((len(words), self.n_features_in_), np.float32)
+        for weight, model in zip(self.weights_, self.models_, strict=True):
+            if weight:
+                total += weight * model.word_queries(words)
+        return total
+
     def save(self, path: str | Path, *, fingerprint: str = "") -> None:
         """Write a folder: a file for each model, and last ``ensemble.json``, which names them."""
-        self._check_fitted()
+        _, learned = self._state()
         folder = Path(path)
         token = secrets.token_hex(4)
         names = [f"{number}-{token}.safetensors" for number in range(len(self.models_))]
         for name, model in zip(names, self.models_, strict=True):
             model.save(folder / name, fingerprint=fingerprint)
         index = {
-            "kind": _KIND,
+            "kind": self.file_kind,
             "models": names,
-            "weights": self.weights_.tolist(),
-            "confidence": None if self.confidence_ is None else self.confidence_.written(),
+            "weights": learned["weights"],
+            "confidence": learned["confidence"],
             "fingerprint": fingerprint,
         }
         write_whole(folder / "ensemble.json", json.dumps(index).encode())
@@ -154,29 +131,47 @@ class Ensemble(Annotator):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read an ensemble that :meth:`save` wrote."""
+        """Load an ensemble that :meth:`save` wrote, or raise DamagedFile."""
         index_file = Path(path) / "ensemble.json"
         try:
             index = json.loads(index_file.read_text("utf-8"))
-            if index["kind"] != _KIND:
+            if index["kind"] != cls.file_kind:
                 raise ValueError(f"it holds {index['kind']!r:.80}")
             names = [str(name) for name in index["models"]]
-            if any(Path(name).name != name for name in names):
-                raise ValueError("a model lies elsewhere")
-            weights = np.array(index["weights"], np.float32)
-            if not names or weights.shape != (len(names),) or not np.isfinite(weights).all():
-                raise ValueError("there must be a finite weight for each model")
-            confidence = Confidence.read(index["confidence"])
-            fingerprint = str(index["fingerprint"])
+            if not names or any(Path(name).name != name for name in names):
+                raise ValueError("a model lies elsewhere, or there is none")
+            ensemble = cls([ANNOTATORS.load(Path(path) / name) for name in names])
+            ensemble._restore_own({}, index)
+            ensemble.confidence_ = Confidence.read(index["confidence"])
+            ensemble.fingerprint_ = str(index["fingerprint"])
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise DamagedFile(f"{index_file} is missing or not of an ensemble: {error}.") from error
-        models = [load_annotator(Path(path) / name) for name in names]
-        _check_alike(models)
-        ensemble = cls(models)
-        ensemble._publish(models, weights)
-        ensemble.confidence_ = confidence
-        ensemble.fingerprint_ = fingerprint
         return ensemble
+
+    def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
+        fitted: list[Annotator] = []
+        for model in self._given():
+            fitted.append(clone(model).fit(split.learned.vectors, split.learned.names()))
+            progress(len(fitted), len(self.models))
+        if split.judged is None:
+            self._publish(fitted, np.ones(len(fitted), np.float32))
+            self.confidence_ = None
+        else:
+            self._weigh(fitted, split.judged)
+
+    def _own_state(self) -> tuple[Arrays, Learned]:
+        return {}, {"weights": self.weights_.tolist()}
+
+    def _restore_own(self, arrays: Arrays, learned: Learned) -> None:
+        models = self._given()
+        _check_alike(models)
+        weights = np.array(learned["weights"], np.float32)
+        if weights.shape != (len(models),) or not np.isfinite(weights).all():
+            raise ValueError("there must be a finite weight for each model")
+        self._publish(models, weights)
+
+    def _check_parameters(self) -> None:
+        check_share("Ensemble", self.held_out)
 
     def _given(self) -> list[Annotator]:
         models = list(self.models)
@@ -186,7 +181,7 @@ class Ensemble(Annotator):
             )
         return models
 
-    def _weigh(self, models: list[Annotator], judged: Lessons) -> Self:
+    def _weigh(self, models: list[Annotator], judged: Lessons) -> None:
         _check_alike(models)
         rows = enough(len(judged), len(models[0].words_))
         vectors, has = judged.vectors[rows], judged.has[rows]
@@ -201,8 +196,7 @@ class Ensemble(Annotator):
 
         best = max(_shares(len(models)), key=quality)
         self._publish(models, (best / spreads).astype(np.float32))
-        self._learn_confidence(Lessons(vectors, has, judged.words))
-        return self
+        self.confidence_ = self._confidence_from(judged)
 
     def _publish(self, models: list[Annotator], weights: NDArray[np.float32]) -> None:
         self.models_ = models
@@ -230,12 +224,3 @@ def _shares(models: int) -> Iterator[NDArray[np.float64]]:
     for bars in combinations(range(steps + models - 1), models - 1):
         edges = np.array([-1, *bars, steps + models - 1])
         yield (np.diff(edges) - 1) / steps
-
-
-def _words_of(lessons: Lessons) -> list[list[str]]:
-    """Return each picture's words by name."""
-    ends = lessons.has.indptr
-    return [
-        [lessons.words[word] for word in lessons.has.indices[begin:end]]
-        for begin, end in pairwise(ends)
-    ]

@@ -1,17 +1,16 @@
 """Hold pictures out of learning, and judge by them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from lookalike.annotation.base import Lessons, blocks
-from lookalike.annotation.words import read_words
+from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.core.errors import InvalidInput
 from lookalike.core.ranking import judge
-from lookalike.similarity.base import check_vectors
 
 MOST_HELD_OUT = 2000
 """Pictures held out at most: precision is then known to about one in a hundred."""
@@ -21,10 +20,27 @@ _SCORES = 1 << 22
 Matrix = NDArray[np.float32]
 
 
-def hold_out(
-    lessons: Lessons, share: float, rng: np.random.Generator
-) -> tuple[Lessons, Lessons | None]:
-    """Split pictures into those to learn from and those to judge by, if any can be spared.
+@dataclass(frozen=True)
+class Split:
+    """Pictures as a model learns from them.
+
+    Attributes
+    ----------
+    whole : Lessons
+        All that were given to learn from.
+    learned : Lessons
+        Those of them that are not held out.
+    judged : Lessons or None
+        Those to judge by, if there are any.
+    """
+
+    whole: Lessons
+    learned: Lessons
+    judged: Lessons | None
+
+
+def hold_out(lessons: Lessons, share: float, rng: np.random.Generator) -> Split:
+    """Return pictures split into those to learn from and those to judge by, if any can be spared.
 
     A picture is spared if each of its words has another that is learned from.
     """
@@ -41,21 +57,9 @@ def hold_out(
             held[row] = True
             wanted -= 1
     if not held.any():
-        return lessons, None
-    return _only(lessons, ~held), _only(lessons, held)
-
-
-def judged_by(who: str, lessons: Lessons, X: ArrayLike | sp.spmatrix, y: Any) -> Lessons:
-    """Check pictures given to judge by; words that are not learned do not count."""
-    vectors = check_vectors(who, X, width=lessons.vectors.shape[1])
-    has, words = read_words(who, y, vectors.shape[0], lessons.words)
-    judged = Lessons(vectors, has[:, : len(lessons.words)], words[: len(lessons.words)])
-    some = np.diff(judged.has.indptr) > 0
-    if not some.any():
-        raise InvalidInput(
-            f"{who}: the pictures of validation must show words that are learned; none does."
-        )
-    return _only(judged, some)
+        return Split(lessons, lessons, None)
+    kept, judged = (lessons.only(np.flatnonzero(rows)) for rows in (~held, held))
+    return Split(lessons, kept, judged)
 
 
 def precision(score: Callable[[slice], Matrix], has: sp.csr_matrix) -> tuple[float, float]:
@@ -77,13 +81,8 @@ def clearly_worse(figure: float, most: float, count: int) -> bool:
 
 
 def check_share(who: str, share: Any) -> float:
-    """Return the share to hold out, from 0 to below 1, or say what is wrong with it."""
+    """Return the share to hold out, from 0 to below 1, or raise InvalidInput."""
     number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
     if not number or not 0 <= share < 1:
         raise InvalidInput(f"{who}: held_out must be from 0 to below 1; got {share!r}.")
     return float(share)
-
-
-def _only(lessons: Lessons, rows: NDArray[np.bool_]) -> Lessons:
-    chosen = np.flatnonzero(rows)
-    return Lessons(lessons.vectors[chosen], lessons.has[chosen], lessons.words)

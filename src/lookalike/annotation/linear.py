@@ -1,5 +1,7 @@
 """Rank words by f_i(x) = w_iᵀx: a vector a word, in the space of the pictures themselves."""
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -12,19 +14,20 @@ from lookalike.annotation._fast.wsabie import Pictures, Truth
 from lookalike.annotation.base import (
     Annotator,
     InnerProductAnnotator,
-    Lessons,
     Ranking,
-    blocks,
+    check_fitted,
     check_matrix,
 )
-from lookalike.annotation.held_out import check_share, clearly_worse, hold_out, judged_by, precision
-from lookalike.annotation.layout import lay_out, squared_lengths
+from lookalike.annotation.held_out import Split, check_share, clearly_worse, precision
+from lookalike.annotation.layout import lay_out
+from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import read_words
+from lookalike.core.checks import check_choice, check_number, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
-from lookalike.similarity.base import Vectors
-from lookalike.similarity.linear_map import check_number, check_whole
+from lookalike.core.stored import Arrays, Learned
+from lookalike.core.vectors import Vectors, squared_lengths
 
 PATIENCE = 5
 """Training ends when this share of its passes, one in five, brought no better precision."""
@@ -59,52 +62,24 @@ class LinearAnnotator(InnerProductAnnotator):
     """What the linear models share: training in passes, stopping, scoring and keeping.
 
     A subclass takes one pass over pictures in ``_pass``.
+
+    Attributes
+    ----------
+    W_ : ndarray of shape (Y, d)
+        The words' vectors w_i.
+    epochs_ : int
+        Passes that W has taken.
+    history_ : list of (int, float)
+        Passes and held-out precision at 1; empty where nothing was held out.
+    mean_length_ : float
+        The mean squared length of the pictures learned from.
     """
 
     epochs: int | None
-    held_out: float
-    random_state: RandomState
 
     W_: Matrix
     epochs_: int
-    history_: list[tuple[int, float]]
     mean_length_: float
-
-    def fit(
-        self,
-        X: ArrayLike | sp.spmatrix,
-        y: Any,
-        *,
-        validation: tuple[Any, Any] | None = None,
-        progress: Progress = silent,
-    ) -> Self:
-        """Learn from vectors and words.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            A row a picture.
-        y : sequence of words, or of sets of words
-            What each picture shows; pictures without a word teach nothing.
-        validation : (X, y) or None
-            Pictures to judge each pass by; None holds some of ``X`` out.
-        progress : callable
-            Told the pictures visited and the most there can be.
-        """
-        self._check_parameters()
-        rng = generator(self.random_state)
-        lessons = self._lessons(X, y)
-        if validation is None:
-            learned, judged = hold_out(lessons, self.held_out, rng)
-        else:
-            learned, judged = lessons, judged_by(type(self).__name__, lessons, *validation)
-        mean_length = self._mean_length(learned.vectors)
-        taught = Taught.of(learned, mean_length)
-        W = _zeros(len(lessons.words), learned.vectors)
-        best, epochs, history = self._train(W, taught, judged, rng, progress)
-        self._publish(best, lessons.words, mean_length, epochs, history)
-        self._learn_confidence(judged)
-        return self
 
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
         """Return pictures' vectors as they are: words live in the same space."""
@@ -112,42 +87,55 @@ class LinearAnnotator(InnerProductAnnotator):
 
     def word_vectors(self) -> Matrix:
         """Return the words' vectors w_i, a row a word."""
-        self._check_fitted()
+        check_fitted(self)
         return self.W_
 
+    def word_queries(self, words: Sequence[str]) -> Matrix:
+        """Return w_i for words: its inner product with a picture's own vector x is f_i(x)."""
+        return np.ascontiguousarray(self.word_vectors()[[self.word_number(word) for word in words]])
+
     def scores(self, X: ArrayLike | sp.spmatrix) -> Matrix:
-        """Score every word for each picture; O(Y) for each number of a picture that is not 0."""
+        """Return every word's score for each picture; O(Y) for each number that is not 0."""
         return scores_of(self._vectors(X), self.word_vectors())
 
     def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
-        """Find the k best words of each picture; the lower number first among equals."""
+        """Return the k best words of each picture; the lower number first among equals."""
         return Annotator.rank(self, X, k)
 
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
+        vectors, words = split.learned.vectors, split.whole.words
+        mean_length = self._mean_length(vectors)
+        taught = Taught.of(split.learned, mean_length)
+        W = _zeros(len(words), vectors)
+        best, epochs, history = self._train(W, taught, split.judged, rng, progress)
+        self._publish(best, words, mean_length, epochs, history)
+        self.confidence_ = self._confidence_from(split.judged)
+
+    def _own_state(self) -> tuple[Arrays, Learned]:
         return {"W": self.word_vectors().T}, {
             "epochs": self.epochs_,
             "mean_length": self.mean_length_,
         }
 
-    def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
+    def _restore_own(self, arrays: Arrays, learned: Learned) -> None:
         W = arrays["W"].T
         check_matrix("W", W, rows=len(self.words_))
         who = type(self).__name__
         mean_length = check_number(who, "mean_length", learned["mean_length"])
         self._publish(W, self.words_, mean_length, int(learned["epochs"]), self.history_)
 
+    @abstractmethod
     def _pass(
         self, W: Matrix, taught: Taught, left: float, rng: np.random.Generator, progress: Progress
     ) -> None:
         """Visit every picture once, in random order, changing W; ``left`` falls from 1 to 0."""
-        raise NotImplementedError
 
     def _passes(self, pictures: int) -> int:
-        """Say how many passes there are over so many pictures if ``epochs`` does not."""
+        """Return how many passes there are over so many pictures if ``epochs`` does not."""
         return int(np.clip(600_000 // max(pictures, 1), 5, 30))
 
     def _settles(self) -> bool:
-        """Say whether steps get shorter, so that all passes have to be taken."""
+        """Return whether steps get shorter, so that all passes have to be taken."""
         return False
 
     def _train(
@@ -158,7 +146,7 @@ class LinearAnnotator(InnerProductAnnotator):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Matrix, int, list[tuple[int, float]]]:
-        """Take passes until the held-out precision rises no more; give a good W."""
+        """Take passes until the held-out precision rises no more; return a good W."""
         epochs = self.epochs or self._passes(len(taught))
         best, most, peak, kept = W, (-1.0, -1.0), 0, epochs
         history: list[tuple[int, float]] = []
@@ -179,6 +167,12 @@ class LinearAnnotator(InnerProductAnnotator):
                 break
         progress(total, total)
         return best, kept, history
+
+    def _check_parameters(self) -> None:
+        who = type(self).__name__
+        if self.epochs is not None:
+            check_whole(who, "epochs", self.epochs, 1)
+        check_share(who, self.held_out)
 
     def _mean_length(self, vectors: Vectors) -> float:
         lengths = squared_lengths(vectors)
@@ -203,7 +197,7 @@ class LinearAnnotator(InnerProductAnnotator):
         words: tuple[str, ...],
         mean_length: float,
         epochs: int,
-        history: list[tuple[int, float]],
+        history: Sequence[tuple[int, float]],
     ) -> Self:
         self.W_ = np.asfortranarray(W)
         self.words_ = words
@@ -254,19 +248,6 @@ class LinearRanker(LinearAnnotator):
     random_state : int, Generator or None
         Makes a run repeatable.
 
-    Attributes
-    ----------
-    W_ : ndarray of shape (Y, d)
-        The words' vectors w_i.
-    epochs_ : int
-        Passes that W has taken.
-    history_ : list of (int, float)
-        Passes and held-out precision at 1; empty where nothing was held out.
-    mean_length_ : float
-        The mean squared length of the pictures learned from.
-    confidence_ : Confidence or None
-        How sure a tag is; None where too little was held out.
-
     Notes
     -----
     A model takes 4·Y·d bytes, and twice that while it learns: 4 GB for 100,000 words and 10,000
@@ -286,6 +267,7 @@ class LinearRanker(LinearAnnotator):
     ['dog', 'pet']
     """
 
+    name = "linear"
     file_kind = "linear_ranker/1"
 
     def __init__(
@@ -373,20 +355,14 @@ class LinearRanker(LinearAnnotator):
         W *= rows.scales[:, None]
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         who = "LinearRanker"
-        if self.loss not in ("warp", "auc"):
-            raise InvalidInput(f"{who}: loss must be 'warp' or 'auc'; got {self.loss!r}.")
-        if self.schedule not in ("decay", "fixed"):
-            raise InvalidInput(
-                f"{who}: schedule must be 'decay' or 'fixed'; got {self.schedule!r}."
-            )
+        check_choice(who, "loss", self.loss, ("warp", "auc"))
+        check_choice(who, "schedule", self.schedule, ("decay", "fixed"))
         check_number(who, "learning_rate", self.learning_rate)
         check_number(who, "aggressiveness", self.aggressiveness)
         if self.max_norm is not None:
             check_number(who, "max_norm", self.max_norm)
-        if self.epochs is not None:
-            check_whole(who, "epochs", self.epochs, 1)
-        check_share(who, self.held_out)
 
 
 def scores_of(vectors: Vectors, W: Matrix) -> Matrix:
@@ -399,6 +375,6 @@ def scores_of(vectors: Vectors, W: Matrix) -> Matrix:
 
 
 def _zeros(words: int, vectors: Vectors) -> Matrix:
-    """Make room for W: column-major for sparse pictures, row-major for dense ones."""
+    """Return room for W: column-major for sparse pictures, row-major for dense ones."""
     order: Literal["F", "C"] = "F" if sp.issparse(vectors) else "C"
     return np.zeros((words, vectors.shape[1]), np.float32, order=order)

@@ -1,7 +1,7 @@
-"""Return a picture the words of those it is most like, found exactly or by random trees."""
+"""Give a picture the words of those it is most like, found exactly or by random trees."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,15 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation._fast.trees import Forest, Room, grow, list_products, search_trees
-from lookalike.annotation.base import Annotator, Lessons, blocks
+from lookalike.annotation.base import Annotator
 from lookalike.annotation.confidence import Confidence, enough
-from lookalike.annotation.held_out import check_share, hold_out, judged_by, precision
-from lookalike.annotation.layout import lay_out, squared_lengths
+from lookalike.annotation.held_out import Split, check_share, precision
+from lookalike.annotation.layout import lay_out
+from lookalike.annotation.lessons import Lessons, blocks
+from lookalike.core.checks import check_whole
 from lookalike.core.progress import Progress, silent
-from lookalike.core.seeds import RandomState, generator
-from lookalike.core.vectors import unit_rows
-from lookalike.similarity.base import Vectors
-from lookalike.similarity.linear_map import check_whole
+from lookalike.core.seeds import RandomState
+from lookalike.core.stored import Arrays, Learned
+from lookalike.core.vectors import Vectors, unit_rows
 
 CANDIDATES = (1, 3, 5, 10, 20, 50)
 """Numbers of neighbours that held-out pictures choose from."""
@@ -30,7 +31,6 @@ _FOREST_KINDS = (np.float64, *(np.uint64,) * 3, np.uint32, *(np.uint64,) * 2)
 _PRIOR = 1e-6
 _SCORES = 1 << 22
 _ITEMS = 1 << 13
-_ROWS = 1 << 12
 
 Matrix = NDArray[np.float32]
 Found = tuple[NDArray[np.int64], Matrix]
@@ -56,7 +56,7 @@ class StoredPictures:
         self._items = lay_out(sp.csr_matrix(units.T) if by_column else units)
 
     def nearest(self, vectors: Vectors, k: int, progress: Progress = silent) -> Found:
-        """Find the k stored pictures of largest cosine, the lower row first among equals."""
+        """Return the k stored pictures of largest cosine, the lower row first among equals."""
         q, n = vectors.shape[0], self.units.shape[0]
         rows = np.full((q, min(k, n)), -1, np.int64)
         cosines = np.full(rows.shape, -np.inf, np.float32)
@@ -87,8 +87,10 @@ class StoredPictures:
     def _like_stored(self, vectors: Vectors) -> Vectors:
         """Return vectors at unit length, sparse or dense as the stored ones are."""
         if sp.issparse(self.units):
-            return unit_vectors(sp.csr_matrix(vectors))
-        return unit_vectors(vectors.toarray() if sp.issparse(vectors) else vectors)
+            units: Vectors = unit_rows(sp.csr_matrix(vectors))
+        else:
+            units = unit_rows(vectors.toarray() if sp.issparse(vectors) else vectors)
+        return units
 
 
 class NearestNeighbours(Annotator):
@@ -154,10 +156,10 @@ class NearestNeighbours(Annotator):
     ['dog', 'cat']
     """
 
+    name = "neighbours"
     file_kind = "nearest_neighbours/1"
 
     neighbours_: int
-    history_: list[tuple[int, float]]
     pictures_: StoredPictures
     has_: sp.csr_matrix
 
@@ -176,56 +178,29 @@ class NearestNeighbours(Annotator):
         self.held_out = held_out
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike | sp.spmatrix,
-        y: Any,
-        *,
-        validation: tuple[Any, Any] | None = None,
-        progress: Progress = silent,
-    ) -> Self:
-        """Store vectors and words, and choose how many neighbours vote.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            A row a picture.
-        y : sequence of words, or of sets of words
-            What each picture shows; pictures without a word are not stored.
-        validation : (X, y) or None
-            Pictures to judge by and to learn confidence from, in place of held-out ones.
-        progress : callable
-            Told the pictures judged and in all.
-        """
-        self._check_parameters()
-        rng = generator(self.random_state)
-        lessons = self._lessons(X, y)
-        if validation is None:
-            learned, judged = hold_out(lessons, self.held_out, rng)
-        else:
-            learned, judged = lessons, judged_by(type(self).__name__, lessons, *validation)
-        key = rng.integers(0, 2**64, dtype=np.uint64)
-        pictures = stored(learned.vectors, self.trees, self.leaf, key)
-        most = self.neighbours or DEFAULT
-        history: list[tuple[int, float]] = []
-        confidence = None
-        if judged is not None:
-            most, history, confidence = self._choose(pictures, learned.has, judged, progress)
-        if learned is not lessons:
-            pictures = stored(lessons.vectors, self.trees, self.leaf, key)
-        self._publish(pictures, lessons.has, lessons.words, most, history)
-        self.confidence_ = confidence
-        return self
-
     def scores(self, X: ArrayLike | sp.spmatrix) -> Matrix:
-        """Score every word for each picture; words that no neighbour has are at most 0."""
+        """Return every word's score for each picture; words that no neighbour has are at most 0."""
         vectors = self._vectors(X)
         found = self.pictures_.nearest(vectors, self.neighbours_)
         return votes(found, self.has_, self._prior)
 
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
+        key = rng.integers(0, 2**64, dtype=np.uint64)
+        pictures = stored(split.learned.vectors, self.trees, self.leaf, key)
+        most = self.neighbours or DEFAULT
+        history: list[tuple[int, float]] = []
+        confidence = None
+        if split.judged is not None:
+            has = split.learned.has
+            most, history, confidence = self._choose(pictures, has, split.judged, progress)
+        if split.learned is not split.whole:
+            pictures = stored(split.whole.vectors, self.trees, self.leaf, key)
+        self._publish(pictures, split.whole.has, split.whole.words, most, history)
+        self.confidence_ = confidence
+
+    def _own_state(self) -> tuple[Arrays, Learned]:
         units, forest = self.pictures_.units, self.pictures_.forest
-        arrays: dict[str, NDArray[Any]] = {
+        arrays: Arrays = {
             "has": self.has_.indices.astype(np.uint32),
             "has_indptr": self.has_.indptr.astype(np.uint64),
         }
@@ -240,7 +215,7 @@ class NearestNeighbours(Annotator):
             arrays["key"] = np.array([forest.key])
         return arrays, {"neighbours": self.neighbours_, "width": self.n_features_in_}
 
-    def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
+    def _restore_own(self, arrays: Arrays, learned: Learned) -> None:
         ones = np.ones(arrays["has"].size, np.float32)
         has = _read_rows(ones, arrays["has"], arrays["has_indptr"], len(self.words_))
         units = _read_vectors(arrays, int(learned["width"]))
@@ -254,7 +229,7 @@ class NearestNeighbours(Annotator):
     def _choose(
         self, pictures: StoredPictures, has: sp.csr_matrix, judged: Lessons, progress: Progress
     ) -> tuple[int, list[tuple[int, float]], Confidence | None]:
-        """Try numbers of neighbours; give the best, all precisions, and confidence with it."""
+        """Try numbers of neighbours; return the best, all precisions, and confidence with it."""
         candidates = (self.neighbours,) if self.neighbours else CANDIDATES
         rows, cosines = pictures.nearest(judged.vectors, candidates[-1], progress)
         prior = _prior(has)
@@ -279,7 +254,7 @@ class NearestNeighbours(Annotator):
         has: sp.csr_matrix,
         words: tuple[str, ...],
         neighbours: int,
-        history: list[tuple[int, float]],
+        history: Sequence[tuple[int, float]],
     ) -> None:
         self.pictures_ = pictures
         self.has_ = has
@@ -299,26 +274,13 @@ class NearestNeighbours(Annotator):
 
 
 def stored(vectors: Vectors, trees: int, leaf: int, key: np.uint64) -> StoredPictures:
-    """Store pictures, with so many trees over them."""
-    units = unit_vectors(vectors)
+    """Return pictures stored, with so many trees over them."""
+    units = unit_rows(vectors)
     return StoredPictures(units, grow_trees(units, trees, leaf, key) if trees else None)
 
 
-def unit_vectors(vectors: Vectors) -> Vectors:
-    """Scale rows to length 1; rows of zeros stay."""
-    if not sp.issparse(vectors):
-        units = np.empty(vectors.shape, np.float32)
-        for some in blocks(len(vectors), _ROWS):
-            units[some] = unit_rows(vectors[some])
-        return units
-    counts = np.diff(vectors.indptr).astype(np.int64)
-    lengths = np.repeat(np.sqrt(squared_lengths(vectors)), counts)
-    data = (vectors.data / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-    return sp.csr_matrix((data, vectors.indices, vectors.indptr), shape=vectors.shape)
-
-
 def grow_trees(units: Vectors, trees: int, leaf: int, key: np.uint64) -> Forest:
-    """Halve pictures by their projections until a leaf holds few enough, once for each tree."""
+    """Return trees that halve pictures by projections until a leaf holds few enough."""
     items, n = lay_out(units), units.shape[0]
     most = trees * (2 * n - 1)
     whole = Forest(
@@ -338,7 +300,7 @@ def grow_trees(units: Vectors, trees: int, leaf: int, key: np.uint64) -> Forest:
 
 
 def votes(found: Found, has: sp.csr_matrix, prior: Matrix) -> Matrix:
-    """Add up the neighbours' cosines for each word; a word without any gets its prior."""
+    """Return the sum of neighbours' cosines for each word; a word without any gets its prior."""
     rows, cosines = found
     counted = (rows >= 0) & (cosines > 0)
     indptr = np.concatenate([[0], np.cumsum(counted.sum(axis=1))])
@@ -352,13 +314,13 @@ def votes(found: Found, has: sp.csr_matrix, prior: Matrix) -> Matrix:
 
 
 def _prior(has: sp.csr_matrix) -> Matrix:
-    """Score words by use alone: 0 for the most used, and never above."""
+    """Return words' scores by use alone: 0 for the most used, and never above."""
     uses = np.bincount(has.indices, minlength=has.shape[1])
     prior: Matrix = (_PRIOR * (uses / uses.max(initial=1) - 1)).astype(np.float32)
     return prior
 
 
-def _read_vectors(arrays: dict[str, NDArray[Any]], width: int) -> Vectors:
+def _read_vectors(arrays: Arrays, width: int) -> Vectors:
     if "vectors" not in arrays:
         return _read_rows(arrays["data"], arrays["columns"], arrays["indptr"], width)
     vectors = arrays["vectors"]
@@ -372,7 +334,7 @@ def _read_vectors(arrays: dict[str, NDArray[Any]], width: int) -> Vectors:
 def _read_rows(
     data: NDArray[Any], columns: NDArray[Any], indptr: NDArray[Any], width: int
 ) -> sp.csr_matrix:
-    """Refuse numbers that a compiled loop would follow out of bounds."""
+    """Return rows; raise ValueError where a compiled loop would follow them out of bounds."""
     _check_kinds((data, columns, indptr), (np.float32, np.uint32, np.uint64))
     whole = len(indptr) > 0 and indptr[0] == 0
     if not whole or not indptr[-1] == len(columns) == len(data):
@@ -385,8 +347,8 @@ def _read_rows(
     )
 
 
-def _read_forest(arrays: dict[str, NDArray[Any]], n: int, trees: int) -> Forest:
-    """Refuse trees that a search would follow out of bounds, or for ever."""
+def _read_forest(arrays: Arrays, n: int, trees: int) -> Forest:
+    """Return trees; raise ValueError where a search would go out of bounds, or on for ever."""
     parts = [arrays[name] for name in Forest._fields]
     _check_kinds(parts, _FOREST_KINDS)
     thresholds, rights, begins, ends, order, roots, key = parts

@@ -3,12 +3,11 @@
 import numpy as np
 
 from lookalike.annotation._fast.linear import WIDE, one_vs_rest_steps
-from lookalike.annotation.base import blocks
-from lookalike.annotation.held_out import check_share
+from lookalike.annotation.lessons import blocks
 from lookalike.annotation.linear import LinearAnnotator, Matrix, Taught
+from lookalike.core.checks import check_number
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState
-from lookalike.similarity.linear_map import check_number, check_whole
 
 
 class OneVsRest(LinearAnnotator):
@@ -36,19 +35,6 @@ class OneVsRest(LinearAnnotator):
     random_state : int, Generator or None
         Makes a run repeatable.
 
-    Attributes
-    ----------
-    W_ : ndarray of shape (Y, d)
-        The words' vectors w_i.
-    epochs_ : int
-        Passes that W has taken.
-    history_ : list of (int, float)
-        Passes and held-out precision at 1; empty where nothing was held out.
-    mean_length_ : float
-        The mean squared length of the pictures learned from.
-    confidence_ : Confidence or None
-        How sure a tag is; None where too little was held out.
-
     Notes
     -----
     A pass costs O(n·Y·nnz), since every picture is an example for every word; a model takes
@@ -65,7 +51,7 @@ class OneVsRest(LinearAnnotator):
     ['dog', 'cat']
     """
 
-    file_kind = "one_vs_rest/1"
+    name = "one_vs_rest"
 
     def __init__(
         self,
@@ -101,7 +87,5 @@ class OneVsRest(LinearAnnotator):
             progress(len(order) * some.stop // len(W), len(order))
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_number("OneVsRest", "aggressiveness", self.aggressiveness)
-        if self.epochs is not None:
-            check_whole("OneVsRest", "epochs", self.epochs, 1)
-        check_share("OneVsRest", self.held_out)

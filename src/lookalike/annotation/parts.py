@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.annotation.base import blocks
+from lookalike.annotation.lessons import blocks
 from lookalike.annotation.words import read_words
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import DamagedFile, InvalidInput
-from lookalike.similarity.base import check_vectors
+from lookalike.core.vectors import check_vectors, stack_rows
 
 RUN = 256
 """Rows that are read together."""
@@ -283,4 +283,4 @@ def _joined(
     if len(read) == 1:
         return read[0]
     vectors, has = zip(*read, strict=True)
-    return sp.csr_matrix(sp.vstack(vectors)), sp.csr_matrix(sp.vstack(has))
+    return stack_rows(list(vectors)), stack_rows(list(has))

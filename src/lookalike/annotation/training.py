@@ -17,13 +17,14 @@ from lookalike.annotation._fast.wsabie import (
     merge_copies,
     sampled_steps,
 )
-from lookalike.annotation.base import Lessons, blocks
 from lookalike.annotation.held_out import MOST_HELD_OUT, hold_out, precision
-from lookalike.annotation.layout import lay_out, squared_lengths, widened
+from lookalike.annotation.layout import lay_out, widened
+from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.parts import Parts
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import loop_state
+from lookalike.core.vectors import squared_lengths
 
 _STEPS = 1 << 14
 _STEPS_ALONE = 1 << 13
@@ -200,14 +201,11 @@ class InMemory:
         """The mean squared length of the vectors."""
         return float(squared_lengths(self._lessons.vectors).mean())
 
-    def some(self) -> Lessons:
-        """Return pictures that are as wide and have the same words as all."""
-        return self._lessons
-
     def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
         """Hold out random pictures, none of which is the last of a word."""
-        self._lessons, judged = hold_out(self._lessons, share, rng)
-        return judged
+        split = hold_out(self._lessons, share, rng)
+        self._lessons = split.learned
+        return split.judged
 
     def widen(self, constant: float) -> None:
         """Put a number beside those of each picture that is learned from, unless it is 0."""
@@ -237,10 +235,6 @@ class OnDisk:
     def mean_length(self) -> float:
         """The mean squared length of the vectors."""
         return self._parts.mean_length
-
-    def some(self) -> Lessons:
-        """Return pictures that are as wide and have the same words as all."""
-        return Lessons(*self._parts.rows(self._held), self.words)
 
     def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
         """Hold out random pictures, none of which is the last of a word."""

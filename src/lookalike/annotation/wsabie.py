@@ -6,11 +6,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lookalike.annotation.base import InnerProductAnnotator, Lessons, check_matrix, check_words
-from lookalike.annotation.held_out import check_share, clearly_worse, judged_by
+from lookalike.annotation.base import InnerProductAnnotator, check_fitted, check_matrix
+from lookalike.annotation.held_out import Split, check_share, clearly_worse
 from lookalike.annotation.layout import widened
+from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.parts import Parts
 from lookalike.annotation.training import (
     UNAVERAGED,
@@ -21,10 +22,11 @@ from lookalike.annotation.training import (
     bounded,
 )
 from lookalike.annotation.words import read_words
+from lookalike.core.checks import check_choice, check_number, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.similarity.linear_map import check_number, check_whole
+from lookalike.core.stored import Arrays, Learned
 
 PATIENCE = 5
 """Averaged passes at a fixed rate without a better held-out precision that end training."""
@@ -113,14 +115,13 @@ class WSABIE(InnerProductAnnotator):
     ['dog', 'cat']
     """
 
-    file_kind = "wsabie/1"
+    name = "wsabie"
 
     V_: Matrix
     W_: Matrix
     constant_: float
     constant_row_: Matrix
     epochs_: int
-    history_: list[tuple[int, float]]
     mean_length_: float
 
     def __init__(
@@ -171,35 +172,17 @@ class WSABIE(InnerProductAnnotator):
         progress : callable
             Told the pictures visited and the most there can be.
         """
+        if not isinstance(X, Parts):
+            return super().fit(X, y, validation=validation, progress=progress)
         self._check_parameters()
         rng = generator(self.random_state)
-        source: InMemory | OnDisk
-        if isinstance(X, Parts):
-            source = OnDisk(X)
-            check_words("WSABIE", X.words)
-        else:
-            source = InMemory(self._lessons(X, y))
+        check_words("WSABIE", X.words)
+        source = OnDisk(X)
         if validation is None:
             judged = source.hold_out(self.held_out, rng)
         else:
-            judged = judged_by("WSABIE", source.some(), *validation)
-        mean_length = source.mean_length
-        if mean_length == 0:
-            raise InvalidInput("WSABIE: all vectors are zero, so there is nothing to learn from.")
-        scale = 1 / np.sqrt(mean_length)
-        constant = float(self.constant / scale)
-        source.widen(constant)
-        d, D = source.width, self.dimension
-        V = rng.standard_normal((d, D), np.float32) * np.float32(scale / np.sqrt(d))
-        W = rng.standard_normal((len(source.words), D), np.float32) * np.float32(1 / np.sqrt(d))
-        start = bounded(V, self.max_norm * scale), bounded(W, self.max_norm)
-        wide = None
-        if judged is not None:
-            wide = replace(judged, vectors=widened(judged.vectors, constant))
-        V, W, epochs, history = self._train(start, source, wide, scale, rng, progress)
-        self.mean_length_, self.constant_ = float(mean_length), constant
-        self._publish(*self._parted(V), W, source.words, epochs, history)
-        self._learn_confidence(judged)
+            judged = Lessons.judging("WSABIE", X.width, X.words, *validation)
+        self._learn_from(source, judged, rng, progress)
         return self
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 10) -> Self:
@@ -252,7 +235,7 @@ class WSABIE(InnerProductAnnotator):
 
     def word_vectors(self) -> Matrix:
         """Return the words' places W_i, a row a word."""
-        self._check_fitted()
+        check_fitted(self)
         return self.W_
 
     def word_queries(self, words: Sequence[str]) -> Matrix:
@@ -266,16 +249,10 @@ class WSABIE(InnerProductAnnotator):
         return queries
 
     def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """Find the words nearest to a word, with the cosine of their places (Table 3)."""
-        number = self.word_number(word)
-        check_whole("WSABIE", "k", k, 1)
-        units = self.W_ / np.maximum(np.linalg.norm(self.W_, axis=1, keepdims=True), 1e-12)
-        cosines = units @ units[number]
-        cosines[number] = -np.inf
-        order = np.argsort(-cosines, kind="stable")[: min(k, len(self.words_) - 1)]
-        return [(self.words_[other], float(cosines[other])) for other in order]
+        """Return the words nearest to a word, with the cosine of their places (Table 3)."""
+        return self.related_words(word, k)
 
-    def _state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def _own_state(self) -> tuple[Arrays, Learned]:
         row = {"constant_row": self.constant_row_} if self.constant_ else {}
         return {"V": self.V_, "W": self.W_, **row}, {
             "epochs": self.epochs_,
@@ -283,7 +260,7 @@ class WSABIE(InnerProductAnnotator):
             "constant": self.constant_,
         }
 
-    def _restore(self, arrays: dict[str, NDArray[Any]], learned: dict[str, Any]) -> None:
+    def _restore_own(self, arrays: Arrays, learned: Learned) -> None:
         V, W = arrays["V"], arrays["W"]
         check_matrix("V", V)
         check_matrix("W", W, rows=len(self.words_))
@@ -298,6 +275,34 @@ class WSABIE(InnerProductAnnotator):
         self.mean_length_ = check_number("WSABIE", "mean_length", learned["mean_length"])
         self._publish(V, row, W, self.words_, int(learned["epochs"]), self.history_)
 
+    def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
+        self._learn_from(InMemory(split.learned), split.judged, rng, progress)
+
+    def _learn_from(
+        self,
+        source: InMemory | OnDisk,
+        judged: Lessons | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        mean_length = source.mean_length
+        if mean_length == 0:
+            raise InvalidInput("WSABIE: all vectors are zero, so there is nothing to learn from.")
+        scale = 1 / np.sqrt(mean_length)
+        constant = float(self.constant / scale)
+        source.widen(constant)
+        d, D = source.width, self.dimension
+        V = rng.standard_normal((d, D), np.float32) * np.float32(scale / np.sqrt(d))
+        W = rng.standard_normal((len(source.words), D), np.float32) * np.float32(1 / np.sqrt(d))
+        start = bounded(V, self.max_norm * scale), bounded(W, self.max_norm)
+        wide = None
+        if judged is not None:
+            wide = replace(judged, vectors=widened(judged.vectors, constant))
+        V, W, epochs, history = self._train(start, source, wide, scale, rng, progress)
+        self.mean_length_, self.constant_ = float(mean_length), constant
+        self._publish(*self._parted(V), W, source.words, epochs, history)
+        self.confidence_ = self._confidence_from(judged)
+
     def _train(
         self,
         start: tuple[Matrix, Matrix],
@@ -307,7 +312,7 @@ class WSABIE(InnerProductAnnotator):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Matrix, Matrix, int, list[tuple[int, float]]]:
-        """Take passes and keep a good one; give V, W, the passes they took and the precisions."""
+        """Take passes and keep a good one; return V, W, the passes they took and the precisions."""
         n = len(source)
         epochs = self.epochs or int(np.clip(600_000 // max(n, 1), 5, 30))
         total = epochs * n
@@ -352,7 +357,7 @@ class WSABIE(InnerProductAnnotator):
         )
 
     def _parted(self, V: Matrix) -> tuple[Matrix, Matrix]:
-        """Part V from the row of the constant, and give both."""
+        """Return V and, apart from it, the row of the constant."""
         return (V[:-1], V[-1]) if self.constant_ else (V, np.zeros(V.shape[1], np.float32))
 
     def _publish(
@@ -362,7 +367,7 @@ class WSABIE(InnerProductAnnotator):
         W: Matrix,
         words: tuple[str, ...],
         epochs: int,
-        history: list[tuple[int, float]],
+        history: Sequence[tuple[int, float]],
     ) -> None:
         self.V_, self.constant_row_, self.W_ = V, constant_row, W
         self.words_ = words
@@ -372,12 +377,8 @@ class WSABIE(InnerProductAnnotator):
 
     def _check_parameters(self) -> None:
         who = "WSABIE"
-        if self.loss not in ("warp", "auc", "owpc"):
-            raise InvalidInput(f"{who}: loss must be 'warp', 'auc' or 'owpc'; got {self.loss!r}.")
-        if self.schedule not in ("decay", "fixed"):
-            raise InvalidInput(
-                f"{who}: schedule must be 'decay' or 'fixed'; got {self.schedule!r}."
-            )
+        check_choice(who, "loss", self.loss, ("warp", "auc", "owpc"))
+        check_choice(who, "schedule", self.schedule, ("decay", "fixed"))
         check_number(who, "learning_rate", self.learning_rate)
         check_number(who, "max_norm", self.max_norm)
         _check_constant(self.constant)

@@ -14,36 +14,52 @@ Vectors: TypeAlias = NDArray[np.float32] | sp.csr_matrix
 _ROWS = 1024
 
 
-def check_vectors(who: str, X: ArrayLike | sp.spmatrix, *, width: int | None = None) -> Vectors:
-    """Return ``X`` as finite float32 rows, dense or CSR, or raise InvalidInput."""
+def check_vectors(
+    who: str,
+    X: ArrayLike | sp.spmatrix | sp.sparray,
+    *,
+    width: int | None = None,
+    alone: bool = False,
+) -> Vectors:
+    """Return ``X`` as finite float32 rows, dense or CSR, or raise InvalidInput.
+
+    With ``alone`` one vector by itself counts as one row.
+    """
     given: Any = X
     is_sparse: bool = sp.issparse(given)
-    if is_sparse:
-        matrix = sp.csr_matrix(given, dtype=np.float32)
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        values: NDArray[np.float32] = matrix.data
-        checked: Vectors = matrix
-    else:
-        try:
-            array = np.ascontiguousarray(given, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{who}: vectors must be numbers in rows; {error}.") from error
-        values, checked = array, array
+    try:
+        with np.errstate(over="ignore"):
+            checked, values = _sparse_rows(given) if is_sparse else _dense_rows(given, alone)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{who}: vectors must be numbers in rows; {error}.") from error
     if checked.ndim != 2 or checked.shape[1] == 0:
         raise InvalidInput(
             f"{who}: vectors must be a matrix with a row a picture; got the shape {checked.shape}."
         )
     if width is not None and checked.shape[1] != width:
         raise InvalidInput(
-            f"{who}: vectors must have the {width} columns it learned with; got {checked.shape[1]}."
+            f"{who}: vectors must have {width} columns, as those before; got {checked.shape[1]}."
         )
     if not np.isfinite(values).all():
         raise InvalidInput(
-            f"{who}: vectors must be finite; got NaN or infinity. Remove those rows first."
+            f"{who}: vectors must be finite as float32; got NaN, infinity or a number beyond "
+            f"3.4e38. Remove those rows first."
         )
     return checked
+
+
+def _sparse_rows(given: Any) -> tuple[Vectors, NDArray[np.float32]]:
+    matrix = sp.csr_matrix(given, dtype=np.float32)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix, matrix.data
+
+
+def _dense_rows(given: Any, alone: bool) -> tuple[Vectors, NDArray[np.float32]]:
+    array = np.ascontiguousarray(given, dtype=np.float32)
+    rows = np.atleast_2d(array) if alone else array
+    return rows, rows
 
 
 def dense(matrix: Any) -> NDArray[np.float64]:
@@ -79,13 +95,18 @@ def unit_rows(vectors: Any) -> Any:
     is_sparse: bool = sp.issparse(vectors)
     if is_sparse:
         lengths = np.sqrt(squared_lengths(vectors))
-        shrink = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        return sp.csr_matrix(sp.diags(shrink) @ vectors, dtype=np.float32)
-    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
-    # Divided by the largest entry first, so that squares neither overflow nor vanish.
-    moderate = vectors / np.where(largest > 0, largest, 1)
-    norms = np.linalg.norm(moderate, axis=1, keepdims=True)
-    return np.ascontiguousarray(moderate / np.where(norms > 0, norms, 1), dtype=np.float32)
+        each = np.repeat(np.where(lengths > 0, lengths, 1), np.diff(vectors.indptr))
+        data = (vectors.data / each).astype(np.float32)
+        return sp.csr_matrix((data, vectors.indices, vectors.indptr), shape=vectors.shape)
+    units = np.empty(vectors.shape, np.float32)
+    for start in range(0, len(units), _ROWS):
+        some = vectors[start : start + _ROWS]
+        largest = np.abs(some).max(axis=1, keepdims=True, initial=0)
+        # Divided by the largest entry first, so that squares neither overflow nor vanish.
+        moderate = some / np.where(largest > 0, largest, 1)
+        norms = np.linalg.norm(moderate, axis=1, keepdims=True)
+        units[start : start + _ROWS] = moderate / np.where(norms > 0, norms, 1)
+    return units
 
 
 def stack_rows(parts: list[Any]) -> Any:

@@ -1,7 +1,43 @@
-"""Find: vectors of pictures come in, the nearest by inner product go out, exactly."""
+"""Find: vectors of pictures come in, the nearest by inner product go out, in the best order."""
 
-from lookalike.index.base import Hits
-from lookalike.index.dense import DenseIndex
-from lookalike.index.sparse import SparseIndex
+import typing
 
-__all__ = ["DenseIndex", "Hits", "SparseIndex"]
+from lookalike.core.lazy import exports as _exports
+
+if typing.TYPE_CHECKING:
+    from lookalike.index.base import Hits, Index
+    from lookalike.index.dense import DenseIndex
+    from lookalike.index.exact import ExactIndex
+    from lookalike.index.expansion import QueryExpansion
+    from lookalike.index.registry import INDEXES, RERANKERS
+    from lookalike.index.reranker import Query, Reranker
+    from lookalike.index.sparse import SparseIndex
+
+__all__ = [
+    "INDEXES",
+    "RERANKERS",
+    "DenseIndex",
+    "ExactIndex",
+    "Hits",
+    "Index",
+    "Query",
+    "QueryExpansion",
+    "Reranker",
+    "SparseIndex",
+]
+
+__getattr__ = _exports(
+    __name__,
+    {
+        "INDEXES": "registry",
+        "RERANKERS": "registry",
+        "DenseIndex": "dense",
+        "ExactIndex": "exact",
+        "Hits": "base",
+        "Index": "base",
+        "Query": "reranker",
+        "QueryExpansion": "expansion",
+        "Reranker": "reranker",
+        "SparseIndex": "sparse",
+    },
+)

@@ -11,13 +11,16 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class GrowingArray(Generic[Scalar]):
     """The first ``count`` rows of a buffer that may have room for more.
 
-    It never changes: ``extended`` gives a new one, which shares the buffer where it has room.
-    Only the newest may be extended, so what older ones show stays as it was.
+    It never changes: ``extended`` gives a new one, which shares the buffer where that has room.
+    What was there stays as it was, even if the same rows are extended twice: the second time
+    they are copied. Extending from two threads at once needs a lock.
     """
 
     def __init__(self, buffer: NDArray[Scalar], count: int | None = None) -> None:
         self._buffer = buffer
         self._count = len(buffer) if count is None else count
+        # The rows in use by the longest that shares the buffer.
+        self._used = [self._count]
 
     def __len__(self) -> int:
         return self._count
@@ -33,11 +36,17 @@ class GrowingArray(Generic[Scalar]):
         """Append rows; the buffer at least doubles when full, so n rows cost O(n) in all."""
         count = self._count + len(new)
         buffer = self._buffer
-        if count > len(buffer):
-            buffer = np.empty((max(count, 2 * len(buffer)), *buffer.shape[1:]), buffer.dtype)
+        if count <= len(buffer) and self._used[0] == self._count:
+            longer = type(self)(buffer, count)
+            longer._used = self._used
+        else:
+            room = max(count, len(buffer) if count <= len(buffer) else 2 * len(buffer))
+            buffer = np.empty((room, *buffer.shape[1:]), buffer.dtype)
             buffer[: self._count] = self.rows
+            longer = type(self)(buffer, count)
+        longer._used[0] = count
         buffer[self._count : count] = new
-        return type(self)(buffer, count)
+        return longer
 
     def kept(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` holds, in their order, in a buffer of their own."""

@@ -9,8 +9,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.index._fast.sparse import add_lists, offer_rows, set_rows
-from lookalike.index.base import Index, Matrix, State, check_finite, check_width, checked_dense
+from lookalike.index.base import Matrix
+from lookalike.index.exact import ExactIndex, Rows
 from lookalike.index.growing import GrowingArray
 
 _TAIL = 4096
@@ -27,7 +29,7 @@ class InvertedLists:
 
     @classmethod
     def of(cls, matrix: sp.csr_matrix) -> Self:
-        """Turn the rows over."""
+        """Return the lists of a matrix."""
         columns = matrix.tocsc()
         return cls(
             columns.indptr.astype(np.int64),
@@ -38,7 +40,7 @@ class InvertedLists:
 
 
 @dataclass(frozen=True)
-class SparseRows:
+class SparseRows(Rows):
     """Rows as CSR, and inverted lists that cover all but a short tail of them."""
 
     ends: GrowingArray[np.int64]
@@ -48,21 +50,28 @@ class SparseRows:
     lists: InvertedLists
 
     @classmethod
-    def of(cls, matrix: sp.csr_matrix) -> Self:
-        """Start with a checked matrix."""
+    def checked(cls, who: str, vectors: Matrix, dimension: int) -> sp.csr_matrix:
+        """Return vectors as they are stored, or raise InvalidInput."""
+        return sp.csr_matrix(cls.checked_queries(who, vectors, dimension))
+
+    @classmethod
+    def checked_queries(cls, who: str, queries: Matrix, dimension: int) -> Vectors:
+        """Return queries, sparse or dense as they are, or raise InvalidInput."""
+        return check_vectors(who, queries, width=dimension, alone=True)
+
+    @classmethod
+    def of(cls, vectors: sp.csr_matrix) -> Self:
+        """Return rows of a checked matrix."""
         return cls(
-            GrowingArray(matrix.indptr.astype(np.int64)),
-            GrowingArray(matrix.indices.astype(np.int32)),
-            GrowingArray(matrix.data),
-            matrix.shape[1],
-            InvertedLists.of(matrix),
+            GrowingArray(vectors.indptr.astype(np.int64)),
+            GrowingArray(vectors.indices.astype(np.int32)),
+            GrowingArray(vectors.data),
+            vectors.shape[1],
+            InvertedLists.of(vectors),
         )
 
-    def __len__(self) -> int:
-        return len(self.ends) - 1
-
     def extended(self, new: sp.csr_matrix) -> Self:
-        """Append a checked matrix; the lists are made anew when the tail has grown long."""
+        """Return rows with a matrix at the end; the lists are made anew when the tail is long."""
         longer = type(self)(
             self.ends.extended(new.indptr[1:] + self.ends.rows[-1]),
             self.columns.extended(new.indices),
@@ -70,98 +79,52 @@ class SparseRows:
             self.dimension,
             self.lists,
         )
-        if len(longer) - self.lists.covered <= max(_TAIL, self.lists.covered // 4):
+        if len(longer.ends) - 1 - self.lists.covered <= max(_TAIL, self.lists.covered // 4):
             return longer
-        return type(self).of(longer.matrix())
+        return type(self).of(longer.vectors)
 
     def kept(self, mask: NDArray[np.bool_]) -> Self:
-        """Keep those where ``mask`` holds."""
-        return type(self).of(self.matrix()[np.flatnonzero(mask)])
-
-    def matrix(self) -> sp.csr_matrix:
-        """Return all rows as one CSR matrix over the same memory."""
-        return sp.csr_matrix(
-            (self.values.rows, self.columns.rows, self.ends.rows),
-            shape=(len(self), self.dimension),
-        )
-
-
-class SparseIndex(Index[SparseRows]):
-    """Exact top-k by inner product over sparse vectors.
-
-    A sparse query walks the inverted lists of its own columns; a dense one (a learned Wᵀq) is
-    multiplied with every row. Both sum in float64 in the same order and agree to the last bit,
-    so a sparse query among few pictures goes by their rows where those are shorter than the lists.
-
-    Parameters
-    ----------
-    dimension : int
-        The length of every vector.
-    fingerprint : str
-        The fingerprint of the feature the vectors come from.
-
-    Examples
-    --------
-    >>> index = SparseIndex(3)
-    >>> index.add(sp.csr_matrix([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
-    array([0, 1])
-    >>> index.search(sp.csr_matrix([[0.0, 1.0, 1.0]]), k=3).scores
-    array([[  3.,   2., -inf]], dtype=float32)
-    """
-
-    kind = "sparse_index/1"
+        """Return the rows where ``mask`` holds."""
+        return type(self).of(self.vectors[np.flatnonzero(mask)])
 
     @property
     def vectors(self) -> sp.csr_matrix:
-        """The vectors in the order of ``ids``; read-only."""
-        return self._state.rows.matrix()
+        """All rows as one CSR matrix over the same memory."""
+        return sp.csr_matrix(
+            (self.values.rows, self.columns.rows, self.ends.rows),
+            shape=(len(self.ends) - 1, self.dimension),
+        )
 
-    def vector(self, number: int) -> sp.csr_matrix:
-        """Return the vector with an id, as a matrix of one row."""
-        state = self._state
-        return state.rows.matrix()[self._row_of(state, number)]
+    def products(
+        self, queries: sp.csr_matrix | NDArray[np.float32], places: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return the inner products of queries with some rows, summed in float64."""
+        rows = places.astype(np.uint64)
+        totals = np.empty(len(self.ends) - 1)
+        products = np.empty((queries.shape[0], len(places)))
+        for number in range(len(products)):
+            set_rows(totals, rows, _dense_row(queries[number]), *self._lists_by_row())
+            products[number] = totals[places]
+        return products
 
-    def _checked(self, vectors: Matrix) -> sp.csr_matrix:
-        if not isinstance(vectors, sp.spmatrix | sp.sparray):
-            return sp.csr_matrix(checked_dense("SparseIndex", vectors, self.dimension))
-        given: Any = vectors
-        check_width("SparseIndex", given.shape, self.dimension)
-        try:
-            with np.errstate(over="ignore"):
-                matrix: sp.csr_matrix = sp.csr_matrix(given, dtype=np.float32, copy=True)
-            matrix.sum_duplicates()
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"SparseIndex: vectors must be numbers; {error}.") from error
-        check_finite("SparseIndex", matrix.data)
-        return matrix
-
-    def _checked_queries(self, queries: Matrix) -> sp.csr_matrix | NDArray[np.float32]:
-        if isinstance(queries, sp.spmatrix | sp.sparray):
-            return self._checked(queries)
-        return checked_dense("SparseIndex", queries, self.dimension)
-
-    def _rows(self, checked: sp.csr_matrix) -> SparseRows:
-        return SparseRows.of(checked)
-
-    def _offer(
+    def offer(
         self,
-        state: State[SparseRows],
-        chosen: NDArray[np.intp] | None,
         queries: sp.csr_matrix | NDArray[np.float32],
+        chosen: NDArray[np.intp] | None,
+        names: NDArray[np.int64],
+        scales: NDArray[np.float32],
         excluded: NDArray[np.int64],
         scores: NDArray[np.float32],
         ids: NDArray[np.int64],
     ) -> None:
-        lists = state.rows.lists
-        ends = state.rows.ends.rows
-        columns = state.rows.columns.rows.view(np.uint32)
-        values = state.rows.values.rows
+        """Offer the pictures in the rows ``chosen``, or every one, to each query's best."""
+        lists, ends, columns, values = self.lists, *self._lists_by_row()
         if chosen is None:
-            rows, entries = np.arange(len(state.ids), dtype=np.uint64), int(ends[-1])
+            rows, entries = np.arange(len(names), dtype=np.uint64), int(ends[-1])
         else:
             rows, entries = chosen.astype(np.uint64), int(np.diff(ends)[chosen].sum())
         unlisted = rows[np.searchsorted(rows, np.uint64(lists.covered)) :]
-        totals = np.empty(len(state.ids))
+        totals = np.empty(len(names))
         for row in range(int(queries.shape[0])):
             query = queries[row]
             left = rows
@@ -172,29 +135,18 @@ class SparseIndex(Index[SparseRows]):
                     add_lists(totals, own, query.data, lists.starts, lists.rows, lists.values)
                     left = unlisted
             if left.size:
-                dense = query if isinstance(query, np.ndarray) else query.toarray()[0]
-                set_rows(totals, left, dense, ends, columns, values)
-            offer_rows(
-                totals,
-                rows,
-                state.ids.rows,
-                state.scales.rows,
-                excluded[row],
-                scores[row],
-                ids[row],
-            )
+                set_rows(totals, left, _dense_row(query), ends, columns, values)
+            offer_rows(totals, rows, names, scales, excluded[row], scores[row], ids[row])
 
-    def _arrays(self, rows: SparseRows) -> dict[str, NDArray[Any]]:
-        return {
-            "ends": rows.ends.rows,
-            "columns": rows.columns.rows,
-            "values": rows.values.rows,
-        }
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays to save."""
+        return {"ends": self.ends.rows, "columns": self.columns.rows, "values": self.values.rows}
 
     @classmethod
-    def _from_arrays(
+    def stored(
         cls, arrays: Mapping[str, NDArray[Any]], count: int, dimension: int
     ) -> sp.csr_matrix:
+        """Return the vectors that were saved."""
         ends, columns, values = arrays["ends"], arrays["columns"], arrays["values"]
         if not (
             ends.dtype == np.int64
@@ -208,3 +160,33 @@ class SparseIndex(Index[SparseRows]):
         ):
             raise InvalidInput("its rows do not fit together")
         return sp.csr_matrix((values, columns, ends), shape=(count, dimension))
+
+    def _lists_by_row(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
+        return self.ends.rows, self.columns.rows.view(np.uint32), self.values.rows
+
+
+class SparseIndex(ExactIndex):
+    """Exact top-k by inner product over sparse vectors.
+
+    A sparse query walks the inverted lists of its own columns; a dense one (a learned Wᵀq) is
+    multiplied with every row. Both sum in float64 in the same order and agree to the last bit,
+    so a sparse query among few pictures goes by their rows where those are shorter than the lists.
+
+    Examples
+    --------
+    >>> index = SparseIndex(3)
+    >>> index.add(sp.csr_matrix([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
+    array([0, 1])
+    >>> index.search(sp.csr_matrix([[0.0, 1.0, 1.0]]), k=3).scores
+    array([[  3.,   2., -inf]], dtype=float32)
+    """
+
+    name = "sparse"
+    rows = SparseRows
+
+
+def _dense_row(query: Any) -> NDArray[np.float32]:
+    row: NDArray[np.float32] = query if isinstance(query, np.ndarray) else query.toarray()[0]
+    return row

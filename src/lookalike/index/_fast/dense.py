@@ -23,6 +23,20 @@ def exact_product(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
 
 
 @njit(**LOOP)
+def exact_products(
+    queries: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    rows: NDArray[np.uint64],
+    products: NDArray[np.float64],
+) -> None:
+    """Set the products of each query with some rows, as :func:`offer_block` sums them."""
+    for i in range(products.shape[0]):
+        query = queries[i]
+        for j in range(products.shape[1]):
+            products[i, j] = exact_product(query, vectors[rows[j]])
+
+
+@njit(**LOOP)
 def offer_block(
     products: NDArray[np.float32],
     queries: NDArray[np.float32],

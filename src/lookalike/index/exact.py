@@ -1,0 +1,422 @@
+"""Exact search: what indexes share that hold all their vectors in memory."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from copy import copy as shallow_copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.fingerprint import check_fingerprint
+from lookalike.core.vectors import Vectors, check_vectors
+from lookalike.index._fast.best import FREE
+from lookalike.index._fast.sparse import offer_rows
+from lookalike.index.base import Hits, Index, Matrix
+from lookalike.index.growing import GrowingArray
+
+MAX_DIMENSION = 1 << 24
+
+_QUERIES = 16
+
+
+class Rows(ABC):
+    """The vectors of one moment, unchanging: how they are kept and how they are multiplied.
+
+    A kind of its own says how in :meth:`of`, :meth:`extended`, :meth:`kept`, :attr:`vectors`,
+    :meth:`products`, :meth:`arrays` and :meth:`stored`; by default it takes dense vectors and
+    searches by multiplying with all of them.
+    """
+
+    @classmethod
+    def checked(cls, who: str, vectors: Matrix, dimension: int) -> Vectors:
+        """Return vectors as they are stored, or raise InvalidInput."""
+        checked = check_vectors(who, vectors, width=dimension, alone=True)
+        if not isinstance(checked, np.ndarray):
+            raise InvalidInput(
+                f"{who}: vectors must be dense; got a sparse matrix. Use a SparseIndex."
+            )
+        return checked
+
+    @classmethod
+    def checked_queries(cls, who: str, queries: Matrix, dimension: int) -> Vectors:
+        """Return queries as these rows are multiplied with them, or raise InvalidInput."""
+        return cls.checked(who, queries, dimension)
+
+    @classmethod
+    @abstractmethod
+    def of(cls, vectors: Any) -> Self:
+        """Return rows of checked vectors."""
+
+    @property
+    @abstractmethod
+    def vectors(self) -> Vectors:
+        """All vectors, read-only."""
+
+    @abstractmethod
+    def extended(self, new: Any) -> Self:
+        """Return rows with checked vectors at the end."""
+
+    @abstractmethod
+    def kept(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the rows where ``mask`` holds."""
+
+    @abstractmethod
+    def products(self, queries: Any, places: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the inner products of queries with some rows, the same whatever the batch."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays to save."""
+
+    @classmethod
+    @abstractmethod
+    def stored(cls, arrays: Mapping[str, NDArray[Any]], count: int, dimension: int) -> Any:
+        """Return the vectors that :meth:`arrays` holds; InvalidInput where they do not fit."""
+
+    def offer(
+        self,
+        queries: Any,
+        chosen: NDArray[np.intp] | None,
+        names: NDArray[np.int64],
+        scales: NDArray[np.float32],
+        excluded: NDArray[np.int64],
+        scores: NDArray[np.float32],
+        ids: NDArray[np.int64],
+    ) -> None:
+        """Offer the pictures in the rows ``chosen``, or every one, to each query's best.
+
+        ``names`` and ``scales`` belong to all rows; ``scores`` and ``ids`` are the best so far.
+        """
+        places = np.arange(len(names)) if chosen is None else chosen
+        rows = places.astype(np.uint64)
+        totals = np.empty(len(names))
+        for first in range(0, int(queries.shape[0]), _QUERIES):
+            some = slice(first, first + _QUERIES)
+            for row, products in enumerate(self.products(queries[some], places), start=first):
+                totals[places] = products
+                offer_rows(totals, rows, names, scales, excluded[row], scores[row], ids[row])
+
+
+@dataclass(frozen=True)
+class State:
+    """All an index holds at one moment. A search reads one state from start to end."""
+
+    rows: Rows
+    ids: GrowingArray[np.int64]
+    scales: GrowingArray[np.float32]
+    next_id: int
+
+    @cached_property
+    def order(self) -> NDArray[np.intp] | None:
+        """What sorts the ids; None where they rise, as they mostly do."""
+        names = self.ids.rows
+        return None if (names[1:] > names[:-1]).all() else np.argsort(names)
+
+    def places(self, who: str, ids: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return the rows of ids; raise InvalidInput for those that are not there."""
+        names = self.ids.rows
+        places = np.searchsorted(names, ids, sorter=self.order)
+        places = np.minimum(places, max(len(names) - 1, 0))
+        if self.order is not None:
+            places = self.order[places]
+        known = names[places] == ids if len(names) else np.zeros(len(ids), np.bool_)
+        if not known.all():
+            raise InvalidInput(f"{who}: there is no picture with the id {_listed(ids[~known])}.")
+        return places
+
+
+class ExactIndex(Index):
+    """Exact top-k by inner product over vectors in memory.
+
+    A subclass names itself and its kind of :class:`Rows`; all else is here.
+
+    Parameters
+    ----------
+    dimension : int
+        The length of every vector.
+    fingerprint : str
+        The fingerprint of the feature the vectors come from.
+    """
+
+    rows: ClassVar[type[Rows]]
+    file_kind: ClassVar[str]
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" in cls.__dict__:
+            cls.file_kind = cls.kind = f"{cls.name}_index/1"
+
+    def __init__(self, dimension: int, *, fingerprint: str = "") -> None:
+        self.dimension = check_whole(self._who, "dimension", dimension, 1, MAX_DIMENSION)
+        self.fingerprint = fingerprint
+        self._writing = Lock()
+        nothing = np.zeros((0, self.dimension), np.float32)
+        self._state = State(
+            self.rows.of(self.rows.checked(self._who, nothing, self.dimension)),
+            GrowingArray(np.zeros(0, np.int64)),
+            GrowingArray(np.zeros(0, np.float32)),
+            0,
+        )
+
+    @property
+    def _who(self) -> str:
+        return type(self).__name__
+
+    def __len__(self) -> int:
+        return len(self._state.ids)
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The ids in the order they were added; read-only."""
+        return self._state.ids.rows
+
+    @property
+    def scales(self) -> NDArray[np.float32]:
+        """The number each picture's scores are multiplied by, in the order of ``ids``."""
+        return self._state.scales.rows
+
+    @property
+    def vectors(self) -> Vectors:
+        """The vectors in the order of ``ids``; read-only."""
+        return self._state.rows.vectors
+
+    def vector(self, number: int) -> Vectors:
+        """Return the vector with an id; read-only."""
+        state = self._state
+        place = state.places(self._who, self._checked_ids(number))[0]
+        found: Vectors = state.rows.vectors[place]
+        return found
+
+    def add(
+        self,
+        vectors: Matrix,
+        ids: ArrayLike | None = None,
+        *,
+        scales: ArrayLike | None = None,
+        fingerprint: str | None = None,
+    ) -> NDArray[np.int64]:
+        """Add vectors, all or none of them, and return their ids; see :meth:`Index.add`."""
+        self._check_fingerprint(fingerprint)
+        new = self.rows.checked(self._who, vectors, self.dimension)
+        count = int(new.shape[0])
+        factors = self._checked_scales(1.0 if scales is None else scales, count)
+        with self._writing:
+            state = self._state
+            names = self._fresh(count) if ids is None else self._checked_new_ids(ids, count)
+            following = max(state.next_id, int(names.max()) + 1) if count else state.next_id
+            self._state = State(
+                state.rows.extended(new),
+                state.ids.extended(names),
+                state.scales.extended(factors),
+                following,
+            )
+        return names
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Remove pictures, all or none of them.
+
+        Costs one copy of what stays, so many are best removed in one call.
+        """
+        gone = np.unique(self._checked_ids(ids))
+        with self._writing:
+            state = self._state
+            unknown = gone[~np.isin(gone, state.ids.rows)]
+            if unknown.size:
+                raise InvalidInput(
+                    f"{self._who}: remove knows no picture with the id {_listed(unknown)}; "
+                    f"nothing was removed."
+                )
+            if gone.size:
+                mask = ~np.isin(state.ids.rows, gone)
+                self._state = State(
+                    state.rows.kept(mask),
+                    state.ids.kept(mask),
+                    state.scales.kept(mask),
+                    state.next_id,
+                )
+
+    def set_scales(self, scales: ArrayLike | None) -> None:
+        """Set the number each picture's scores are multiplied by; see :meth:`Index.set_scales`."""
+        with self._writing:
+            factors = self._checked_scales(1.0 if scales is None else scales, len(self))
+            self._state = replace(self._state, scales=GrowingArray(factors))
+
+    def search(
+        self,
+        queries: Matrix,
+        k: int = 10,
+        *,
+        exclude: ArrayLike | None = None,
+        among: ArrayLike | None = None,
+        fingerprint: str | None = None,
+    ) -> Hits:
+        """Return the ``k`` pictures of the highest score for each query; see :meth:`Index.search`.
+
+        With ``among`` the work is in proportion to how many they are, besides one pass over the
+        ids of the index to find them.
+        """
+        self._check_fingerprint(fingerprint)
+        asked = self.rows.checked_queries(self._who, queries, self.dimension)
+        most = check_whole(self._who, "k", k, 1)
+        q = int(asked.shape[0])
+        excluded = self._checked_exclude(exclude, q)
+        named = None if among is None else self._checked_among(among)
+        state = self._state
+        # The index may have changed since the caller chose, so the ids of this moment decide.
+        chosen = None if named is None else np.flatnonzero(np.isin(state.ids.rows, named))
+        columns = min(most, len(state.ids) if chosen is None else len(chosen))
+        scores = np.full((q, columns), -np.inf, np.float32)
+        ids = np.full((q, columns), FREE, np.int64)
+        if columns:
+            names, scales = state.ids.rows, state.scales.rows
+            state.rows.offer(asked, chosen, names, scales, excluded, scores, ids)
+        order = np.lexsort((ids, -scores), axis=-1)
+        hits = Hits(np.full((q, most), -1, np.int64), np.full((q, most), -np.inf, np.float32))
+        hits.scores[:, :columns] = np.take_along_axis(scores, order, axis=-1)
+        hits.ids[:, :columns] = np.take_along_axis(ids, order, axis=-1)
+        hits.ids[hits.ids == FREE] = -1
+        return hits
+
+    def scores(self, queries: Matrix, ids: ArrayLike) -> NDArray[np.float32]:
+        """Return what :meth:`search` scores these pictures, of shape (queries, ids)."""
+        asked = self.rows.checked_queries(self._who, queries, self.dimension)
+        state = self._state
+        places = state.places(self._who, self._checked_ids(ids))
+        products = state.rows.products(asked, places)
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = products * state.scales.rows[places].astype(np.float64)
+            return scaled.astype(np.float32)
+
+    def take(self, ids: ArrayLike) -> Vectors:
+        """Return the vectors with these ids, in that order; InvalidInput for an unknown one."""
+        state = self._state
+        taken: Vectors = state.rows.vectors[state.places(self._who, self._checked_ids(ids))]
+        return taken
+
+    def copy(self) -> Self:
+        """Return a second index that shares what both hold until one of them changes."""
+        # The lock is shared too: both may have room for more at the end of one array.
+        return shallow_copy(self)
+
+    def save(self, path: Path | str) -> None:
+        """Write the index to one file, all or nothing."""
+        state = self._state
+        save_arrays(
+            Path(path),
+            {"ids": state.ids.rows, "scales": state.scales.rows, **state.rows.arrays()},
+            kind=self.file_kind,
+            manifest={
+                "dimension": self.dimension,
+                "fingerprint": self.fingerprint,
+                "next_id": state.next_id,
+            },
+        )
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Open what :meth:`save` wrote, or raise DamagedFile."""
+        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
+        try:
+            index = cls(manifest["dimension"], fingerprint=str(manifest["fingerprint"]))
+            ids, scales = arrays.pop("ids"), arrays.pop("scales")
+            if not (ids.dtype == np.int64 and scales.dtype == np.float32):
+                raise InvalidInput(f"ids and scales are {ids.dtype} and {scales.dtype}")
+            index.add(cls.rows.stored(arrays, len(ids), index.dimension), ids, scales=scales)
+            least = index._state.next_id
+            next_id = check_whole(cls.__name__, "next_id", manifest["next_id"], least, FREE)
+        except (InvalidInput, KeyError, TypeError) as error:
+            raise DamagedFile(f"{path} is damaged: {error}") from error
+        index._state = replace(index._state, next_id=next_id)
+        return index
+
+    def _check_fingerprint(self, fingerprint: str | None) -> None:
+        if fingerprint is not None:
+            check_fingerprint(self._who, self.fingerprint, fingerprint)
+
+    def _fresh(self, count: int) -> NDArray[np.int64]:
+        first = self._state.next_id
+        if first + count > FREE:
+            raise InvalidInput(
+                f"{self._who}: there are no fresh ids above {first - 1}; give the ids yourself."
+            )
+        return np.arange(first, first + count, dtype=np.int64)
+
+    def _checked_ids(self, ids: ArrayLike) -> NDArray[np.int64]:
+        given = np.atleast_1d(np.asarray(ids))
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise InvalidInput(
+                f"{self._who}: ids must be a list of whole numbers; "
+                f"got {given.dtype} of shape {given.shape}."
+            )
+        if given.size and (int(given.min()) < 0 or int(given.max()) >= FREE):
+            raise InvalidInput(
+                f"{self._who}: ids must be from 0 to {FREE - 1}; "
+                f"got {given.min()} to {given.max()}."
+            )
+        return given.astype(np.int64)
+
+    def _checked_new_ids(self, ids: ArrayLike, count: int) -> NDArray[np.int64]:
+        given = self._checked_ids(ids)
+        if given.size != count:
+            raise InvalidInput(f"{self._who}: got {given.size} ids for {count} vectors.")
+        once, times = np.unique(given, return_counts=True)
+        if (times > 1).any():
+            raise InvalidInput(
+                f"{self._who}: each id may come once; {_listed(once[times > 1])} came again."
+            )
+        if count and once[0] < self._state.next_id:
+            taken = once[np.isin(once, self._state.ids.rows)]
+            if taken.size:
+                raise InvalidInput(
+                    f"{self._who}: the id {_listed(taken)} is in use; remove it first."
+                )
+        return given
+
+    def _checked_scales(self, scales: ArrayLike, count: int) -> NDArray[np.float32]:
+        try:
+            with np.errstate(over="ignore"):
+                given = np.asarray(scales, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{self._who}: scales must be numbers; {error}.") from error
+        if given.shape not in ((), (count,)) or not np.isfinite(given).all():
+            raise InvalidInput(
+                f"{self._who}: scales must be {count} finite numbers, one a picture; "
+                f"got the shape {given.shape}."
+            )
+        return np.array(np.broadcast_to(given, (count,)))
+
+    def _checked_exclude(self, exclude: ArrayLike | None, q: int) -> NDArray[np.int64]:
+        if exclude is None:
+            return np.zeros((q, 0), np.int64)
+        given = np.asarray(exclude)
+        if given.ndim < 2:
+            given = given.reshape(-1, 1) if given.size == q else given.reshape(1, -1)
+        if given.ndim != 2 or len(given) != q or (given.size and given.dtype.kind not in "iu"):
+            raise InvalidInput(
+                f"{self._who}: exclude must hold whole numbers, a row for each of {q} queries; "
+                f"got {given.dtype} of shape {np.shape(exclude)}."
+            )
+        return np.ascontiguousarray(given, dtype=np.int64)
+
+    def _checked_among(self, among: ArrayLike) -> NDArray[np.int64]:
+        given = np.asarray(among)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise InvalidInput(
+                f"{self._who}: among must be a list of ids, whole numbers; "
+                f"got {given.dtype} of shape {given.shape}."
+            )
+        return given.astype(np.int64)
+
+
+def _listed(ids: NDArray[np.int64]) -> str:
+    shown = ", ".join(str(number) for number in ids[:5])
+    return shown if ids.size <= 5 else f"{shown} and {ids.size - 5} more"
