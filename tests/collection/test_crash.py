@@ -21,7 +21,7 @@ from lookalike.collection.search import space
 from lookalike.collection.store import database as databases
 from lookalike.core.errors import CollectionBusy, CollectionError
 from tests.collection.colours import Colours, album, picture
-from tests.collection.test_add import consistent
+from tests.collection.pictures.test_adding import consistent
 
 
 class Writers:

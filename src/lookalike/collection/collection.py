@@ -842,7 +842,7 @@ class Collection:
         """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
         most = check_whole("word_neighbours", "k", k, 1)
         _, annotator = self._opened.rankers.naming(by)
-        return annotator.neighbours(searching.known_word(self.path, word, annotator), most)
+        return annotator.related_words(searching.known_word(self.path, word, annotator), most)
 
     def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
         """Suggest words for a picture that it does not have and was not refused, best first.

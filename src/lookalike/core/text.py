@@ -45,3 +45,14 @@ def word_key(word: str) -> str:
     (True, True)
     """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
+
+
+def printable(text: str) -> str:
+    r"""Return text that can be shown: undecodable bytes of a file's name become the sign for them.
+
+    Examples
+    --------
+    >>> printable("caf\udce9.jpg")
+    'caf\ufffd.jpg'
+    """
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -121,6 +121,7 @@ class Embedding(Feature):
         return rows
 
     def settings(self) -> dict[str, Any]:
+        """Return the settings of the model, its file apart."""
         return {
             "side": self._model.side,
             "layout": self._model.layout,

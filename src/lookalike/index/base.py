@@ -70,6 +70,9 @@ class Index(ABC):
     dimension: int
     fingerprint: str
 
+    @abstractmethod
+    def __init__(self, dimension: int, *, fingerprint: str = "") -> None: ...
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -165,6 +168,11 @@ class Index(ABC):
     def take(self, ids: ArrayLike) -> Vectors:
         """Return the vectors with these ids, in that order; InvalidInput for an unknown one."""
 
+    @property
+    def vectors(self) -> Vectors:
+        """All vectors, in the order of ``ids``; read-only."""
+        return self.take(self.ids)
+
     @abstractmethod
     def copy(self) -> Self:
         """Return a second index that shares what both hold until one of them changes."""
@@ -177,3 +185,12 @@ class Index(ABC):
     @abstractmethod
     def open(cls, path: Path | str) -> Self:
         """Open what :meth:`save` wrote, or raise DamagedFile."""
+
+    @classmethod
+    def saved_ids(cls, path: Path | str, *, fingerprint: str) -> NDArray[np.int64]:
+        """Return the ids in a file that :meth:`save` wrote, or raise DamagedFile.
+
+        There are none where its vectors have another fingerprint.
+        """
+        index = cls.open(path)
+        return index.ids if index.fingerprint == fingerprint else np.zeros(0, np.int64)

@@ -338,6 +338,13 @@ class ExactIndex(Index):
         index._state = replace(index._state, next_id=next_id)
         return index
 
+    @classmethod
+    def saved_ids(cls, path: Path | str, *, fingerprint: str) -> NDArray[np.int64]:
+        """Return the ids in a file, without reading its vectors."""
+        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind, names=["ids"])
+        fits = manifest.get("fingerprint") == fingerprint and arrays["ids"].dtype == np.int64
+        return arrays["ids"] if fits else np.zeros(0, np.int64)
+
     def _check_fingerprint(self, fingerprint: str | None) -> None:
         if fingerprint is not None:
             check_fingerprint(self._who, self.fingerprint, fingerprint)

@@ -1,6 +1,7 @@
 """What every similarity offers, and how it checks what it is given."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,29 @@ from lookalike.core.stored import Arrays, Stored
 from lookalike.core.vectors import Vectors as Vectors  # noqa: PLC0414  annotation takes it here
 from lookalike.core.vectors import check_vectors as check_vectors  # noqa: PLC0414
 from lookalike.similarity.registry import learning_from
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A similarity as arrays and NumPy over them, for whoever has no lookalike.
+
+    Each text is an expression of ``x``, vectors in rows (an array or a CSR matrix), the arrays
+    ``f`` and ``dot(x, y)``, the inner products of rows.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+    stored, scale : str
+        What is stored of items, a row each, and the number each score is multiplied by.
+    asked, asked_scale : str
+        The same of queries.
+    """
+
+    arrays: dict[str, NDArray[np.float32]]
+    stored: str = "x"
+    scale: str = "np.ones(x.shape[0])"
+    asked: str = "x"
+    asked_scale: str = "np.ones(x.shape[0])"
 
 
 class Similarity(Stored, BaseEstimator):
@@ -116,6 +140,10 @@ class Similarity(Stored, BaseEstimator):
         They sum to :meth:`scores`. By default there is one, under the similarity's own name.
         """
         return {self.name: self.scores(q, p)}
+
+    def formula(self) -> Formula:
+        """Return the similarity as a formula, or raise InvalidInput where it is none."""
+        raise InvalidInput(f"{type(self).__name__} cannot be written as a formula of arrays.")
 
     @property
     def learned(self) -> bool:

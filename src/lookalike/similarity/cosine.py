@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, squared_lengths
-from lookalike.similarity.base import scaled_rows
+from lookalike.similarity.base import Formula, scaled_rows
 from lookalike.similarity.unlearned import Unlearned
 
 SHORTEST, LONGEST = 1e-37, 1e37
@@ -27,6 +27,11 @@ class Cosine(Unlearned):
     """
 
     name = "cosine"
+
+    def formula(self) -> Formula:
+        """Return x·y/(|x||y|)."""
+        scale = "1 / np.maximum(dot(x, x), 1e-60) ** 0.5"
+        return Formula({}, scale=scale, asked_scale=scale)
 
     def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return 1/|p|, and 0 for a row of zeros or one too short to divide by."""

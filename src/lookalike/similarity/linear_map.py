@@ -16,7 +16,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import Vectors, check_vectors, dense, squared_lengths, unit_rows
-from lookalike.similarity.base import Similarity, stored_array, with_column
+from lookalike.similarity.base import Formula, Similarity, stored_array, with_column
 from lookalike.similarity.classes import class_codes
 
 Matrix: TypeAlias = NDArray[np.float64]
@@ -94,6 +94,17 @@ class LinearMap(Similarity):
         """Return [z, 1], or unit z, for pictures' vectors."""
         z = self._map(Q)
         return _unit(z) if self._cosine else distance_queries(z)
+
+    def formula(self) -> Formula:
+        """Return the map, and cosine or Euclidean distance of what it gives."""
+        z = 'x @ f["components"].T - f["mean"] @ f["components"].T'
+        arrays = {"components": self.components_, "mean": self.mean_}
+        if self._cosine:
+            scale = f"np.maximum(dot({z}, {z}), 1e-30) ** -0.5"
+            return Formula(arrays, stored=z, scale=scale, asked=z, asked_scale=scale)
+        half = f"-dot({z}, {z})[:, None] / 2"
+        stored = f"np.hstack([{z}, {half}])"
+        return Formula(arrays, stored=stored, asked=f"np.hstack([{z}, np.ones((x.shape[0], 1))])")
 
     def _map(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         vectors = self._vectors(X)

@@ -15,7 +15,13 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import Vectors, check_vectors
-from lookalike.similarity.base import Similarity, check_triplets, stored_array, with_column
+from lookalike.similarity.base import (
+    Formula,
+    Similarity,
+    check_triplets,
+    stored_array,
+    with_column,
+)
 from lookalike.similarity.blend import POINTS, Path, PowerPath, StraightPath, project_positive
 from lookalike.similarity.choosing import ROUNDS, choose, looks_at
 from lookalike.similarity.held_out import (
@@ -270,6 +276,20 @@ class OASIS(Similarity):
         if self.normalized_:
             turned *= inverse_root(self_scores(self.W_, vectors))[:, None]
         return turned
+
+    def formula(self) -> Formula:
+        """Return pᵀWq, divided by the roots of the self-scores where it is normalised."""
+        arrays = {"W": self.W_}
+        if self._is_distance():
+            raise InvalidInput(
+                "OASIS: symmetric='dissimilarity' without normalize=True is no formula of stored "
+                "vectors of the same width. Learn with normalize=True."
+            )
+        asked = 'x @ f["W"]'
+        if not self.normalized_:
+            return Formula(arrays, asked=asked)
+        scale = 'np.maximum(dot(x, x @ f["W"]), 1e-30) ** -0.5'
+        return Formula(arrays, scale=scale, asked=asked, asked_scale=scale)
 
     @property
     def learned(self) -> bool:

@@ -12,7 +12,7 @@ from lookalike.collection import Ask, Collection
 from lookalike.collection.search import exporting, space
 from lookalike.collection.search.exporting import KIND, recipe_beside
 from lookalike.collection.store.rankers import records
-from lookalike.collection.votes.votes import Preferences
+from lookalike.collection.votes.preferences import Preferences
 from lookalike.core.arrays import load_arrays
 from lookalike.core.errors import InvalidInput
 from lookalike.core.fingerprint import fingerprint

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from lookalike.collection.answers import PictureRow
 from lookalike.collection.store import pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.core.errors import LookalikeError, UnreadablePicture
@@ -101,7 +102,7 @@ def describe_missing(
             progress(min(start + BATCH_PICTURES, len(lacking)), len(lacking))
 
 
-def read_picture(row: pictures.PictureRow, limits: Limits | None) -> bytes:
+def read_picture(row: PictureRow, limits: Limits | None) -> bytes:
     """Return the file of a picture, wherever it lies as it was when it was added.
 
     Raises
@@ -122,7 +123,7 @@ def read_picture(row: pictures.PictureRow, limits: Limits | None) -> bytes:
     raise UnreadablePicture(trouble)
 
 
-def _described(row: pictures.PictureRow, feature: Feature, limits: Limits | None) -> bytes | str:
+def _described(row: PictureRow, feature: Feature, limits: Limits | None) -> bytes | str:
     """Return the record of a picture, or why there is none."""
     try:
         data = read_picture(row, limits)
@@ -131,7 +132,7 @@ def _described(row: pictures.PictureRow, feature: Feature, limits: Limits | None
         return str(error)
 
 
-def _rows(database: Database, numbers: Sequence[int]) -> Iterator[pictures.PictureRow]:
+def _rows(database: Database, numbers: Sequence[int]) -> Iterator[PictureRow]:
     wanted = set(numbers)
     return (
         row for row in pictures.pictures(database, min(wanted), max(wanted)) if row.id in wanted

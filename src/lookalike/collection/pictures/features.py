@@ -91,7 +91,7 @@ def fitted(
         feature = opened.rankers.feature(row)
     except MissingPart as error:
         return str(error)
-    if not feature.is_fitted:
+    if row.fingerprint is None:
         fit_feature(feature, files, limits, progress)
         if feature.is_fitted:
             _save(opened.folder, opened.database, row.id, feature)

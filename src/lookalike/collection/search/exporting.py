@@ -119,9 +119,11 @@ def recipe(formula: Formula, arrays: Arrays) -> str:
         f"    P, Q = {P}, {Q}",
         f"    def stored(x): return {formula.stored}",
         f"    def scale(x): return {formula.scale}",
-        f"    scores = (stored(P) @ ({formula.asked.replace('x', 'Q')}).T).T",
+        f"    def asked(x): return {formula.asked}",
+        f"    def asked_scale(x): return {formula.asked_scale}",
+        "    scores = (stored(P) @ asked(Q).T).T",
         '    scores = scores.toarray() if hasattr(scores, "toarray") else scores',
-        f"    scores = scores * ({formula.asked_scale.replace('x', 'Q')})[:, None]",
+        "    scores = scores * asked_scale(Q)[:, None]",
     ]
     if "A" in arrays:
         lines += [

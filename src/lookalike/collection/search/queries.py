@@ -85,29 +85,25 @@ class VectorSource:
     def vectors(self, refs: Iterable[Ref]) -> dict[Ref, Vectors]:
         """Return those that there are, a matrix of one row each."""
         found: dict[Ref, Vectors] = {}
-        vectors = self._index.vectors
         for ref in dict.fromkeys(refs):
             if isinstance(ref, str):
                 record = rankers.query_record(self._database, self._space.ranker, ref)
                 if record is not None:
                     with self._database.parsing(f"the query {ref}"):
                         found[ref] = self._space.vectors([record])
-            elif (row := self._row(ref)) is not None:
-                found[ref] = vectors[row : row + 1]
+            elif self._holds(ref):
+                found[ref] = self._index.take([ref])
         return found
 
     def held(self, ids: Iterable[int]) -> set[int]:
         """Return those pictures that there are."""
-        return {number for number in ids if self._row(number) is not None}
+        return {number for number in ids if self._holds(number)}
 
-    def _row(self, number: int) -> int | None:
+    def _holds(self, number: int) -> bool:
         # Ids rise, as they are given out; the scan is for an index that was put together anew.
         ids = self._index.ids
         row = int(np.searchsorted(ids, number))
-        if row < len(ids) and ids[row] == number:
-            return row
-        rows = np.flatnonzero(ids == number)
-        return int(rows[0]) if rows.size else None
+        return (row < len(ids) and ids[row] == number) or bool((ids == number).any())
 
     def ask(self, ask: Ask, verdicts: Mapping[int, int] | None = None) -> Vectors:
         """Return the one vector that stands for examples, and for what was said of them before.

@@ -15,7 +15,7 @@ from lookalike.collection.votes.preferences import Preferences
 from lookalike.core.vectors import Vectors, dense
 from lookalike.index import Hits
 from lookalike.index.base import Index
-from lookalike.index.reranker import Candidates, Reranker
+from lookalike.index.reranker import Reranker
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.cosine import Cosine
 
@@ -150,13 +150,29 @@ class Ranker:
             return self.plain.search(asked, k, exclude=exclude, among=among)
         hits = self.index.search(self.query(vector), k, exclude=exclude, among=among)
         for reranker in self.rerankers:
-            hits = reranker.rerank(self._candidates(vector, database), hits)
+            hits = reranker.rerank(Asked(self, database, vector), hits)
         return hits
 
-    def _candidates(self, vector: Vectors, database: Database) -> Candidates:
-        return Candidates(
-            vector=vector,
-            vectors=self.plain.take,
-            records=lambda ids: rankers.records(database, self.id, np.sort(ids).tolist()),
-            scores=lambda query, ids: self.index.scores(self.query(query), ids),
-        )
+
+@dataclass(frozen=True)
+class Asked:
+    """A query, and what rerankers may ask about the pictures it found."""
+
+    ranker: Ranker
+    database: Database
+    vector: Vectors
+    record: bytes | None = None
+
+    def vectors(self, ids: NDArray[np.int64]) -> Vectors:
+        """Return the vectors of pictures, a row each."""
+        return self.ranker.vectors(ids)
+
+    def records(self, ids: NDArray[np.int64]) -> list[bytes]:
+        """Return the records of pictures, in the order of ``ids``."""
+        rising = np.sort(ids)
+        found = rankers.records(self.database, self.ranker.id, rising.tolist())
+        return [found[place] for place in np.searchsorted(rising, ids)]
+
+    def scores(self, vectors: Vectors, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the scores of pictures by all that was learned, a row for each vector."""
+        return self.ranker.index.scores(self.ranker.query(vectors), ids)

@@ -68,7 +68,10 @@ class Space:
 
     def reduced(self, vectors: Vectors) -> Vectors:
         """Return vectors of the feature as this space has them."""
-        return vectors if self.reduction is None else self.reduction.apply(vectors)
+        if self.reduction is None:
+            return vectors
+        # Only dense vectors are reduced.
+        return self.reduction.apply(np.asarray(vectors))
 
     def new_index(self, vectors: Vectors) -> Index:
         """Return an empty index for vectors like these."""
@@ -135,7 +138,9 @@ class Space:
 
     def _cached_ids(self, cache: Path) -> NDArray[np.int64]:
         try:
-            return self._kind(sparse=self.feature.sparse).saved_ids(cache, self.fingerprint)
+            return self._kind(sparse=self.feature.sparse).saved_ids(
+                cache, fingerprint=self.fingerprint
+            )
         except DamagedFile:
             return np.zeros(0, np.int64)
 
@@ -201,8 +206,8 @@ def _shared(one: Any, other: Any) -> bool:
     """Return whether two matrices of vectors lie at the same place in memory."""
     if one.shape != other.shape or type(one) is not type(other):
         return False
-    values = [it if isinstance(it, np.ndarray) else it.data for it in (one, other)]
-    return values[0].size == values[1].size == 0 or np.may_share_memory(*values)
+    first, second = (it if isinstance(it, np.ndarray) else it.data for it in (one, other))
+    return first.size == second.size == 0 or np.may_share_memory(first, second)
 
 
 def _blocks(ids: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

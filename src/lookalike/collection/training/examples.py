@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.annotation.base import check_words
+from lookalike.annotation.lessons import check_words
 from lookalike.annotation.words import read_words
 from lookalike.collection.store import labels, models
 from lookalike.collection.store.database import Database

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.annotation.base import Annotator
@@ -27,7 +26,7 @@ from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge_in_blocks
 from lookalike.core.seeds import generator
 from lookalike.core.stored import parameters
-from lookalike.core.vectors import Vectors
+from lookalike.core.vectors import Vectors, dense
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.registry import SIMILARITIES
@@ -134,8 +133,8 @@ def rollback(opened: Opened) -> InUse:
         with database.transaction() as connection:
             for (ranker, kind), (previous, _) in back.items():
                 models.use_model(connection, ranker, kind, previous)
-            undone = {kind: previous for (_, kind), (previous, _) in back.items()}
-            events.append(connection, "rollback", undone)
+            body: dict[str, Any] = {kind: previous for (_, kind), (previous, _) in back.items()}
+            events.append(connection, "rollback", body)
         current = models.in_use(database, next(iter(back))[0])
     return InUse(current.get("similarity"), current.get("words"))
 
@@ -232,10 +231,8 @@ def similarity_figures(similarity: Similarity, X: Vectors, relevance: Relevance)
     items: Any = similarity.item_vectors(X)
 
     def scores(rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        products: Any = (items @ similarity.query_vectors(X[rows]).T).T
-        if sp.issparse(products):
-            products = products.toarray()
-        return np.ascontiguousarray(products, dtype=np.float32)
+        products = (items @ similarity.query_vectors(X[rows]).T).T
+        return np.ascontiguousarray(dense(products), dtype=np.float32)
 
     judged = judge_in_blocks(scores, relevance.rows, X.shape[0], cutoffs=(1, 10))
     return Figures(

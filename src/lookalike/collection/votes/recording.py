@@ -51,12 +51,15 @@ class Verdict:
         """Raise NotFound if a picture or an example is not in the collection."""
         refs = [*self.picked, *self.rejected, *self.ask.like, *self.ask.unlike]
         numbers = {ref for ref in refs if isinstance(ref, int)}
-        lost: set[int | str] = {*numbers} - {*pictures.places_of(database, numbers)}
-        lost |= {ref for ref in refs if isinstance(ref, str) and not _is_kept(database, ref)}
+        tokens = {ref for ref in refs if isinstance(ref, str)}
+        lost = [
+            str(number) for number in sorted(numbers - {*pictures.places_of(database, numbers)})
+        ]
+        lost += [token for token in sorted(tokens) if not _is_kept(database, token)]
         if lost:
             raise NotFound(
-                f"Collection.vote: there is no picture or query {min(map(str, lost)):.80}. It may "
-                f"have been removed."
+                f"Collection.vote: there is no picture or query {lost[0]:.80}. It may have been "
+                f"removed."
             )
 
 
