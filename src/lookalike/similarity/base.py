@@ -122,7 +122,10 @@ class Similarity(Stored, BaseEstimator):
 
     def item_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
         """Return the stored vectors, each multiplied by its scale."""
-        stored, scales = self.stored_vectors(P), self.item_scales(P)
+        stored = self.stored_vectors(P)
+        if type(self).item_scales is Similarity.item_scales:
+            return stored
+        scales = self.item_scales(P)
         return stored if (scales == 1).all() else scaled_rows(stored, scales)
 
     def scores(self, Q: ArrayLike | sp.spmatrix, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:

@@ -145,7 +145,9 @@ class LinearMap(Similarity):
 
 def distance_items(z: Vectors) -> Vectors:
     """Return [z, −|z|²/2], which ranks by distance to [z, 1]; dense or CSR as given."""
-    return with_column(z, (-0.5 * squared_lengths(z)).astype(np.float32))
+    # Dense z was found to be moderate: its squares fit float32, whose sums take half the time.
+    squares = squared_lengths(z) if sp.issparse(z) else np.einsum("ij,ij->i", z, z)
+    return with_column(z, (-0.5 * squares).astype(np.float32))
 
 
 def distance_queries(z: Vectors) -> NDArray[np.float32]:
