@@ -64,7 +64,7 @@ def test_classes_too_small_are_refused_by_name():
         class_folds(labels)
     with pytest.raises(InvalidInput, match="at least one class"):
         class_folds([])
-    with pytest.raises(InvalidInput, match="test must be at least 1"):
+    with pytest.raises(InvalidInput, match="test must be a whole number from 1"):
         class_folds(labels, test=0)
 
 

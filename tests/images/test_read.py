@@ -71,5 +71,5 @@ def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["max_bytes", "max_pixels"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, "many", True, None])
 def test_limits_are_checked(name, value):
-    with pytest.raises(InvalidInput, match=f"Limits: {name} must be a whole number above 0"):
+    with pytest.raises(InvalidInput, match=f"Limits: {name} must be a whole number from 1"):
         Limits(**{name: value})

@@ -38,5 +38,5 @@ def test_other_modes_are_shown_on_white():
 
 
 def test_side_is_checked():
-    with pytest.raises(InvalidInput, match="side must be above 0; got 0"):
+    with pytest.raises(InvalidInput, match="side must be a whole number from 1; got 0"):
         thumbnail(scene(), 0)

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.core.errors import DamagedFile
+from lookalike.core.text import xml_text
 from lookalike.service import xmp, xmp_elements
-from lookalike.service.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet, legal
+from lookalike.service.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet
 from lookalike.service.xmp_elements import MAX_DEPTH
 from tests.service.packets import PROGRAMS, packet
 
@@ -254,7 +255,7 @@ def test_entities_that_grow_are_not_followed():
         Packet(content.encode())
 
 
-words = st.text(min_size=1).map(legal).filter(bool)
+words = st.text(min_size=1).map(xml_text).filter(bool)
 
 
 @given(st.lists(words), st.lists(words), st.sampled_from([EMPTY, packet("").encode()]))
@@ -268,8 +269,8 @@ def test_any_words_come_back(first, second, start):
 
 @given(st.text())
 def test_what_is_legal_is_what_xml_holds(text):
-    spelled = legal(text)
-    assert legal(spelled) == spelled
+    spelled = xml_text(text)
+    assert xml_text(spelled) == spelled
     ET.fromstring(f"<a>{spelled.replace('&', '').replace('<', '')}</a>".encode())
 
 
@@ -285,5 +286,5 @@ def test_what_is_legal_is_what_xml_holds(text):
         ("\t", ""),
     ],
 )
-def test_legal(given_, spelled):
-    assert legal(given_) == spelled
+def test_xml_text(given_, spelled):
+    assert xml_text(given_) == spelled

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.glance import Glance
-from lookalike.annotation.held_out import Split, check_share, hold_out
+from lookalike.annotation.held_out import Split, hold_out
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import pack_words, unpack_words
-from lookalike.core.checks import check_whole
+from lookalike.core.checks import check_share, check_whole
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
@@ -107,7 +107,7 @@ class Annotator(Stored, BaseEstimator):
         rng = generator(self.random_state)
         lessons = Lessons.read(who, X, y)
         if validation is None:
-            split = hold_out(lessons, check_share(who, self.held_out), rng)
+            split = hold_out(lessons, check_share(who, "held_out", self.held_out), rng)
         else:
             width = int(lessons.vectors.shape[1])
             judged = Lessons.judging(who, width, lessons.words, *validation)

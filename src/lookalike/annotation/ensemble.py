@@ -15,10 +15,11 @@ from sklearn.base import clone
 
 from lookalike.annotation.base import Annotator, check_fitted
 from lookalike.annotation.confidence import Confidence, enough
-from lookalike.annotation.held_out import Split, check_share
+from lookalike.annotation.held_out import Split
 from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.registry import ANNOTATORS
 from lookalike.core.arrays import write_whole
+from lookalike.core.checks import check_share
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge
@@ -171,7 +172,7 @@ class Ensemble(Annotator):
         self._publish(models, weights)
 
     def _check_parameters(self) -> None:
-        check_share("Ensemble", self.held_out)
+        check_share("Ensemble", "held_out", self.held_out)
 
     def _given(self) -> list[Annotator]:
         models = list(self.models)

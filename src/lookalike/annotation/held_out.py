@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.annotation.lessons import Lessons, blocks
-from lookalike.core.errors import InvalidInput
 from lookalike.core.ranking import judge
 
 MOST_HELD_OUT = 2000
@@ -78,11 +76,3 @@ def clearly_worse(figure: float, most: float, count: int) -> bool:
     Among dozens of passes judged by few pictures the highest figure is mostly luck.
     """
     return bool(figure < most - np.sqrt(most * (1 - most) / count))
-
-
-def check_share(who: str, share: Any) -> float:
-    """Return the share to hold out, from 0 to below 1, or raise InvalidInput."""
-    number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
-    if not number or not 0 <= share < 1:
-        raise InvalidInput(f"{who}: held_out must be from 0 to below 1; got {share!r}.")
-    return float(share)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.annotation.words import read_words
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, check_vectors
+
+LessonsT = TypeVar("LessonsT", bound="Lessons")
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Lessons:
         vectors = check_vectors(who, X)
         has, words = read_words(who, y, vectors.shape[0])
         check_words(who, words)
-        return cls(vectors, has, words)._with_words()
+        return _with_words(cls(vectors, has, words))
 
     @classmethod
     def judging(
@@ -40,7 +42,7 @@ class Lessons:
         """Return pictures to judge by; words that are not learned do not count."""
         vectors = check_vectors(who, X, width=width)
         has, _ = read_words(who, y, vectors.shape[0], words)
-        judged = cls(vectors, has[:, : len(words)], words)._with_words()
+        judged = _with_words(cls(vectors, has[:, : len(words)], words))
         if not len(judged):
             raise InvalidInput(
                 f"{who}: pictures to judge by must show words that were learned; none does."
@@ -62,10 +64,6 @@ class Lessons:
             for begin, end in pairwise(ends)
         ]
 
-    def _with_words(self) -> Self:
-        some = np.flatnonzero(np.diff(self.has.indptr))
-        return self if len(some) == len(self) else self.only(some)
-
 
 def check_words(who: str, words: tuple[str, ...]) -> None:
     """Raise InvalidInput where no ranking can be learned from these words."""
@@ -75,6 +73,12 @@ def check_words(who: str, words: tuple[str, ...]) -> None:
             f"{who}: words are learned by ranking them against each other, so it needs at least "
             f"two; the pictures have {only}. Give pictures with another word too."
         )
+
+
+def _with_words(lessons: LessonsT) -> LessonsT:
+    """Return the pictures that have a word."""
+    some = np.flatnonzero(np.diff(lessons.has.indptr))
+    return lessons if len(some) == len(lessons) else lessons.only(some)
 
 
 def blocks(count: int, step: int) -> Iterator[slice]:

@@ -18,11 +18,11 @@ from lookalike.annotation.base import (
     check_fitted,
     check_matrix,
 )
-from lookalike.annotation.held_out import Split, check_share, clearly_worse, precision
+from lookalike.annotation.held_out import Split, clearly_worse, precision
 from lookalike.annotation.layout import lay_out
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import read_words
-from lookalike.core.checks import check_choice, check_number, check_whole
+from lookalike.core.checks import check_choice, check_number, check_share, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
@@ -172,7 +172,7 @@ class LinearAnnotator(InnerProductAnnotator):
         who = type(self).__name__
         if self.epochs is not None:
             check_whole(who, "epochs", self.epochs, 1)
-        check_share(who, self.held_out)
+        check_share(who, "held_out", self.held_out)
 
     def _mean_length(self, vectors: Vectors) -> float:
         lengths = squared_lengths(vectors)

@@ -11,10 +11,10 @@ from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation._fast.trees import Forest, Room, grow, list_products, search_trees
 from lookalike.annotation.base import Annotator
 from lookalike.annotation.confidence import Confidence, enough
-from lookalike.annotation.held_out import Split, check_share, precision
+from lookalike.annotation.held_out import Split, precision
 from lookalike.annotation.layout import lay_out
 from lookalike.annotation.lessons import Lessons, blocks
-from lookalike.core.checks import check_whole
+from lookalike.core.checks import check_share, check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState
 from lookalike.core.stored import Arrays, Learned
@@ -270,7 +270,7 @@ class NearestNeighbours(Annotator):
             check_whole(who, "neighbours", self.neighbours, 1)
         check_whole(who, "trees", self.trees, 0)
         check_whole(who, "leaf", self.leaf, 1)
-        check_share(who, self.held_out)
+        check_share(who, "held_out", self.held_out)
 
 
 def stored(vectors: Vectors, trees: int, leaf: int, key: np.uint64) -> StoredPictures:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from lookalike.annotation.base import InnerProductAnnotator, check_fitted, check_matrix
-from lookalike.annotation.held_out import Split, check_share, clearly_worse
+from lookalike.annotation.held_out import Split, clearly_worse
 from lookalike.annotation.layout import widened
 from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.parts import Parts
@@ -22,7 +22,7 @@ from lookalike.annotation.training import (
     bounded,
 )
 from lookalike.annotation.words import read_words
-from lookalike.core.checks import check_choice, check_number, check_whole
+from lookalike.core.checks import check_choice, check_number, check_share, check_whole, is_number
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator
@@ -387,12 +387,11 @@ class WSABIE(InnerProductAnnotator):
         for name in ("epochs", "max_trials"):
             if getattr(self, name) is not None:
                 check_whole(who, name, getattr(self, name), 1)
-        check_share(who, self.held_out)
+        check_share(who, "held_out", self.held_out)
 
 
 def _check_constant(constant: Any) -> float:
-    number = isinstance(constant, int | float | np.number) and not isinstance(constant, bool)
-    if not number or not 0 <= constant < np.inf:
+    if not is_number(constant) or not 0 <= constant < np.inf:
         raise InvalidInput(
             f"WSABIE: constant must be 0, or above 0 and finite; got {constant!r:.80}."
         )

@@ -31,12 +31,31 @@ def check_whole(who: str, name: str, value: Any, least: int, most: int | None = 
     return int(value)
 
 
+def is_number(value: object) -> bool:
+    """Return whether a value is a number; True and False are none."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
 def check_number(who: str, name: str, value: Any, below: float = np.inf) -> float:
     """Return ``value`` as a number above 0 and below ``below``, or raise InvalidInput."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 < value < below:
+    if not is_number(value) or not 0 < value < below:
         limit = "" if below == np.inf else f" and below {below:g}"
         raise InvalidInput(f"{who}: {name} must be above 0{limit} and finite; got {value!r:.80}.")
+    return float(value)
+
+
+def check_share(who: str, name: str, value: Any) -> float:
+    """Return ``value`` as a number from 0 to below 1, or raise InvalidInput.
+
+    Examples
+    --------
+    >>> check_share("WSABIE", "held_out", 1)
+    Traceback (most recent call last):
+    ...
+    lookalike.core.errors.InvalidInput: WSABIE: held_out must be from 0 to below 1; got 1.
+    """
+    if not is_number(value) or not 0 <= value < 1:
+        raise InvalidInput(f"{who}: {name} must be from 0 to below 1; got {value!r:.80}.")
     return float(value)
 
 

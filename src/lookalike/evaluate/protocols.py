@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.ranking import CUTOFFS, Judgement
@@ -122,8 +123,7 @@ def class_folds(
     (4, 4)
     """
     for name, value in (("train", train), ("test", test), ("folds", folds)):
-        if value < 1:
-            raise InvalidInput(f"class_folds: {name} must be at least 1; got {value}.")
+        check_whole("class_folds", name, value, 1)
     members: dict[Any, list[int]] = {}
     for row, label in enumerate(labels):
         members.setdefault(label, []).append(row)

@@ -6,7 +6,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from lookalike.core.errors import InvalidInput, UnreadablePicture
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import UnreadablePicture
 from lookalike.images.find import why
 
 
@@ -32,9 +33,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("max_bytes", "max_pixels"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InvalidInput(f"Limits: {name} must be a whole number above 0; got {value!r}.")
+            check_whole("Limits", name, getattr(self, name), 1)
 
     def check_bytes(self, size: int) -> None:
         """Refuse a file of no bytes or of too many."""

@@ -4,7 +4,7 @@ from io import BytesIO
 
 from PIL import Image
 
-from lookalike.core.errors import InvalidInput
+from lookalike.core.checks import check_whole
 from lookalike.images.colours import to_rgb
 
 
@@ -26,8 +26,7 @@ def thumbnail(image: Image.Image, side: int = 256) -> bytes:
     >>> thumbnail(Image.new("RGB", (640, 480), "teal"))[:3]
     b'\xff\xd8\xff'
     """
-    if side < 1:
-        raise InvalidInput(f"thumbnail: side must be above 0; got {side}.")
+    check_whole("thumbnail", "side", side, 1)
     longest = max(image.size)
     small = to_rgb(image)
     if longest > side:

@@ -16,11 +16,13 @@ class GrowingArray(Generic[Scalar]):
     they are copied. Extending from two threads at once needs a lock.
     """
 
-    def __init__(self, buffer: NDArray[Scalar], count: int | None = None) -> None:
+    def __init__(
+        self, buffer: NDArray[Scalar], count: int | None = None, used: list[int] | None = None
+    ) -> None:
         self._buffer = buffer
         self._count = len(buffer) if count is None else count
         # The rows in use by the longest that shares the buffer.
-        self._used = [self._count]
+        self._used = [self._count] if used is None else used
 
     def __len__(self) -> int:
         return self._count
@@ -36,17 +38,15 @@ class GrowingArray(Generic[Scalar]):
         """Append rows; the buffer at least doubles when full, so n rows cost O(n) in all."""
         count = self._count + len(new)
         buffer = self._buffer
-        if count <= len(buffer) and self._used[0] == self._count:
-            longer = type(self)(buffer, count)
-            longer._used = self._used
-        else:
+        used = self._used
+        if count > len(buffer) or used[0] != self._count:
             room = max(count, len(buffer) if count <= len(buffer) else 2 * len(buffer))
             buffer = np.empty((room, *buffer.shape[1:]), buffer.dtype)
             buffer[: self._count] = self.rows
-            longer = type(self)(buffer, count)
-        longer._used[0] = count
+            used = [count]
+        used[0] = count
         buffer[self._count : count] = new
-        return longer
+        return type(self)(buffer, count, used)
 
     def kept(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` holds, in their order, in a buffer of their own."""

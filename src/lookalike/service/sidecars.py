@@ -33,10 +33,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import InvalidInput, LookalikeError
 from lookalike.core.progress import Progress, silent
-from lookalike.core.text import word_key
+from lookalike.core.text import word_key, xml_text
 from lookalike.images import Limits, Refused, read_bytes
 from lookalike.images.find import why
-from lookalike.service.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet, Subjects, legal
+from lookalike.service.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet, Subjects
 from lookalike.service.xmp_elements import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def levels(word: str, tree: "TagTree | None" = None) -> Levels:
         steps = [below.removeprefix(f"{above}/") for above, below in pairwise(way)]
     else:
         steps = word.split("/")
-    found = tuple(filter(None, map(legal, steps)))
-    return found or tuple(filter(None, [legal(word)]))
+    found = tuple(filter(None, map(xml_text, steps)))
+    return found or tuple(filter(None, [xml_text(word)]))
 
 
 def _add(place: Path, picture: Path, paths: Sequence[Levels]) -> bool:
@@ -174,7 +174,7 @@ def _embedded(picture: Path) -> dict[Subjects, list[str]]:
         packet = Packet(content[start:end])
     except LookalikeError:
         return {}
-    return {kind: [*filter(None, map(legal, packet.subjects(kind)))] for kind in ALL}
+    return {kind: [*filter(None, map(xml_text, packet.subjects(kind)))] for kind in ALL}
 
 
 def _missing(packet: Packet, paths: Sequence[Levels]) -> dict[Subjects, list[str]]:
@@ -185,7 +185,7 @@ def _missing(packet: Packet, paths: Sequence[Levels]) -> dict[Subjects, list[str
         words.setdefault(word_key(path[-1]), path[-1])
     found = {FLAT: [*filter(None, words.values())]}
     kept = [kind for kind in _SIGNS if packet.subjects(kind)]
-    wanted = paths if kept else [*((legal(word),) for word in flat), *paths]
+    wanted = paths if kept else [*((xml_text(word),) for word in flat), *paths]
     for kind in kept or _SIGNS:
         found[kind] = _missing_paths(packet.subjects(kind), wanted, *_SIGNS[kind])
     return found

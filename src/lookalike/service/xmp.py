@@ -17,7 +17,6 @@ _Change: TypeAlias = tuple[int, int, str]
 """The bytes to be replaced, from and to, and the text to stand there."""
 
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
-_ILLEGAL = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -54,17 +53,6 @@ EMPTY = (
 """A packet that says nothing."""
 
 
-def legal(text: str) -> str:
-    r"""Spell text so that XML can hold it: on one line, signs it forbids replaced.
-
-    Examples
-    --------
-    >>> legal(" a\tcat\x00 ") == "a cat\ufffd"
-    True
-    """
-    return " ".join(_ILLEGAL.sub("\ufffd", text).split())
-
-
 class Packet:
     """A packet of XMP, made out and not changed.
 
@@ -86,7 +74,7 @@ class Packet:
         return [text for text in [*compact, *listed] if text]
 
     def with_subjects(self, added: Mapping[Subjects, Sequence[str]]) -> bytes:
-        """Return the packet with subjects, each :func:`legal`, at the end of the lists named."""
+        """Return the packet with subjects that XML can hold at the end of the lists named."""
         changes: list[_Change] = []
         made: dict[Element, dict[Subjects, Sequence[str]]] = {}
         for kind, texts in added.items():

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core.checks import check_share, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.supervision.relevance import Relevance
@@ -147,8 +148,7 @@ def _weight(where: str, text: str) -> float:
 
 
 def _check_threshold(threshold: float) -> None:
-    if not 0 <= threshold < 1:
-        raise InvalidInput(f"clicks: threshold must be from 0 to below 1; got {threshold!r}.")
+    check_share("clicks", "threshold", threshold)
 
 
 def _roots(R_QI: sp.spmatrix) -> sp.csr_matrix:
@@ -174,8 +174,7 @@ def _roots(R_QI: sp.spmatrix) -> sp.csr_matrix:
 
 
 def _above(roots: sp.csr_matrix, threshold: float, block: int, progress: Progress) -> sp.csr_matrix:
-    if block < 1:
-        raise InvalidInput(f"clicks: block must be at least 1; got {block}.")
+    check_whole("clicks", "block", block, 1)
     n = roots.shape[1]
     largest = np.asarray(roots.max(axis=1).todense()).ravel()
     # A little slack, since the bound is rounded otherwise than the sums it bounds.

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core.checks import check_number
 from lookalike.core.errors import InvalidInput
 
 Rows = NDArray[np.intp]
@@ -14,8 +15,7 @@ SPLITTABLE = 4
 
 def check_fraction(fraction: float) -> None:
     """Refuse a share that is not between 0 and 1."""
-    if not 0 < fraction < 1:
-        raise InvalidInput(f"hold_out: fraction must be above 0 and below 1; got {fraction!r}.")
+    check_number("hold_out", "fraction", fraction, below=1)
 
 
 def from_each_class(members: sp.csr_matrix, fraction: float, rng: np.random.Generator) -> Rows:

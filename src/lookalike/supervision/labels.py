@@ -2,14 +2,13 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lookalike.core.errors import InvalidInput
-from lookalike.core.text import label_name
-from lookalike.supervision.tables import FILE_COLUMNS, checked_name, column, read_rows, read_text
+from lookalike.core.text import label_name, without_controls
+from lookalike.supervision.tables import FILE_COLUMNS, column, given_name, read_rows, read_text
 
 ONE_LABEL_COLUMNS = ("label", "class", "category")
 MANY_LABEL_COLUMNS = ("labels", "classes", "categories", "tag", "tags", "keywords")
@@ -76,14 +75,9 @@ def folder_labels(
     labels = {}
     for path in paths:
         folder = Path(path).parent
-        name = "" if folder.absolute() in bare else label_name(_printable(folder.name))
+        name = "" if folder.absolute() in bare else label_name(without_controls(folder.name))
         labels[path] = [name] if name and name != ".." else []
     return labels
-
-
-def _printable(text: str) -> str:
-    """Put a replacement sign for what a file system allows in names and a text does not."""
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
 
 
 class _Labels:
@@ -145,11 +139,7 @@ def _names(where: str, value: Any) -> list[str]:
 
 
 def _name(where: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InvalidInput(f"{where}: a label must be text or a whole number; got {value!r:.80}.")
-    return checked_name(where, value)
+    return given_name(where, value, "label")
 
 
 def _key(where: str, entry: dict[str, Any], names: tuple[str, ...]) -> str:

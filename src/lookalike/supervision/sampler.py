@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core.checks import check_choice
 from lookalike.core.errors import InvalidInput
 from lookalike.supervision._fast import sampling as loops
 from lookalike.supervision.relevance import Relevance, flat
@@ -56,14 +57,8 @@ class TripletSampler:
         negatives: Literal["unrelated", "all"] = "unrelated",
         anchors: ArrayLike | None = None,
     ) -> None:
-        if sampling not in ("uniform", "relevance"):
-            raise InvalidInput(
-                f"TripletSampler: sampling must be 'uniform' or 'relevance'; got {sampling!r}."
-            )
-        if negatives not in ("unrelated", "all"):
-            raise InvalidInput(
-                f"TripletSampler: negatives must be 'unrelated' or 'all'; got {negatives!r}."
-            )
+        check_choice("TripletSampler", "sampling", sampling, ("uniform", "relevance"))
+        check_choice("TripletSampler", "negatives", negatives, ("unrelated", "all"))
         self.relevance = relevance
         self.sampling = sampling
         self.negatives = negatives

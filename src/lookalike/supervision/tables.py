@@ -2,13 +2,13 @@
 
 import csv
 import io
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from lookalike.core.errors import InvalidInput
-from lookalike.core.text import label_name
+from lookalike.core.text import first_control, label_name
 
 MAX_BYTES = 2**28
 MAX_NAME = 1000
@@ -97,14 +97,26 @@ def column(path: Path, row: dict[str, str], names: tuple[str, ...]) -> str:
 
 
 def checked_name(where: str, text: str | int) -> str:
-    """Spell a label or query, refusing what no one would write as one."""
+    """Return the name of a label or query; raise InvalidInput for what no one would write."""
     name = label_name(text)
     if len(name) > MAX_NAME:
         raise InvalidInput(
             f"{where}: a name of {len(name)} characters; the limit is {MAX_NAME}. "
             f"Check for a quote that is never closed."
         )
-    bad = next((sign for sign in name if unicodedata.category(sign) in ("Cc", "Cs")), None)
+    bad = first_control(name)
     if bad is not None:
         raise InvalidInput(f"{where}: {name!r} holds the control character {bad!r}. Remove it.")
     return name
+
+
+def given_name(where: str, value: Any, what: str) -> str:
+    """Return the name that text or a whole number is; empty for None.
+
+    Raise InvalidInput for anything else, ``what`` it should have been.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InvalidInput(f"{where}: a {what} must be text or a whole number; got {value!r:.80}.")
+    return checked_name(where, value)

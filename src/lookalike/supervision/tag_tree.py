@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import label_name, word_key
-from lookalike.supervision.tables import MAX_NAME, checked_name
+from lookalike.supervision.tables import given_name
 
 _BLOCK_SIBLINGS = 1 << 24
 _CYCLE_SHOWN = 8
@@ -118,8 +119,7 @@ class TagTree:
                [1, 1, 0],
                [0, 0, 1]])
         """
-        if isinstance(level, bool) or not isinstance(level, int | np.integer) or level < 1:
-            raise InvalidInput(f"TagTree: level must be a whole number from 1; got {level!r}.")
+        check_whole("TagTree", "level", level, 1)
         found = [self._nodes(word) for word in words]
         nodes = list(chain.from_iterable(found))
         own = _pattern(
@@ -282,14 +282,8 @@ class Relations:
 
 
 def spelled(where: str, value: Any) -> str:
-    """Spell a word, refusing what is none; empty for none."""
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InvalidInput(f"{where}: a word must be text or a whole number; got {value!r:.80}.")
-    name = label_name(value)
-    # What is printable holds no control character, and most of 150,000 lemmas are.
-    return name if name.isprintable() and len(name) <= MAX_NAME else checked_name(where, name)
+    """Return a word's name; raise InvalidInput for what is none; empty for none."""
+    return given_name(where, value, "word")
 
 
 def _key(word: str) -> str:

@@ -134,7 +134,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(small, tmp_path, monkeypatc
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lookalike.index.base.save_arrays", full)
+    monkeypatch.setattr("lookalike.index.exact.save_arrays", full)
     monkeypatch.setattr("lookalike.index.DenseIndex.save", full)
     with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         assert collection.add(album(tmp_path / "p", 6)).added == 18

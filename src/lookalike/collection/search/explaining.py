@@ -22,7 +22,7 @@ from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.votes.preferences import Preferences
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import NotFound
-from lookalike.core.text import printable, word_key
+from lookalike.core.text import shown, word_key
 from lookalike.core.vectors import Vectors, dense
 from lookalike.index.base import Index
 from lookalike.similarity.cosine import Cosine
@@ -206,7 +206,7 @@ class Case:
             having = sum(folder in some for some in theirs)
             # Where folders were taken for tags, that was said.
             if having and word_key(folder.name) not in self._shared:
-                name = printable(folder.name or str(folder))
+                name = shown(folder.name or str(folder))
                 told = f"They lie in the same folder, {name}."
                 if len(self._ask.like) > 1:
                     told = f"It lies in the same folder as {self._some(having)}, {name}."
@@ -296,7 +296,7 @@ class Case:
         if ref == self._picture:
             return "it"
         places = pictures.places_of(self._database, [ref]) if isinstance(ref, int) else {}
-        return printable(places[ref][0].name) if ref in places else "a picture searched with"
+        return shown(places[ref][0].name) if ref in places else "a picture searched with"
 
 
 def _moved(what: str, before: int, after: int) -> Iterator[str]:

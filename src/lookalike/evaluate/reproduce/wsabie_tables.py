@@ -66,7 +66,7 @@ def table_3(study: Study, model: WSABIE) -> Table:
     """Show the words nearest to the most frequent ones."""
     rows: list[list[Cell]] = []
     for word in words_by_use(study.train)[:SHOWN_WORDS]:
-        near = [name for name, _ in model.neighbours(word, SHOWN_NEIGHBOURS)]
+        near = [name for name, _ in model.related_words(word, SHOWN_NEIGHBOURS)]
         alike = _siblings(study.tree, word, near)
         shown = (f"*{name}*" if name in alike else name for name in near)
         rows.append([word, ", ".join(shown)])

@@ -1,7 +1,5 @@
 """What the HTTP API answers with, as pydantic models and so in its OpenAPI description."""
 
-import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,24 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import ModelRow, PictureRow
 from lookalike.collection.records import Event, Standing, Suggestion
+from lookalike.core.text import shown
 
 Kind: TypeAlias = Literal["import", "rescan", "learn"]
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
-
-
-_UNDECODED = re.compile("[\ud800-\udfff]")
-
-
-def shown(path: str | Path) -> str:
-    r"""Spell a path as JSON can carry it: bytes that are no UTF-8 become the sign for unknown ones.
-
-    Examples
-    --------
-    >>> shown("caf\udce9.jpg")
-    'caf�.jpg'
-    """
-    text = os.fspath(path)
-    return text if text.isascii() else _UNDECODED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def plain(value: Any) -> Any:

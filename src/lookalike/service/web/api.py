@@ -7,8 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from lookalike import __version__
+from lookalike.core.text import shown
 from lookalike.service.web import api_jobs, api_pictures, api_said, api_search
-from lookalike.service.web.answers import Facet, FacetsAnswer, StatusAnswer, Watching, shown
+from lookalike.service.web.answers import Facet, FacetsAnswer, StatusAnswer, Watching
 from lookalike.service.web.importing import roots_of
 from lookalike.service.web.parameters import Filters
 from lookalike.service.web.problems import REFUSALS, Route

@@ -8,12 +8,12 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from lookalike.collection.records import Ask
+from lookalike.core.text import shown
 from lookalike.service.web.answers import (
     ReasonsAnswer,
     SearchAnswer,
     SuggestionAnswer,
     SuggestionsAnswer,
-    shown,
 )
 from lookalike.service.web.facts import match_facts
 from lookalike.service.web.parameters import (

@@ -12,8 +12,8 @@ from lookalike.collection import Added, Collection, rows
 from lookalike.collection.database import stored
 from lookalike.collection.describing import is_fitted
 from lookalike.core.errors import CollectionBusy, InvalidInput
+from lookalike.core.text import shown
 from lookalike.images import Refused, find_pictures
-from lookalike.service.web.answers import shown
 from lookalike.service.web.settings import Settings
 
 if TYPE_CHECKING:

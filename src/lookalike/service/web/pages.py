@@ -12,7 +12,7 @@ from pydantic import Field
 
 from lookalike.collection.records import PictureRow
 from lookalike.core.errors import CollectionError, LookalikeError, NotFound
-from lookalike.service.web.answers import shown
+from lookalike.core.text import shown
 from lookalike.service.web.importing import roots_of
 from lookalike.service.web.parameters import Filters, Order, Search
 from lookalike.service.web.problems import refuse, refuse_values

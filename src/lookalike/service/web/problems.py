@@ -20,7 +20,8 @@ from lookalike.core.errors import (
     NotFound,
     UnreadablePicture,
 )
-from lookalike.service.web.answers import Problem, shown
+from lookalike.core.text import shown
+from lookalike.service.web.answers import Problem
 
 # The first that fits decides.
 _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (

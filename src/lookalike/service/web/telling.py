@@ -10,8 +10,7 @@ from lookalike.collection.database import numbers
 from lookalike.collection.records import Ask, Event
 from lookalike.collection.wording import subject_of
 from lookalike.core.errors import CollectionError
-from lookalike.core.text import word_key
-from lookalike.service.web.answers import shown
+from lookalike.core.text import shown, word_key
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection

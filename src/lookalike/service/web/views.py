@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from lookalike.collection.records import Ask, PictureRow, Ref
 from lookalike.core.errors import CollectionError
-from lookalike.service.web.answers import shown
+from lookalike.core.text import shown
 from lookalike.service.web.parameters import Filters
 
 if TYPE_CHECKING:
