@@ -35,7 +35,7 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import events, ledger
 from lookalike.core.text import word_key
-from lookalike.service.serving import listening, run
+from lookalike.service.commands.serve import listening, run
 from lookalike.service.web.app import make_app
 from lookalike.service.web.settings import Settings
 

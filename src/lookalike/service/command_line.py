@@ -5,7 +5,7 @@ some files were refused and are listed; 130 interrupted, what is kept was said.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Annotated, Any, TypeAlias
@@ -15,7 +15,17 @@ from typer.core import TyperGroup
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError
-from lookalike.service import commands
+from lookalike.service.commands.demo import demo
+from lookalike.service.commands.evaluate import evaluate
+from lookalike.service.commands.export import export
+from lookalike.service.commands.index import index
+from lookalike.service.commands.learn import learn
+from lookalike.service.commands.remove import remove
+from lookalike.service.commands.reproduce import reproduce
+from lookalike.service.commands.rollback import rollback
+from lookalike.service.commands.search import search
+from lookalike.service.commands.serve import serve
+from lookalike.service.commands.tag import tag
 from lookalike.service.screen import complain, write_json
 
 FAILED, NOT_UNDERSTOOD, INTERRUPTED = 1, 2, 130
@@ -73,6 +83,12 @@ def _end(ctx: Any, message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
+def examples(*lines: str, after: str = "") -> str:
+    """Write the end of a help text, each line kept as it is."""
+    told = "\b\n" + "\n".join(["Examples:", *(f"  $ {line}" for line in lines)])
+    return f"{told}\n\n{after}" if after else told
+
+
 app = typer.Typer(
     name="lookalike",
     cls=Commands,
@@ -80,7 +96,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=commands.examples(
+    epilog=examples(
         "lookalike demo",
         "lookalike index ~/Pictures",
         "lookalike learn --folders",
@@ -107,8 +123,50 @@ def _start(
     """Image search and tagging that learn what similar means and what things are called."""
 
 
-for _command, _examples in commands.COMMANDS.items():
-    app.command(epilog=commands.examples(*_examples))(_command)
+COMMANDS: dict[Callable[..., None], Sequence[str]] = {
+    index: (
+        "lookalike index ~/Pictures",
+        "lookalike index 'scans/**/*.tif' cat.jpg -c family",
+        "lookalike index photos --model clip.onnx --mean .5,.5,.5 --std .5,.5,.5",
+        "lookalike index photos --feature visterms --dimension 10000 -c words",
+    ),
+    learn: (
+        "lookalike learn --folders",
+        "lookalike learn --tags tags.csv --hold-back 0.3",
+        "lookalike learn --clicks clicks.csv --threshold 0.1 --json",
+    ),
+    search: (
+        "lookalike search holiday.jpg",
+        "lookalike search holiday.jpg -k 30 --sheet found.html",
+        "lookalike search holiday.jpg --no-learning",
+        "lookalike search --word sunset --sheet sunsets.html",
+    ),
+    tag: (
+        "lookalike tag new/*.jpg",
+        "lookalike tag ~/Pictures --min-confidence 0.9 --write xmp",
+        "lookalike tag scans --write csv --out tags.csv",
+    ),
+    evaluate: ("lookalike evaluate", "lookalike evaluate -c family --json"),
+    remove: ("lookalike remove old.jpg scans/blank.tif",),
+    rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
+    export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
+    serve: (
+        "lookalike serve",
+        "lookalike serve family --port 8080 --watch",
+        "lookalike serve --host 0.0.0.0 --key-file key.txt --name photos.example",
+    ),
+    demo: ("lookalike demo", "lookalike demo /tmp/emoji --json"),
+    reproduce: (
+        "lookalike reproduce oasis --data 256_ObjectCategories",
+        "lookalike reproduce oasis --data objects --out results --quick",
+        "lookalike reproduce wsabie --data photos --words tags --isa tree.csv",
+        "lookalike reproduce wsabie --data shop --words fine --levels fine,coarse",
+    ),
+}
+"""Every command, with examples of its use."""
+
+for _command, _examples in COMMANDS.items():
+    app.command(epilog=examples(*_examples))(_command)
 
 
 def main() -> None:

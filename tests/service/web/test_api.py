@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lookalike.collection import Ask, Collection
-from lookalike.service.web.people import Rates
+from lookalike.service.web.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import job_over, png, served
 
@@ -271,7 +271,7 @@ def test_one_person_may_say_so_much_a_minute(client, monkeypatch):
 
 def test_rates_fill_up_again_and_forget(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("lookalike.service.web.people.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lookalike.service.web.users.time.monotonic", lambda: now[0])
     rates = Rates(most=60, people=2)
     for _ in range(60):
         rates.count("Ada")

@@ -541,7 +541,7 @@ def test_a_refusal_as_a_page_escapes_what_it_repeats():
     answer = ask(guard(), "GET", "/", headers={"Accept": "text/html"}, host="a_b")
     assert answer.status == 421
     assert answer.text.startswith("<!doctype html>")
-    from lookalike.service.web.refusals import refuse
+    from lookalike.service.web.error_pages import refuse
 
     scope = {"path": "/x", "headers": [(b"accept", b"text/html")]}
     told = refuse(scope, 404, "<img src=x onerror=alert(1)> \udce9").body.decode()

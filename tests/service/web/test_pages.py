@@ -7,8 +7,8 @@ from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.collection.records import Event
 from lookalike.service.web.app import make_app
+from lookalike.service.web.history import told
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.telling import told
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside
 

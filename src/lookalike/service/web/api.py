@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from lookalike import __version__
-from lookalike.service.web import api_jobs, api_pictures, api_said, api_search
+from lookalike.service.web import api_feedback, api_jobs, api_pictures, api_search
 from lookalike.service.web.answers import Facet, FacetsAnswer, StatusAnswer, Watching, shown
-from lookalike.service.web.importing import roots_of
+from lookalike.service.web.api_errors import REFUSALS, Route
+from lookalike.service.web.import_jobs import roots_of
 from lookalike.service.web.parameters import Filters
-from lookalike.service.web.problems import REFUSALS, Route
 from lookalike.service.web.state import collection_of, jobs_of
 
 _general = APIRouter(tags=["collection"], route_class=Route)
@@ -77,7 +77,7 @@ router = APIRouter(prefix="/api", responses=REFUSALS)
 for _part in (
     api_search.router,
     api_pictures.router,
-    api_said.router,
+    api_feedback.router,
     api_jobs.router,
     _general,
 ):

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.core.errors import InvalidInput, NotFound
 from lookalike.service.web.answers import JobAnswer, JobsAnswer, Kind
-from lookalike.service.web.events import HEADERS, MEDIA_TYPE, stream
+from lookalike.service.web.api_errors import Route
+from lookalike.service.web.job_stream import HEADERS, MEDIA_TYPE, stream
 from lookalike.service.web.jobs import Job
 from lookalike.service.web.parameters import MAX_PATH
-from lookalike.service.web.problems import Route
 from lookalike.service.web.state import jobs_of
 
 router = APIRouter(tags=["jobs"], route_class=Route)

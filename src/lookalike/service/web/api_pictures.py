@@ -14,12 +14,12 @@ from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.images import content_hash
 from lookalike.service.web.answers import Added, PictureAnswer, PicturesAnswer, Removed, Token
+from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import picture_answers
 from lookalike.service.web.files import original
 from lookalike.service.web.parameters import MAX_REACH, Browse, PictureId
-from lookalike.service.web.people import User
-from lookalike.service.web.problems import Route
 from lookalike.service.web.state import collection_of, decoder_of, jobs_of, next_page, speaker
+from lookalike.service.web.users import User
 
 router = APIRouter(tags=["pictures"], route_class=Route)
 

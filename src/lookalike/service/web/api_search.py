@@ -15,6 +15,7 @@ from lookalike.service.web.answers import (
     SuggestionsAnswer,
     shown,
 )
+from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import match_facts
 from lookalike.service.web.parameters import (
     MAX_REACH,
@@ -25,7 +26,6 @@ from lookalike.service.web.parameters import (
     ask,
     ref,
 )
-from lookalike.service.web.problems import Route
 from lookalike.service.web.state import collection_of, next_page
 
 router = APIRouter(tags=["search"], route_class=Route)

@@ -16,16 +16,16 @@ from starlette.types import Scope
 from lookalike import __version__
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
-from lookalike.service.web import api, files, fragments, pages, problems
+from lookalike.service.web import api, api_errors, files, fragments, pages
 from lookalike.service.web.answers import Problem
 from lookalike.service.web.bodies import Closing
-from lookalike.service.web.decoding import Decoder
+from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.error_pages import refuse, wants_page
 from lookalike.service.web.guard import Guard
 from lookalike.service.web.jobs import Jobs
-from lookalike.service.web.people import Rates
-from lookalike.service.web.refusals import refuse, wants_page
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.watching import Watcher
+from lookalike.service.web.users import Rates
+from lookalike.service.web.watcher import Watcher
 
 STATIC = Path(__file__).with_name("static")
 _ORIGINALS_AT_ONCE = 4
@@ -115,13 +115,13 @@ class _Static(StaticFiles):
 async def _tell_ours(request: Request, error: Exception) -> Response:
     if not isinstance(error, LookalikeError):
         raise error
-    return _for_people(request, problems.refuse(error), str(error))
+    return _for_people(request, api_errors.refuse(error), str(error))
 
 
 async def _tell_invalid(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
-    return _for_people(request, problems.refuse_values(error), "There is no such thing.")
+    return _for_people(request, api_errors.refuse_values(error), "There is no such thing.")
 
 
 async def _tell_http(request: Request, error: Exception) -> Response:

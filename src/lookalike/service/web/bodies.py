@@ -5,7 +5,7 @@ from time import monotonic
 
 from starlette.types import Message, Receive
 
-from lookalike.service.web.refusals import Refusal
+from lookalike.service.web.error_pages import Refusal
 
 LEAST_RATE = 16 << 10
 """Bytes a second that a body must come at, once its time of grace is over."""

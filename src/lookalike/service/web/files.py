@@ -13,8 +13,8 @@ from fastapi import Path as InPath
 from lookalike.collection import Collection, PictureRow
 from lookalike.core.errors import NotFound, UnreadablePicture
 from lookalike.images import content_hash, read_bytes
-from lookalike.service.web.decoding import Decoder
-from lookalike.service.web.importing import roots_of
+from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.import_jobs import roots_of
 from lookalike.service.web.settings import Settings
 
 RENDITION_SIDE = 2048

@@ -8,6 +8,8 @@ from pydantic import BaseModel, Field
 
 from lookalike.collection.records import Event
 from lookalike.core.text import label_name
+from lookalike.service.web.api_errors import Route
+from lookalike.service.web.history import told, votes_on, words_on
 from lookalike.service.web.pages import (
     HISTORY,
     Shown,
@@ -15,10 +17,8 @@ from lookalike.service.web.pages import (
     what_was_learned,
 )
 from lookalike.service.web.parameters import PictureId, RefText, Search, Word, ask
-from lookalike.service.web.problems import Route
 from lookalike.service.web.results import PAGE, asked_pairs, find, words_like
 from lookalike.service.web.state import collection_of, jobs_of, speaker
-from lookalike.service.web.telling import told, votes_on, words_on
 from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
 
 if TYPE_CHECKING:

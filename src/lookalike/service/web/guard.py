@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lookalike.service.web.bodies import Body, Closing
+from lookalike.service.web.error_pages import UNEXPECTED, Refusal, refuse, wants_page
 from lookalike.service.web.keys import Keys, Visitor, enter_page, local
-from lookalike.service.web.refusals import UNEXPECTED, Refusal, refuse, wants_page
 from lookalike.service.web.settings import Settings, is_loopback
 
 SMALL_BODY = 1 << 20

@@ -13,11 +13,11 @@ from typing import Any
 
 from lookalike.collection import Collection
 from lookalike.core.errors import CollectionBusy, LookalikeError
-from lookalike.service.web import importing
+from lookalike.service.web import import_jobs
 from lookalike.service.web.answers import JobAnswer, Kind, State, plain
-from lookalike.service.web.problems import TooMuch
+from lookalike.service.web.api_errors import TooMuch
+from lookalike.service.web.fair_lock import Turns
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.turns import Turns
 
 KEPT, WAITING = 50, 20
 """How many jobs are remembered, and how many may wait."""
@@ -108,10 +108,10 @@ class Jobs:
         InvalidInput
             If one of them lies outside of what may be imported from.
         """
-        paths = importing.allowed(self._collection, self._settings, sources)
+        paths = import_jobs.allowed(self._collection, self._settings, sources)
 
         def work(job: Job) -> None:
-            importing.bring_in(self, job, self._collection, self._settings, paths)
+            import_jobs.bring_in(self, job, self._collection, self._settings, paths)
 
         return self._start(Job("import", work, same=("import", *paths)))
 
@@ -119,7 +119,7 @@ class Jobs:
         """Start to look through all roots again, for new, changed and deleted files."""
 
         def work(job: Job) -> None:
-            importing.rescan(self, job, self._collection)
+            import_jobs.rescan(self, job, self._collection)
 
         return self._start(Job("rescan", work, same="rescan"))
 
@@ -127,7 +127,7 @@ class Jobs:
         """Start to bring in files that changed under the roots, and to remove those gone."""
 
         def work(job: Job) -> None:
-            importing.follow(self, job, self._collection, changed, gone)
+            import_jobs.follow(self, job, self._collection, changed, gone)
 
         return self._start(Job("import", work))
 
@@ -137,7 +137,7 @@ class Jobs:
         def work(job: Job) -> None:
             with self.turn():
                 job.progress(0, 0)
-                learned = importing.when_free(
+                learned = import_jobs.when_free(
                     job, lambda: self._collection.learn(folders=folders, progress=job.progress)
                 )
             job.result = plain(asdict(learned))

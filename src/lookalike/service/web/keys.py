@@ -7,7 +7,7 @@ from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Literal, NamedTuple, TypeAlias
 
-from lookalike.service.web.refusals import page
+from lookalike.service.web.error_pages import page
 from lookalike.service.web.settings import Settings
 
 Role: TypeAlias = Literal["read", "write"]

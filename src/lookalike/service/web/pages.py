@@ -13,12 +13,12 @@ from pydantic import Field
 from lookalike.collection.records import PictureRow
 from lookalike.core.errors import CollectionError, LookalikeError, NotFound
 from lookalike.service.web.answers import shown
-from lookalike.service.web.importing import roots_of
+from lookalike.service.web.api_errors import refuse, refuse_values
+from lookalike.service.web.history import told
+from lookalike.service.web.import_jobs import roots_of
 from lookalike.service.web.parameters import Filters, Order, Search
-from lookalike.service.web.problems import refuse, refuse_values
 from lookalike.service.web.results import PAGE, asked_pairs, find, option_pairs
 from lookalike.service.web.state import collection_of
-from lookalike.service.web.telling import told
 from lookalike.service.web.views import (
     CHUNK,
     Pairs,

@@ -9,8 +9,8 @@ from lookalike.collection.where import Where
 from lookalike.core.errors import CollectionError, InvalidInput, NotFound
 from lookalike.core.text import label_name, word_key
 from lookalike.service.web.answers import shown
+from lookalike.service.web.history import refused_for
 from lookalike.service.web.parameters import Search
-from lookalike.service.web.telling import refused_for
 from lookalike.service.web.views import Pairs, Tile, alt_text, filter_pairs
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import cast
 from fastapi import Request
 
 from lookalike.collection import Collection
-from lookalike.service.web.decoding import Decoder
+from lookalike.service.web.decoder import Decoder
 from lookalike.service.web.jobs import Jobs
-from lookalike.service.web.people import Rates, who_is
+from lookalike.service.web.users import Rates, who_is
 
 
 def collection_of(request: Request) -> Collection:

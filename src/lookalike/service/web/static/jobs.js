@@ -1,6 +1,6 @@
 // Long work: started here, followed by server-sent events, found again after a reload.
 
-import { countAgain, send } from "./sending.js";
+import { countAgain, send } from "./requests.js";
 import { say } from "./notices.js";
 
 const NAMES = { import: "Bringing in pictures", rescan: "Looking through all folders", learn: "Learning" };

@@ -2,11 +2,11 @@
 
 import { startGrid } from "./grid.js";
 import { startJobs } from "./jobs.js";
-import { startKeys } from "./keys.js";
+import { startKeys } from "./keyboard.js";
 import { listenForTrouble, toast } from "./notices.js";
-import { startSearch } from "./searching.js";
-import { startViewer } from "./viewing.js";
-import { startVoting } from "./voting.js";
+import { startSearch } from "./search.js";
+import { startViewer } from "./viewer.js";
+import { startVoting } from "./votes.js";
 
 function startTheme() {
   const root = document.documentElement;

@@ -7,10 +7,11 @@ import time
 import pytest
 
 from lookalike.collection import Collection
-from lookalike.service.web import importing, watching
+from lookalike.service.web import import_jobs
+from lookalike.service.web import watcher as watching
 from lookalike.service.web.jobs import Jobs
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.watching import Watcher
+from lookalike.service.web.watcher import Watcher
 from tests.collection.colours import PALETTE, Colours, album, picture
 
 
@@ -152,7 +153,7 @@ def test_a_drive_that_goes_and_comes_back_loses_nothing(store, work, watcher, ph
 
 
 def test_when_most_pictures_go_at_once_none_is_removed(store, work, watcher, photos, monkeypatch):
-    monkeypatch.setattr(importing, "FEW", 3)
+    monkeypatch.setattr(import_jobs, "FEW", 3)
     for file in sorted(photos.rglob("*.png"))[:8]:
         file.unlink()
     eventually(lambda: work.trouble)

@@ -11,7 +11,7 @@ from watchfiles import Change, watch
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
 from lookalike.images import ENDINGS
-from lookalike.service.web.importing import is_unchanged, lies_there, roots_of
+from lookalike.service.web.import_jobs import is_unchanged, lies_there, roots_of
 from lookalike.service.web.jobs import Job, Jobs
 from lookalike.service.web.settings import Settings
 
@@ -33,7 +33,7 @@ class Watcher:
 
     It starts with a rescan, for what happened while nobody watched, and rescans when a root is
     added or comes back. What is removed, and what is not since a drive may be missing,
-    :func:`lookalike.service.web.importing.remove_gone` decides. Without ``settings.watch`` it
+    :func:`lookalike.service.web.import_jobs.remove_gone` decides. Without ``settings.watch`` it
     does nothing.
 
     Attributes

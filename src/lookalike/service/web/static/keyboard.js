@@ -1,7 +1,7 @@
 // The keyboard: arrows go from tile to tile, letters vote.
 
-import { leave, turn } from "./viewing.js";
-import { takeBack, vote, why } from "./voting.js";
+import { leave, turn } from "./viewer.js";
+import { takeBack, vote, why } from "./votes.js";
 
 const typing = (element) => element.closest?.("input:not([type=checkbox], [type=range], [type=file]), select, textarea");
 

@@ -1,6 +1,6 @@
 // Results: votes, their taking back, the new order, reasons, the cut-off.
 
-import { newKey } from "./sending.js";
+import { newKey } from "./requests.js";
 import { say, toast } from "./notices.js";
 
 const MOVE = 260; // ms

@@ -12,8 +12,8 @@ from PIL import Image
 
 from lookalike.core.errors import CollectionError, InvalidInput, UnreadablePicture
 from lookalike.images import Limits, decode
-from lookalike.service.web.decoder import pixels_of
-from lookalike.service.web.decoding import Decoder
+from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.decoder_process import pixels_of
 from tests.images.pictures import FORMATS, HEIC, png, saved, scene
 from tests.images.test_hostile import FILES, claims
 
@@ -199,13 +199,13 @@ def test_what_a_lost_process_says_is_not_believed(says, tmp_path, monkeypatch):
     script = tmp_path / "python"
     script.write_text(f"#!/bin/sh\n{says}\n")
     script.chmod(0o755)
-    monkeypatch.setattr("lookalike.service.web.decoding.sys.executable", str(script))
+    monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", str(script))
     with Decoder() as decoder, pytest.raises(UnreadablePicture, match="broke down"):
         decoder.decode(FILES["PNG"])
 
 
 def test_a_process_that_cannot_start_is_no_fault_of_the_picture(monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.decoding.sys.executable", "/nowhere/python")
+    monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", "/nowhere/python")
     with Decoder() as decoder, pytest.raises(CollectionError, match="cannot be started"):
         decoder.decode(FILES["PNG"])
 

@@ -9,7 +9,7 @@ from lookalike import Collection
 from lookalike.annotation import Tag
 from lookalike.collection import TaggedPicture, Tagging
 from lookalike.images import Refused
-from lookalike.service import tagging
+from lookalike.service.commands import tag as command
 from lookalike.service.tag_tables import tags_csv, tags_json
 from lookalike.service.xmp import ALL, Packet
 from lookalike.supervision import read_labels
@@ -69,7 +69,7 @@ def test_tags_are_shown_and_nothing_is_written(tag, here):
 
 
 def test_the_screen_shows_some_and_says_where_all_are(tag, here, monkeypatch):
-    monkeypatch.setattr(tagging, "SHOWN", 2)
+    monkeypatch.setattr(command, "SHOWN", 2)
     ran = tag(Tagging([tagged(here / f"{n}.jpg", "cat") for n in range(5)]))
     assert [f"{n}.jpg" in ran.out for n in range(5)] == [True, True, False, False, False]
     assert "… and 3 more" in ran.out

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lookalike import Collection
 from lookalike.features import Embedding
 from lookalike.images import Sample, emoji_samples
-from lookalike.service import demo
+from lookalike.service import emoji_demo as demo
 from lookalike.service.contact_sheet import contact_sheet
 from tests.service.pictures import draw
 

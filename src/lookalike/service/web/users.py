@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from fastapi import Request
 from pydantic import Field
 
-from lookalike.service.web.problems import TooMuch
+from lookalike.service.web.api_errors import TooMuch
 
 LONGEST_NAME = 64
 COOKIE = "lookalike_user"

@@ -6,7 +6,7 @@ import pytest
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.evaluate import Spread, Table
-from lookalike.service.commands import COMMANDS
+from lookalike.service.command_line import COMMANDS
 
 NAMES = [command.__name__ for command in COMMANDS]
 
@@ -223,7 +223,7 @@ def paper(monkeypatch):
         first = Table(["method", "mAP", "n"], rows, title="Table 5: Caltech | 10")
         return [first, Table(["quick", "seed"], [[str(quick), random_state]])]
 
-    monkeypatch.setattr("lookalike.service.reproduce.reproduce", reproduce)
+    monkeypatch.setattr("lookalike.service.reproduction.reproduce", reproduce)
 
 
 @pytest.mark.usefixtures("paper")

@@ -14,10 +14,10 @@ from lookalike.service.web.answers import (
     Said,
     StandingAnswer,
 )
+from lookalike.service.web.api_errors import Route
 from lookalike.service.web.parameters import MAX_ID, MAX_K, MAX_REFS, PictureId, RefValue, Word, ask
-from lookalike.service.web.people import User
-from lookalike.service.web.problems import Route
 from lookalike.service.web.state import collection_of, jobs_of, next_page, speaker
+from lookalike.service.web.users import User
 
 router = APIRouter(tags=["learning"], route_class=Route)
 

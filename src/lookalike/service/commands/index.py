@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lookalike.service.learning import tell_learned
+from lookalike.service.commands.learn import tell_learned
 from lookalike.service.options import HERE, REFUSED, AsJson, Where
 from lookalike.service.screen import Screen, kept
 
@@ -114,7 +114,7 @@ def index(
     Files that cannot be used are listed with the reason, and the exit code is 3.
     """
     from lookalike.images import Limits
-    from lookalike.service.opening import Wanted, opened_or_made
+    from lookalike.service.new_collection import Wanted, opened_or_made
 
     screen = Screen(as_json)
     wanted = Wanted(

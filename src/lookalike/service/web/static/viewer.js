@@ -1,6 +1,6 @@
 // One picture: turning to the next, a region drawn on it, its tags, its removal.
 
-import { newKey, send } from "./sending.js";
+import { newKey, send } from "./requests.js";
 import { sure, toast } from "./notices.js";
 
 const LEAST = 0.03; // of the width or height, below which a region is a slip of the hand

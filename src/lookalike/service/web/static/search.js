@@ -1,6 +1,6 @@
 // The search bar: words as they are typed; pictures chosen, dropped or pasted.
 
-import { countAgain, upload } from "./sending.js";
+import { countAgain, upload } from "./requests.js";
 import { toast } from "./notices.js";
 
 const MOST = 5;
