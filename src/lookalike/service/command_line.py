@@ -1,7 +1,7 @@
-"""The command ``lookalike``: what it offers, and how it ends.
+"""The command ``lookalike``: its subcommands and exit codes.
 
-Exit codes: 0 done; 1 an error, told in one line; 2 the command was not understood; 3 done, but
-some files were refused and are listed; 130 interrupted, what is kept was said.
+Exit codes: 0 success; 1 an error, described in one line; 2 wrong usage; 3 success, but some files
+were refused and are listed; 130 interrupted, with a line about what was kept.
 """
 
 import sys
@@ -33,22 +33,22 @@ FAILED, NOT_UNDERSTOOD, INTERRUPTED = 1, 2, 130
 Command: TypeAlias = Callable[..., None]
 
 CODES = (
-    "Exit codes: 0 done; 1 error; 2 wrong usage; 3 done, but some files were refused and are "
-    "listed; 130 interrupted, with all that was finished kept."
+    "Exit codes: 0 success; 1 error; 2 wrong usage; 3 success, but some files were refused and "
+    "are listed; 130 interrupted, with all finished work kept."
 )
 
 
 class Commands(TyperGroup):
-    """The commands, with every expected failure told in one line, or as JSON."""
+    """The commands; every expected failure is reported in one line, or as JSON."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Note whether JSON is asked for, so that even a wrong usage is told that way."""
+        """Note whether JSON is asked for, so that even usage errors are reported as JSON."""
         ctx.meta[__name__] = "--json" in args
         with _told(ctx):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command named."""
+        """Run the command."""
         with _told(ctx):
             return super().invoke(ctx)
 
@@ -84,9 +84,9 @@ def _end(ctx: Any, message: str, code: int) -> None:
 
 
 def examples(*lines: str, after: str = "") -> str:
-    """Write the end of a help text, each line kept as it is."""
-    told = "\b\n" + "\n".join(["Examples:", *(f"  $ {line}" for line in lines)])
-    return f"{told}\n\n{after}" if after else told
+    """Return the end of a help text, with its line breaks kept."""
+    text = "\b\n" + "\n".join(["Examples:", *(f"  $ {line}" for line in lines)])
+    return f"{text}\n\n{after}" if after else text
 
 
 app = typer.Typer(
@@ -120,7 +120,7 @@ def _start(
         typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version),
     ] = False,
 ) -> None:
-    """Image search and tagging that learn what similar means and what things are called."""
+    """Image search and tagging that learn what you mean by similar, and your words."""
 
 
 COMMANDS: dict[Callable[..., None], Sequence[str]] = {
@@ -163,7 +163,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike reproduce wsabie --data shop --words fine --levels fine,coarse",
     ),
 }
-"""Every command, with examples of its use."""
+"""Every command, with examples."""
 
 for _command, _examples in COMMANDS.items():
     app.command(epilog=examples(*_examples))(_command)

@@ -1,4 +1,4 @@
-"""The demo: 4,009 emoji are indexed, their categories learned, and the ranking shown anew."""
+"""The demo: index 4,009 emoji, learn their categories, and compare the rankings."""
 
 import random
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ HOLD_BACK = 0.2
 LEAST_IN_CATEGORY = 50
 QUERIES_EACH = 20
 GAINED, TYPICAL, LOST = 4, 3, 2
-"""How many queries are shown of those that gained most, of the middle, of those that lost most."""
+"""How many queries are shown: of those that gained most, of the middle, of those that lost most."""
 
-STOP = "What is done is kept; run the same command again to go on."
+STOP = "Finished work is kept; run the same command again to continue."
 
 
 def run_demo(folder: Path, screen: Screen) -> None:
-    """Index, learn, judge, and write ``contact-sheet.html`` into ``folder``."""
+    """Index, learn, evaluate, and write ``contact-sheet.html`` into ``folder``."""
     samples = emoji_samples()
     unseen = pick_queries(samples)
     place = folder / "collection"
     with kept(STOP), _opened_or_made(place) as store:
         if not len(store):
-            screen.say(f"Indexing {len(samples):,} emoji and learning: about a minute.")
+            screen.say(f"Indexing {len(samples):,} emoji and learning; this takes about a minute.")
         with screen.bar("Indexing emoji") as progress:
             store.add([sample.path for sample in samples], progress=progress)
         _learn(store, samples, unseen, screen)
@@ -46,11 +46,11 @@ def run_demo(folder: Path, screen: Screen) -> None:
         tagged = _tagged(store, unseen) if "tags" in used else []
     figures_table(screen, before, after)
     if "similarity" not in used:
-        screen.say("What was learned was not published: it did not rank better throughout.")
+        screen.say("The learned similarity is not used: it did not rank at least as well.")
     figures_table(screen, *words, what="Words")
-    screen.table(["never learned from", "is", "tags, with confidence"], tagged)
+    screen.table(["not trained on", "category", "words with confidence"], tagged)
     screen.say(
-        f"Look at {sheet}: queries before and after learning.",
+        f"Open {sheet} to compare queries before and after learning.",
         "",
         "Try next:",
         f"  lookalike serve {quote(str(place))}",
@@ -72,12 +72,12 @@ def run_demo(folder: Path, screen: Screen) -> None:
 
 
 def without_variants(samples: list[Sample]) -> list[Sample]:
-    """Leave out variants by skin tone: half of all, and near copies, which judge memory."""
+    """Return the samples without skin tone variants: half of all, and near copies of others."""
     return [sample for sample in samples if "skin tone" not in sample.name]
 
 
 def pick_queries(samples: list[Sample]) -> list[Sample]:
-    """Draw as many pictures of each large category, always the same."""
+    """Return the same number of pictures of each large category, always the same ones."""
     by_category: dict[str, list[Sample]] = {}
     for sample in without_variants(samples):
         by_category.setdefault(sample.category, []).append(sample)
@@ -99,7 +99,7 @@ def _learn(store: Collection, samples: list[Sample], unseen: list[Sample], scree
     """Learn the categories, unless that was done before."""
     if {"similarity", "tags"} <= {model.kind for model in store.models()}:
         return
-    # The queries of the sheet are not learned from, so that it shows what is new to the model.
+    # The queries of the sheet are left out, so that it shows pictures new to the model.
     left_out = {sample.path for sample in unseen}
     labels: dict[str | Path, Sequence[str]] = {
         sample.path: [sample.category]
@@ -111,7 +111,7 @@ def _learn(store: Collection, samples: list[Sample], unseen: list[Sample], scree
 
 
 def _tagged(store: Collection, unseen: list[Sample]) -> list[list[str]]:
-    """Tag the first picture, one from the middle and the last."""
+    """Return table rows with words for the first picture, a middle one and the last."""
     chosen = [unseen[0], unseen[len(unseen) // 2], unseen[-1]]
     names = {sample.path: sample for sample in chosen}
     return [
@@ -162,17 +162,17 @@ def _sheet(
     return contact_sheet(
         "What learning changed",
         [
-            f"{len(store):,} emoji were ranked by likeness, first as a neural network sees them, "
-            f"then after learning from their categories on this computer.",
-            f"For {len(unseen)} queries drawn evenly from the categories, and never shown to the "
-            f"learner, {first:.1f} of the first {SHOWN} were of the query's category before and "
+            f"{len(store):,} emoji were ranked by similarity, first as a neural network sees them, "
+            f"then after learning their categories on this computer.",
+            f"For {len(unseen)} queries drawn evenly from the categories and left out of training, "
+            f"{first:.1f} of the first {SHOWN} matches had the query's category before and "
             f"{second:.1f} after: more for {sum(gain > 0 for gain in gains)} queries, fewer for "
             f"{sum(gain < 0 for gain in gains)}. Below are the {GAINED} that gained most, "
             f"{TYPICAL} from the middle and the {LOST} that lost most.",
-            "Variants by skin tone are found, but neither learned from nor judged.",
+            "Skin tone variants can be found, but are not used for training or evaluation.",
         ],
         queries,
-        columns=[f"{after.queries:,} held-back pictures", "before", "after", "change"],
+        columns=[f"{after.queries:,} held-out pictures", "before", "after", "change"],
         figures=figures_rows(before, after),
         notes=[
             "Emoji: Twemoji, copyright Twitter, Inc. and other contributors, CC-BY 4.0. "
@@ -182,7 +182,7 @@ def _sheet(
 
 
 def shown_places(gains: list[int]) -> list[tuple[int, str]]:
-    """Choose queries by what they gained: the best, the middle and the worst, each once.
+    """Return which queries to show by their gains: the best, the middle and the worst, each once.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Open the collection that ``lookalike index`` adds to, or make it as the options ask."""
+"""Open the collection that ``lookalike index`` adds to, or create it from the options."""
 
 import secrets
 import shutil
@@ -23,7 +23,7 @@ from lookalike.images import find_pictures
 
 @dataclass(frozen=True)
 class Wanted:
-    """The feature asked for by the options of ``lookalike index``; None is not said."""
+    """The feature asked for by the options of ``lookalike index``; None where not given."""
 
     kind: Literal["embedding", "visterms"] | None = None
     model: Path | None = None
@@ -34,7 +34,7 @@ class Wanted:
     dimension: int | None = None
 
     def feature(self) -> Feature | None:
-        """Make the feature; None is the default one."""
+        """Return the feature to create; None for the default one."""
         self._check()
         if self.kind == "visterms":
             return Visterms() if self.dimension is None else Visterms(dimension=self.dimension)
@@ -45,17 +45,17 @@ class Wanted:
         )
 
     def check_same(self, store: Collection) -> None:
-        """Refuse to add to a collection with another feature than it has."""
+        """Raise an error if the options ask for another feature than the collection has."""
         self._check()
         if self.kind is not None and self.kind != store.feature.name:
             raise FingerprintMismatch(
-                f"{store.path} was made with --feature {store.feature.name}, not {self.kind}. "
-                f"Leave the option out, or name a new collection with -c."
+                f"{store.path} was created with --feature {store.feature.name}, not {self.kind}. "
+                f"Leave the option out, or create a new collection with -c."
             )
         if self.dimension is not None and self.dimension != store.feature.dimension:
             raise FingerprintMismatch(
-                f"{store.path} was made with --dimension {store.feature.dimension}, not "
-                f"{self.dimension}. Leave the option out, or name a new collection with -c."
+                f"{store.path} was created with --dimension {store.feature.dimension}, not "
+                f"{self.dimension}. Leave the option out, or create a new collection with -c."
             )
         asked = None if self.model is None else self.feature()
         if asked is not None:
@@ -63,17 +63,23 @@ class Wanted:
 
     def _check(self) -> None:
         if self.kind == "visterms" and self.model is not None:
-            raise InvalidInput("index: --model is for --feature embedding; leave one of them out.")
+            raise InvalidInput(
+                "index: --model works only with --feature embedding. Leave one of them out."
+            )
         if self.kind != "visterms" and self.dimension is not None:
-            raise InvalidInput("index: --dimension is for --feature visterms; give both or none.")
+            raise InvalidInput(
+                "index: --dimension works only with --feature visterms. Give both or neither."
+            )
         for name in ("side", "layout", "mean", "std"):
             if getattr(self, name) is not None and self.model is None:
-                raise InvalidInput(f"index: --{name} is for --model; give both or none.")
+                raise InvalidInput(
+                    f"index: --{name} works only with --model. Give both or neither."
+                )
 
 
 @contextmanager
 def opened_or_made(place: Path, pictures: Sequence[str], wanted: Wanted) -> Iterator[Collection]:
-    """Return the collection; one just made goes again if the work inside fails and adds nothing."""
+    """Open or create the collection; a new one that is still empty is removed on failure."""
     if (place / "manifest.json").exists():
         with Collection.open(place) as store:
             wanted.check_same(store)
@@ -81,8 +87,8 @@ def opened_or_made(place: Path, pictures: Sequence[str], wanted: Wanted) -> Iter
         return
     if not find_pictures(pictures).paths:
         raise InvalidInput(
-            f"index: there is no picture in {', '.join(pictures)}. Name a picture, a folder that "
-            f"holds some, or a quoted pattern such as 'photos/*.jpg'."
+            f"index: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
+            f"pictures, or a quoted pattern such as 'photos/*.jpg'."
         )
     was_there = place.exists()
     with Collection.create(place, feature=wanted.feature()) as store:
@@ -96,11 +102,11 @@ def opened_or_made(place: Path, pictures: Sequence[str], wanted: Wanted) -> Iter
 
 
 def _unmake(store: Collection, was_there: bool) -> None:
-    """Remove an empty collection that this process has made, unless another writes to it."""
+    """Remove an empty collection that this process created, unless another is writing to it."""
     with suppress(LookalikeError, OSError), Folder(store.path).writing():
         if len(store):
             return
-        # Renamed first, so that others find it whole or not at all.
+        # Renamed first, so that others see either all of it or nothing.
         place = store.path.absolute()
         gone = place.replace(place.with_name(f".{place.name}.{secrets.token_hex(8)}"))
         if was_there:

@@ -1,4 +1,4 @@
-"""Make the tables of a paper again and show them; keep each as CSV beside the report."""
+"""Reproduce the tables of a paper: show them, and write each as CSV next to the report."""
 
 import re
 from collections.abc import Callable
@@ -25,25 +25,27 @@ def run_reproduction(
     paper: str = "oasis",
     words: dict[str, Any] | None = None,
 ) -> None:
-    """Print the tables, and write the report with its plots and a CSV file a table to ``out``.
+    """Print the tables; write the report, its plots and one CSV file per table to ``out``.
 
-    ``words`` says where the words of paper 2 are, as
-    :func:`lookalike.evaluate.reproduce.wsabie.reproduce` takes it; None in it is nothing said.
+    ``words`` holds arguments of :func:`lookalike.evaluate.reproduce.wsabie.reproduce`; those that
+    are None are left out.
     """
     said = {name: value for name, value in (words or {}).items() if value is not None}
     if said and paper != "wsabie":
         options = ", ".join(f"--{name}" for name in said)
-        raise InvalidInput(f"{options}: for wsabie only. Leave it out for {paper}.")
+        raise InvalidInput(f"{options}: only for wsabie. Leave it out for {paper}.")
     run: Callable[..., list[Table]] = reproduce
     if paper == "wsabie":
         run = partial(wsabie.reproduce, **said)
-    with kept(f"Vectors made so far are kept in {out}; run the same command again to go on."):
-        with screen.bar("Learning and judging") as progress:
+    with kept(
+        f"Vectors computed so far are kept in {out}; run the same command again to continue."
+    ):
+        with screen.bar("Training and evaluating") as progress:
             tables = run(data, out, quick=quick, random_state=seed, progress=progress)
         files = _write(tables, out)
     for table in tables:
         screen.say(*table.text().splitlines(), "")
-    screen.say(f"Tables and plots are in {out}; begin with report.md.")
+    screen.say(f"Tables and plots are in {out}; start with report.md.")
     screen.result({"out": out, "files": files, "tables": [_as_json(table) for table in tables]})
 
 

@@ -11,14 +11,14 @@ from lookalike.service.screen import Screen
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where the demo keeps its files.")
+        Path, typer.Argument(metavar="FOLDER", help="Folder for the demo's files.")
     ] = Path("demo"),
     as_json: AsJson = False,
 ) -> None:
-    """Show it at work on 4,009 emoji: index, learn from their categories, rank better.
+    """Show it at work on 4,009 emoji: index them, learn their categories, rank better.
 
-    Prints precision before and after, and writes a contact sheet. A second run reuses what is
-    there.
+    Prints precision before and after learning, and writes a contact sheet. A second run reuses
+    the results of the first.
     """
     from lookalike.service.emoji_demo import run_demo
 

@@ -9,7 +9,7 @@ from lookalike.service.screen import Screen
 
 
 def evaluate(collection: Where = HERE, as_json: AsJson = False) -> None:
-    """Judge ranking and words on pictures held back, without and with what was learned."""
+    """Measure ranking and words on held-out pictures, before and after learning."""
     from lookalike.collection import Collection
 
     screen = Screen(as_json)

@@ -1,4 +1,4 @@
-"""The command ``lookalike export``: what was learned, for vectors kept elsewhere."""
+"""The command ``lookalike export``: the learned query transform, for vectors kept elsewhere."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,15 +16,15 @@ def export(
         typer.Option(
             metavar="FILE.safetensors",
             callback=from_home,
-            help="Where to write it; a file there is replaced.",
+            help="Where to write it; an existing file is replaced.",
         ),
     ] = Path("learned.safetensors"),
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Write what was learned, so that vectors kept elsewhere can be searched with it.
+    """Write what was learned to a file, to search vectors kept elsewhere.
 
-    Beside the file goes a page with some ten lines of NumPy that do so.
+    A page with about ten lines of NumPy, written next to the file, shows how.
     """
     from lookalike.collection import Collection
     from lookalike.collection.exporting import recipe_beside
@@ -33,7 +33,7 @@ def export(
     with Collection.open(collection) as store:
         store.export(out)
     page = recipe_beside(out)
-    screen.say(f"What was learned is in {out}, and how to use it in {page}.")
+    screen.say(f"What was learned is in {out}; {page} explains how to use it.")
     screen.result(
         {"collection": collection, "file": out, "recipe": page, "bytes": out.stat().st_size}
     )

@@ -1,4 +1,4 @@
-"""The command ``lookalike index``: put pictures into a collection."""
+"""The command ``lookalike index``: add pictures to a collection."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -8,20 +8,20 @@ from typing import Annotated
 
 import typer
 
-from lookalike.service.commands.learn import tell_learned
+from lookalike.service.commands.learn import show_learned
 from lookalike.service.options import HERE, REFUSED, AsJson, Where
-from lookalike.service.screen import Screen, kept
+from lookalike.service.screen import Screen, counted, kept
 
 
 class Kind(StrEnum):
-    """The features a collection can be made with."""
+    """The features a collection can be created with."""
 
     embedding = "embedding"
     visterms = "visterms"
 
 
 class Layout(StrEnum):
-    """Where the colours stand in what a model takes."""
+    """Channel order of a model's input."""
 
     NCHW = "NCHW"
     NHWC = "NHWC"
@@ -40,7 +40,7 @@ def _numbers(text: str | None) -> tuple[float, ...] | None:
     except ValueError:
         numbers = ()
     if len(numbers) != 3:
-        raise typer.BadParameter(f"{text!r} is not three numbers such as 0.5,0.5,0.5.")
+        raise typer.BadParameter(f"{text!r} must be three numbers, such as 0.5,0.5,0.5.")
     return numbers
 
 
@@ -56,32 +56,31 @@ def index(
     feature: Annotated[
         Kind | None,
         typer.Option(
-            help="How pictures are described; embedding, unless said otherwise. Only for a new "
-            "collection.",
-            show_default=False,
+            help="How to describe pictures; only for a new collection.",
+            show_default="embedding",
         ),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.onnx", help="An image model of your own for the embedding."),
+        typer.Option(metavar="FILE.onnx", help="Your own image model for the embedding."),
     ] = None,
     side: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Side of the model's input in pixels.", show_default="the model's, or 224"
+            min=1, help="Side of the model's input, in pixels.", show_default="the model's, or 224"
         ),
     ] = None,
     layout: Annotated[
         Layout | None,
-        typer.Option(help="Where the colours stand in it.", show_default="the model's"),
+        typer.Option(help="Channel order of the model's input.", show_default="the model's"),
     ] = None,
     mean: Annotated[
         str | None,
         typer.Option(
             metavar="R,G,B",
             callback=_three_numbers,
-            help="Taken from the colours, which go from 0 to 1, before the model sees them.",
-            show_default="the metadata of the model; without them ImageNet's, 0.485,0.456,0.406",
+            help="Subtracted from the colour channels, which range from 0 to 1.",
+            show_default="the model's metadata, else ImageNet's 0.485,0.456,0.406",
         ),
     ] = None,
     std: Annotated[
@@ -89,28 +88,29 @@ def index(
         typer.Option(
             metavar="R,G,B",
             callback=_three_numbers,
-            help="What they are divided by then.",
-            show_default="the metadata of the model; without them ImageNet's, 0.229,0.224,0.225",
+            help="The colour channels are then divided by this.",
+            show_default="the model's metadata, else ImageNet's 0.229,0.224,0.225",
         ),
     ] = None,
     dimension: Annotated[
         int | None,
-        typer.Option(min=1, help="Words of the codebook of visterms.", show_default="1000"),
+        typer.Option(min=1, help="Codebook size of visterms.", show_default="1000"),
     ] = None,
     max_pixels: Annotated[
-        int | None, typer.Option(min=1, help="Refuse larger pictures.", show_default="128 million")
+        int | None,
+        typer.Option(min=1, help="Refuse pictures with more pixels.", show_default="128 million"),
     ] = None,
     max_bytes: Annotated[
         int | None, typer.Option(min=1, help="Refuse larger files.", show_default="256 MiB")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads to use.", show_default="one a core")
+        int | None, typer.Option(min=1, help="Number of threads.", show_default="one per core")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put pictures into a collection, which is made if it is not there.
+    """Add pictures to a collection, creating it if needed.
 
-    Pictures already in it are passed over, so running again goes on where the last run ended.
+    Pictures already in it are skipped, so running again continues where the last run stopped.
     Files that cannot be used are listed with the reason, and the exit code is 3.
     """
     from lookalike.images import Limits
@@ -128,34 +128,34 @@ def index(
     )
     given = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
-    stop = "The pictures added so far are kept; run the same command again to go on."
+    stop = "The pictures added so far are kept; run the same command again to continue."
     with kept(stop), opened_or_made(collection, pictures, wanted) as store:
         with screen.bar("Reading pictures") as progress:
             added = store.add(pictures, limits=limits, threads=threads, progress=progress)
         total = len(store)
     screen.say(
-        f"{added.added:,} added; {total:,} pictures in {collection}.",
+        f"{added.added:,} added; {counted(total, 'picture')} in {collection}.",
         *_besides(
             {
-                "already there": added.known,
-                "copies of another": added.copies,
+                "already in the collection": added.known,
+                "copies of other pictures": added.copies,
                 "moved": added.moved,
-                "passed over, being hidden or no pictures": added.ignored,
+                "skipped (hidden or not images)": added.ignored,
             }
         ),
     )
     if added.learned_again is not None:
-        screen.say("The collection has grown, so that it learned again.")
-        tell_learned(screen, added.learned_again)
+        screen.say("The collection has grown, so its models were retrained.")
+        show_learned(screen, added.learned_again)
     if added.unlearned:
-        screen.say(f"Searches do without what was learned before: {added.unlearned}")
+        screen.say(f"The learned ranking is no longer used: {added.unlearned}")
     if added.unlearned_words:
-        screen.say(f"Pictures are not tagged any more: {added.unlearned_words}")
+        screen.say(f"The annotator is no longer used: {added.unlearned_words}")
     if added.refused:
         screen.table(
-            ["refused", "reason"],
+            ["file", "reason"],
             [[refused.path, refused.reason] for refused in added.refused],
-            title=f"{len(added.refused):,} refused",
+            title=f"{counted(len(added.refused), 'file')} refused",
         )
     screen.result({"collection": collection, "pictures": total, **asdict(added)})
     if added.refused:
@@ -163,5 +163,5 @@ def index(
 
 
 def _besides(counts: Mapping[str, int]) -> list[str]:
-    told = [f"{count:,} {what}" for what, count in counts.items() if count]
-    return [f"{'; '.join(told)}."] if told else []
+    parts = [f"{count:,} {what}" for what, count in counts.items() if count]
+    return [f"{'; '.join(parts)}."] if parts else []

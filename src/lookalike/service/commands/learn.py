@@ -1,4 +1,4 @@
-"""The command ``lookalike learn``, and how what it learned is told."""
+"""The command ``lookalike learn``: train the similarity and the annotator."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,7 +10,7 @@ import typer
 from lookalike.core.errors import InvalidInput
 from lookalike.service.figures import figures_table
 from lookalike.service.options import HERE, AsJson, Seed, Where
-from lookalike.service.screen import Screen, kept
+from lookalike.service.screen import Screen, counted, kept
 
 if TYPE_CHECKING:
     from lookalike.collection import Learned
@@ -20,7 +20,7 @@ SHOWN_UNMATCHED = 10
 
 def _share(value: float) -> float:
     if not 0 < value < 1:
-        raise typer.BadParameter(f"{value:g} is not above 0 and below 1.")
+        raise typer.BadParameter(f"{value:g} must be above 0 and below 1.")
     return value
 
 
@@ -32,49 +32,48 @@ def learn(
             "--tags",
             "--labels",
             metavar="FILE",
-            help="A .csv, .tsv or .json file of tags or labels.",
+            help="A .csv, .tsv or .json file of labels.",
         ),
     ] = None,
     folders: Annotated[
         bool,
         typer.Option(
             "--folders",
-            help="Take the folder of a picture for its label, in place of labels given before.",
+            help="Use each picture's folder as its label, replacing any labels it has.",
         ),
     ] = False,
     clicks: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A .csv file of queries and files chosen.")
+        Path | None,
+        typer.Option(metavar="FILE", help="A .csv file of queries and the files chosen."),
     ] = None,
     hold_back: Annotated[
         float,
         typer.Option(
             callback=_share,
-            help="The share of the labelled pictures kept for judging; above 0, below 1.",
+            help="Share of the labelled pictures held out for evaluation; above 0, below 1.",
         ),
     ] = 0.2,
     threshold: Annotated[
         float,
-        typer.Option(
-            min=0, help="How alike clicks must make two pictures, more than this, to count."
-        ),
+        typer.Option(min=0, help="Ignore co-click relevance at or below this."),
     ] = 0.0,
     seed: Seed = 0,
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Learn what similar means and what pictures are called, from tags, folders or clicks.
+    """Learn what is similar and which words fit, from labels, folders or clicks.
 
-    Tags and folders teach both; clicks teach no words. What is learned is judged on pictures
-    held back, before and after, and used only if it ranks at least as well as what it would
-    replace; the first words, as ranking them by how common they are. Without a source, what was
-    given before is used again.
+    Labels and folders train the similarity and the annotator; clicks train only the similarity.
+    Each new model is evaluated on held-out pictures and used only if it ranks at least as well as
+    the one it would replace; the first annotator, at least as well as ranking words by how common
+    they are. Without a source, the labels given before are used again.
     """
     from lookalike.collection import Collection
 
     if labels is None and clicks is None and not folders:
         _check_known(collection)
     screen = Screen(as_json)
-    stop = "The collection is as it was before; run the same command again to learn."
+    stop = "The collection is unchanged; run the same command again to learn."
     with kept(stop), Collection.open(collection) as store, screen.bar("Learning") as progress:
         learned = store.learn(
             None if labels is None else _labels(labels),
@@ -85,30 +84,31 @@ def learn(
             random_state=seed,
             progress=progress,
         )
-    tell_learned(screen, learned)
+    show_learned(screen, learned)
     if learned.unmatched:
         shown = learned.unmatched[:SHOWN_UNMATCHED]
         rest = len(learned.unmatched) - len(shown)
         screen.table(
-            ["not in the collection"],
+            ["picture"],
             [[name] for name in shown] + ([[f"… and {rest:,} more"]] if rest else []),
-            title=f"{len(learned.unmatched):,} rows name no picture of the collection",
+            title=f"Not in the collection: {counted(len(learned.unmatched), 'picture')} named",
         )
     screen.result({"collection": collection, **asdict(learned)})
 
 
-def tell_learned(screen: Screen, learned: "Learned") -> None:
-    """Show what learning came to, the similarity and the words."""
+def show_learned(screen: Screen, learned: "Learned") -> None:
+    """Show the outcome of learning, for the similarity and for the annotator."""
     for what, trial in (("Ranking", learned.similarity), ("Words", learned.words)):
         if trial is None:
             continue
         if trial.before is None or trial.after is None:
-            screen.say(f"{what}: nothing new. {trial.reason}")
+            screen.say(f"{what}: no new model. {trial.reason}")
             continue
         figures_table(screen, trial.before, trial.after, what=what)
-        names = "words" if trial is learned.words else "labels"
+        noun = "word" if trial is learned.words else "label"
         screen.say(
-            f"Learned from {trial.pictures:,} pictures with {trial.labels:,} {names}.",
+            f"Learned from {counted(trial.pictures, 'picture')} with "
+            f"{counted(trial.labels, noun)}.",
             trial.reason,
         )
 
@@ -131,12 +131,12 @@ def _clicks(path: Path) -> dict[str, dict[str | Path, float]]:
 
 
 def _check_known(place: Path) -> None:
-    """Refuse to learn from nothing."""
+    """Raise an error if there is nothing to learn from."""
     from lookalike.collection import Collection
 
     with Collection.open(place) as store:
         if not store.labels() and not store.models():
             raise InvalidInput(
-                f"learn: {place} knows nothing to learn from yet. Give --tags FILE, --folders "
+                f"learn: {place} has nothing to learn from yet. Give --tags FILE, --folders "
                 f"or --clicks FILE."
             )

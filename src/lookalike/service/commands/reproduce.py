@@ -12,7 +12,7 @@ from lookalike.service.screen import Screen
 
 
 class Paper(StrEnum):
-    """The papers whose tables can be made again."""
+    """The papers whose tables can be reproduced."""
 
     oasis = "oasis"
     wsabie = "wsabie"
@@ -25,47 +25,54 @@ def reproduce(
         Path,
         typer.Option(
             metavar="DIR",
-            help="A folder of pictures, a folder a class; or with labels.csv, for wsabie.",
+            help="Folder of pictures with a subfolder per class; for wsabie, or with labels.csv.",
         ),
     ],
     labels: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="wsabie: a table of words; labels.csv in the folder."),
+        typer.Option(
+            metavar="FILE", help="wsabie: table of labels.", show_default="labels.csv in DIR"
+        ),
     ] = None,
     words: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="wsabie: the table's column that holds the words."),
+        typer.Option(metavar="COLUMN", help="wsabie: column of the table with the labels."),
     ] = None,
     isa: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="wsabie: which word is a kind of which."),
+        typer.Option(metavar="FILE", help="wsabie: hierarchy of the labels."),
     ] = None,
     levels: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMNS",
-            help="wsabie: columns of the tree, or of the table, as fine,coarse,super.",
+            help="wsabie: columns of the hierarchy or of the table, such as fine,coarse,super.",
         ),
     ] = None,
     feature: Annotated[
-        Kind | None, typer.Option(help="wsabie: what describes pictures; visterms.")
+        Kind | None, typer.Option(help="wsabie: how to describe pictures.", show_default="visterms")
     ] = None,
     dimension: Annotated[
-        int | None, typer.Option(min=1, help="wsabie: how many visterms there are; 10,000.")
+        int | None,
+        typer.Option(min=1, help="wsabie: codebook size of visterms.", show_default="10,000"),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Where tables and plots go; reproduce-PAPER here."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Where to write tables and plots.",
+            show_default="reproduce-PAPER",
+        ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller and sooner.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a smaller, faster version.")] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Make the tables and figures of a paper again, its figures beside ours."""
+    """Reproduce the tables and figures of a paper, its numbers beside ours."""
     from lookalike.service.reproduction import run_reproduction
 
     folder = Path(f"reproduce-{paper.value}") if out is None else out
-    said = {
+    given = {
         "labels": labels,
         "words": words,
         "isa": isa,
@@ -74,5 +81,5 @@ def reproduce(
         "dimension": dimension,
     }
     run_reproduction(
-        data, folder, Screen(as_json), quick=quick, seed=seed, paper=paper.value, words=said
+        data, folder, Screen(as_json), quick=quick, seed=seed, paper=paper.value, words=given
     )

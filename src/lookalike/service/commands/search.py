@@ -1,4 +1,4 @@
-"""The command ``lookalike search``: find pictures by a picture or by a word."""
+"""The command ``lookalike search``: find pictures by picture or by word."""
 
 import os
 from dataclasses import asdict
@@ -9,7 +9,7 @@ import typer
 
 from lookalike.core.errors import UnreadablePicture
 from lookalike.service.options import HERE, AsJson, Where
-from lookalike.service.screen import Screen
+from lookalike.service.screen import Screen, counted
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match
@@ -26,23 +26,25 @@ def search(
     *,
     word: Annotated[
         str | None,
-        typer.Option(metavar="WORD", help="Find the pictures that a word suits, instead."),
+        typer.Option(metavar="WORD", help="Find pictures that match a word instead."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many to show.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many pictures to show.")] = 10,
     no_learning: Annotated[
-        bool, typer.Option("--no-learning", help="Leave aside what was learned.")
+        bool, typer.Option("--no-learning", help="Ignore what was learned.")
     ] = False,
     sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write a page with the pictures.")
+        Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page with the results.")
     ] = None,
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Find the pictures most like one, or those that a word suits most."""
+    """Find the pictures most similar to one, or the best matches for a word."""
     if (picture is None) == (word is None):
-        raise typer.BadParameter("give a PICTURE or --word WORD, one of them.")
+        raise typer.BadParameter("give either a PICTURE or --word WORD.")
     if word is not None and no_learning:
-        raise typer.BadParameter("--no-learning is for a PICTURE; words are always learned.")
+        raise typer.BadParameter(
+            "--no-learning needs a PICTURE; searches by word always use what was learned."
+        )
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
@@ -59,7 +61,7 @@ def search(
         numbers=["rank", "score"],
     )
     if sheet is not None:
-        screen.say(f"The pictures are in {sheet}.")
+        screen.say(f"Results written to {sheet}.")
     found = [{"rank": rank, **asdict(match)} for rank, match in enumerate(matches, start=1)]
     screen.result(
         {
@@ -80,7 +82,7 @@ def _most_like(
         if sheet is not None:
             _write_sheet(sheet, store, picture, matches)
     except UnreadablePicture as error:
-        raise UnreadablePicture(f"{picture or 'the empty path'}: {error}") from error
+        raise UnreadablePicture(f"{picture or '(empty path)'}: {error}") from error
     return matches
 
 
@@ -90,8 +92,8 @@ def _write_sheet(sheet: Path, store: "Collection", picture: str, matches: "list[
 
     query = Tile(_small(store, picture), Path(picture).name)
     page = contact_sheet(
-        f"Most like {Path(picture).name}",
-        [f"Among {len(store):,} pictures, best first, with the score of each."],
+        f"Most similar to {Path(picture).name}",
+        [_lead(store)],
         [Query(query, [Strip("Found", _tiles(store, matches))])],
     )
     write_whole(sheet, page.encode())
@@ -103,11 +105,15 @@ def _write_word_sheet(sheet: Path, store: "Collection", word: str, matches: "lis
 
     tiles = _tiles(store, matches)
     page = contact_sheet(
-        f"Most suited by {word}",
-        [f"Among {len(store):,} pictures, best first, with the score of each."],
-        [Query(best, [Strip("Then", tiles[1:])], "Best") for best in tiles[:1]],
+        f"Best matches for “{word}”",
+        [_lead(store)],
+        [Query(best, [Strip("Next", tiles[1:])], "Best") for best in tiles[:1]],
     )
     write_whole(sheet, page.encode())
+
+
+def _lead(store: "Collection") -> str:
+    return f"From {counted(len(store), 'picture')}, best first, each with its score."
 
 
 def _tiles(store: "Collection", matches: "list[Match]") -> "list[Tile]":
@@ -119,7 +125,7 @@ def _tiles(store: "Collection", matches: "list[Match]") -> "list[Tile]":
 
 
 def _small(store: "Collection", picture: str) -> bytes:
-    """Return a thumbnail of a query; the collection's where the file can no longer be read."""
+    """Return a thumbnail of a query; the stored one if the file can no longer be read."""
     from lookalike.images import decode, read_bytes, thumbnail
 
     try:

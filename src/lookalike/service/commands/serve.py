@@ -1,4 +1,4 @@
-"""The command ``lookalike serve``: the web page and the API over one collection."""
+"""The command ``lookalike serve``: the web page and the API of one collection."""
 
 import json
 import signal
@@ -14,7 +14,7 @@ import typer
 
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.service.options import HERE, AsJson, Where, from_home
-from lookalike.service.screen import Screen
+from lookalike.service.screen import Screen, counted
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lookalike.service.web.settings import Settings
 
 GRACE = 5
-"""Seconds that answers under way have, once the server is asked to stop."""
+"""Seconds that running requests have left once the server is asked to stop."""
 
 
 def serve(
@@ -31,22 +31,27 @@ def serve(
         typer.Argument(
             metavar="COLLECTION",
             callback=lambda path: path and from_home(path),
-            help="The folder that keeps the collection; as --collection.",
+            help="Folder of the collection; same as --collection.",
             show_default=False,
         ),
     ] = None,
     *,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; others need a key.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on; any but this computer's own needs a key."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any that is free.")] = 8700,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+    ] = 8700,
     key: Annotated[
         str | None,
         typer.Option(
             envvar="LOOKALIKE_KEY",
             metavar="KEY",
-            help="What clients have to know. Others on this computer can see it here; rather "
-            "use --key-file or the environment.",
+            help="Key that clients must send. Other users of this computer can see it here; "
+            "prefer --key-file or the environment.",
             show_envvar=True,
         ),
     ] = None,
@@ -58,31 +63,34 @@ def serve(
         typer.Option(
             envvar="LOOKALIKE_READ_KEY",
             metavar="KEY",
-            help="What clients have to know that may look only.",
+            help="Key for clients that may only read.",
             show_envvar=True,
         ),
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A name that the server is reached by. Repeatable."),
+        typer.Option(metavar="NAME", help="Host name the server is reached by. Repeatable."),
     ] = None,
     allow: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="A folder that the page may import from and show, besides those indexed. "
-            "Repeatable.",
+            help="Another folder the page may import from and show. Repeatable.",
         ),
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Follow new, changed and deleted files.")
+        bool,
+        typer.Option(
+            "--watch", help="Watch the indexed folders for new, changed and deleted files."
+        ),
     ] = False,
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Serve the web page and the API over a collection, until Ctrl-C or SIGTERM.
+    """Serve the web page and the API of a collection until Ctrl-C or SIGTERM.
 
-    Only this computer can reach it, unless --host says otherwise, which needs a key.
+    Only this computer can reach the server, unless --host names another address, which needs a
+    key.
     """
     from lookalike.service.web.settings import Settings
 
@@ -105,12 +113,12 @@ def serve(
 
         def announce() -> None:
             screen.say(
-                f"{len(store):,} pictures of {store.path} are at {address}",
+                f"Serving {counted(len(store), 'picture')} from {store.path} at {address}",
                 "Stop with Ctrl-C.",
             )
             if as_json:
-                told = {"address": address, "collection": str(store.path), "pictures": len(store)}
-                sys.stdout.write(json.dumps(told) + "\n")
+                facts = {"address": address, "collection": str(store.path), "pictures": len(store)}
+                sys.stdout.write(json.dumps(facts) + "\n")
             sys.stdout.flush()
 
         run(make_app(store, settings), door, announce)
@@ -119,7 +127,7 @@ def serve(
 
 @contextmanager
 def listening(settings: "Settings") -> Iterator[socket.socket]:
-    """Return a socket that listens, or say why there is none."""
+    """Return a listening socket, or raise an error that says why there is none."""
     from lookalike.service.web.settings import is_loopback
 
     host, port = settings.host, settings.port
@@ -130,18 +138,20 @@ def listening(settings: "Settings") -> Iterator[socket.socket]:
         door = socket.create_server(found[0][4][:2], family=found[0][0])
     except OSError as error:
         raise InvalidInput(
-            f"serve: port {port} of {host or 'every address'} cannot be listened at: "
+            f"serve: cannot listen on {host or '*'}:{port}: "
             f"{str(error.strerror or error).partition(' (while')[0]}. Another server may be "
-            f"running there; choose another "
-            f"with --port, or any that is free with --port 0."
+            f"running there; choose another port with --port, or let --port 0 pick a free one."
         ) from error
     with door:
-        # Asyncio asks for this on sockets that name their protocol, which this one does not; else
-        # an answer in two parts waits 40 ms for the client to confirm the first.
+        # Asyncio sets this only on sockets that name their protocol, which this one does not.
+        # Without it, a response in two parts waits 40 ms for the client to confirm the first.
         door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # A name like localhost is worth what the computer makes of it.
+        # What a name such as localhost means depends on the computer.
         if settings.key is None and not is_loopback(door.getsockname()[0]):
-            raise InvalidInput(f"serve: {host} is not this computer alone, so a key is needed.")
+            raise InvalidInput(
+                f"serve: {host} can be reached by other computers, so a key is needed. Give one "
+                f"with --key-file FILE or LOOKALIKE_KEY."
+            )
         yield door
 
 
@@ -158,14 +168,14 @@ def address_of(host: str, door: socket.socket) -> str:
 
 
 def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM, then let answers under way finish and streams end."""
+    """Serve until SIGINT or SIGTERM, then finish running requests and end streams."""
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from lookalike.service.web.app import begin_closing
 
     class Connection(H11Protocol):
-        """A connection that is given up when a request takes too long to be told."""
+        """A connection that is closed when a request arrives too slowly."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -176,7 +186,7 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
             if self.transport.is_closing():
                 return
             idle = self.cycle is None or self.cycle.response_complete
-            # The server times idle connections itself, but no longer once a first byte came.
+            # Uvicorn times out idle connections itself, but not once a first byte has arrived.
             stuck = idle and self.timeout_keep_alive_task is None
             if stuck and self._stuck:
                 self.transport.close()
@@ -195,7 +205,7 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
-            # Uvicorn would raise the signal again at the end; being stopped is no failure.
+            # Uvicorn would raise the signal again at the end; being stopped is not a failure.
             if threading.current_thread() is not threading.main_thread():
                 yield
                 return
@@ -230,11 +240,11 @@ def _read_key(key: str | None, file: Path | None) -> str | None:
     try:
         return from_home(file).read_text(encoding="ascii").strip()
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"serve: {file} holds no key: it is not ASCII.") from error
+        raise InvalidInput(f"serve: {file} does not hold a key: it is not ASCII.") from error
 
 
 def _folder(path: Path) -> Path:
     found = from_home(path)
     if not found.is_dir():
-        raise InvalidInput(f"serve: --allow must name a folder; {path} is none.")
+        raise InvalidInput(f"serve: --allow must name a folder; {path} is not one.")
     return found.absolute()

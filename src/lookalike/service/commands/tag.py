@@ -1,4 +1,4 @@
-"""The command ``lookalike tag``: show tags of pictures, or write them to a table or sidecars."""
+"""The command ``lookalike tag``: show words for pictures, or write them to files."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import typer
 
 from lookalike.core.errors import InvalidInput
 from lookalike.service.options import HERE, REFUSED, AsJson, Where
-from lookalike.service.screen import Screen, kept
+from lookalike.service.screen import Screen, counted, kept
 
 if TYPE_CHECKING:
     from lookalike.annotation import Tag
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from lookalike.supervision import TagTree
 
 SHOWN = 100
-"""Pictures in the table on the screen."""
+"""Most pictures shown on the screen."""
 
 
 class Form(StrEnum):
-    """What tags can be written as."""
+    """The formats words can be written in."""
 
     csv = "csv"
     json = "json"
@@ -33,12 +33,12 @@ class Form(StrEnum):
 
 @dataclass
 class _Written:
-    """Files written, how many sidecars had every tag, what was refused, and a line to say so."""
+    """Files written, sidecars that needed no change, files refused, and a line of summary."""
 
     files: list[Path] = field(default_factory=list)
     unchanged: int = 0
     refused: "list[Refused]" = field(default_factory=list)
-    told: str = ""
+    summary: str = ""
 
 
 def tag(
@@ -49,41 +49,39 @@ def tag(
         ),
     ],
     *,
-    k: Annotated[int, typer.Option("-k", min=1, help="The most tags of a picture.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Most words per picture.")] = 10,
     min_confidence: Annotated[
         float | None,
         typer.Option(
             min=0,
             max=1,
-            help="Leave out tags less sure than this: 0.8 is right 8 times in 10.",
-            show_default="0.5; 0 where too few pictures taught how sure a tag is",
+            help="Leave out words less certain than this; 0.8 is right about 8 times in 10.",
+            show_default="0.5, or 0 if there were too few pictures to estimate confidence",
         ),
     ] = None,
     write: Annotated[
         Form | None,
-        typer.Option(help="Write a table of tags, or XMP sidecars beside the pictures."),
+        typer.Option(help="Write a table of words, or XMP sidecars next to the pictures."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Where the table goes.", show_default="tags.csv or tags.json"
+            metavar="FILE", help="Where to write the table.", show_default="tags.csv or tags.json"
         ),
     ] = None,
     tree: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Which tag is above which, as CSV or JSON, for hierarchies in XMP."
-        ),
+        typer.Option(metavar="FILE", help="Hierarchy of the words, as CSV or JSON, for XMP."),
     ] = None,
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Name what pictures show, with the words learned before.
+    """Find words for pictures, with the annotator learned before.
 
-    Without --write the tags are only shown. Sidecars (photo.jpg.xmp, as darktable, digiKam and
-    immich read them) are added to: what they hold stays, and no tag comes twice. Tags with
-    slashes, as animal/cat, and those in the tree of --tree are written with their levels. Files
-    that cannot be used are listed with the reason, and the exit code is 3.
+    Without --write the words are only shown. Sidecars (photo.jpg.xmp, as read by darktable,
+    digiKam and immich) keep their content, and no word is added twice. Words with slashes, such
+    as animal/cat, and words in the hierarchy of --tree are written with their levels. Files that
+    cannot be used are listed with the reason, and the exit code is 3.
     """
     from lookalike.collection import Collection
 
@@ -91,13 +89,13 @@ def tag(
     above = _tree(write, tree)
     screen = Screen(as_json)
     stop = "Nothing was written; run the same command again."
-    bar = screen.bar("Looking at pictures")
+    bar = screen.bar("Reading pictures")
     with kept(stop), Collection.open(collection) as store, bar as progress:
         found = store.tag(pictures, k, min_confidence=min_confidence, progress=progress)
     if not found.pictures and not found.refused:
         raise InvalidInput(
-            f"tag: there is no picture in {', '.join(pictures)}. Name a picture, a folder that "
-            f"holds some, or a quoted pattern such as 'photos/*.jpg'."
+            f"tag: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
+            f"pictures, or a quoted pattern such as 'photos/*.jpg'."
         )
     if write is Form.xmp:
         written = _write_sidecars(found.pictures, above, screen)
@@ -107,17 +105,17 @@ def tag(
         written = _Written()
         _show(screen, found.pictures)
     tagged = sum(bool(picture.tags) for picture in found.pictures)
-    least = f" of confidence {min_confidence:g} or more" if min_confidence else ""
+    least = f" with a confidence of {min_confidence:g} or more" if min_confidence else ""
     screen.say(
-        f"{tagged:,} of {len(found.pictures):,} pictures have a tag{least}.",
-        *filter(None, [written.told]),
+        f"Found words{least} for {tagged:,} of {counted(len(found.pictures), 'picture')}.",
+        *filter(None, [written.summary]),
     )
     refused = [*found.refused, *written.refused]
     if refused:
         screen.table(
-            ["refused", "reason"],
+            ["file", "reason"],
             [[entry.path, entry.reason] for entry in refused],
-            title=f"{len(refused):,} refused",
+            title=f"{counted(len(refused), 'file')} refused",
         )
     screen.result(
         {
@@ -135,15 +133,15 @@ def tag(
 
 
 def _table_place(write: Form | None, out: Path | None) -> Path | None:
-    """Say where the table goes; one that is there is replaced only if it was named."""
+    """Return where to write the table; an existing file is replaced only if it was named."""
     if write not in (Form.csv, Form.json):
         if out is not None:
-            raise typer.BadParameter("--out is for --write csv or --write json.")
+            raise typer.BadParameter("--out needs --write csv or --write json.")
         return None
     place = Path(f"tags.{write.value}") if out is None else out
     if out is None and place.exists():
         raise InvalidInput(
-            f"tag: {place} is here already. To replace it give --out {place}, or name another file."
+            f"tag: {place} already exists. To replace it, give --out {place}; or name another file."
         )
     return place
 
@@ -152,7 +150,7 @@ def _tree(write: Form | None, path: Path | None) -> "TagTree | None":
     if path is None:
         return None
     if write is not Form.xmp:
-        raise typer.BadParameter("--tree is for --write xmp.")
+        raise typer.BadParameter("--tree needs --write xmp.")
     from lookalike.supervision import read_tag_tree
 
     return read_tag_tree(path)
@@ -160,9 +158,9 @@ def _tree(write: Form | None, path: Path | None) -> "TagTree | None":
 
 def _show(screen: Screen, pictures: "Sequence[TaggedPicture]") -> None:
     rows = [[picture.path, ", ".join(map(_shown, picture.tags))] for picture in pictures[:SHOWN]]
-    screen.table(["picture", "tags with confidence"], rows)
+    screen.table(["picture", "words with confidence"], rows)
     if len(pictures) > SHOWN:
-        screen.say(f"… and {len(pictures) - SHOWN:,} more; --write csv and --json give all.")
+        screen.say(f"… and {len(pictures) - SHOWN:,} more; use --write csv or --json for all.")
 
 
 def _shown(tag: "Tag") -> str:
@@ -177,7 +175,7 @@ def _write_table(pictures: "Sequence[TaggedPicture]", place: Path, *, as_csv: bo
 
     refused = []
     if as_csv:
-        reason = "its name is no Unicode text, which CSV cannot hold; use --write json"
+        reason = "its name is not valid Unicode, which CSV cannot hold; use --write json"
         refused = [
             Refused(picture.path, reason)
             for picture in pictures
@@ -187,7 +185,7 @@ def _write_table(pictures: "Sequence[TaggedPicture]", place: Path, *, as_csv: bo
         write_whole(place, tags_csv(named))
     else:
         write_whole(place, tags_json(pictures))
-    return _Written([place], refused=refused, told=f"The tags are in {place}.")
+    return _Written([place], refused=refused, summary=f"Words written to {place}.")
 
 
 def _is_text(path: Path) -> bool:
@@ -204,8 +202,11 @@ def _write_sidecars(
     from lookalike.service.sidecars import write_sidecars
 
     tags = {picture.path: [tag.word for tag in picture.tags] for picture in pictures}
-    stop = "The sidecars written so far are kept; run the same command again to go on."
+    stop = "The sidecars written so far are kept; run the same command again to continue."
     with kept(stop), screen.bar("Writing sidecars") as progress:
         done = write_sidecars(tags, tree, progress=progress)
-    told = f"{len(done.written):,} sidecars written; {done.unchanged:,} had every tag already."
-    return _Written(done.written, done.unchanged, done.refused, told)
+    summary = (
+        f"{counted(len(done.written), 'sidecar')} written; "
+        f"{done.unchanged:,} already had every word."
+    )
+    return _Written(done.written, done.unchanged, done.refused, summary)

@@ -1,4 +1,4 @@
-"""The JSON API: every page's twin, and more."""
+"""The JSON API: everything the pages do, and more."""
 
 import tempfile
 from pathlib import Path
@@ -17,9 +17,9 @@ from lookalike.service.web.state import collection_of, jobs_of
 _general = APIRouter(tags=["collection"], route_class=Route)
 
 
-@_general.get("/facets", summary="What pictures can be filtered by")
+@_general.get("/facets", summary="List the values to filter by")
 def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer:
-    """Return folders, formats and tags, most used first, and the months of filtered pictures."""
+    """Return folders, formats and labels, most used first, and the months of filtered pictures."""
     collection = collection_of(request)
     return FacetsAnswer(
         folders=Facet.all_of(collection.folders()),
@@ -29,9 +29,9 @@ def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer
     )
 
 
-@_general.get("/status", summary="How the server is")
+@_general.get("/status", summary="Get the state of the server")
 def status(request: Request) -> StatusAnswer:
-    """Tell the version, the number of pictures, what runs, and whether folders are watched."""
+    """Return the version, the number of pictures and jobs, and whether folders are watched."""
     collection, jobs = collection_of(request), jobs_of(request)
     watcher = getattr(request.app.state, "watcher", None)
     return StatusAnswer(
@@ -50,7 +50,7 @@ def status(request: Request) -> StatusAnswer:
 
 @_general.get(
     "/export",
-    summary="Take along what was learned",
+    summary="Export what was learned",
     response_class=Response,
     responses={
         200: {
@@ -62,7 +62,7 @@ def status(request: Request) -> StatusAnswer:
     },
 )
 def export(request: Request) -> Response:
-    """Return the learned query transform, for vectors that are kept elsewhere."""
+    """Return the learned query transform, to search vectors kept elsewhere."""
     with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
         path = Path(folder) / "learned.safetensors"
         collection_of(request).export(path)

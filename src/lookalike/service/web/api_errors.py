@@ -1,4 +1,4 @@
-"""How the API refuses: a status and one sentence, for whatever is raised on purpose."""
+"""Error responses of the API: a status and one sentence for every expected error."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -22,7 +22,7 @@ from lookalike.core.errors import (
 )
 from lookalike.service.web.answers import Problem, shown
 
-# The first that fits decides.
+# The first match decides.
 _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
     (NotFound, 404),
     (InvalidInput, 400),
@@ -35,21 +35,30 @@ _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
 )
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "What was asked makes no sense here."},
+    400: {"model": Problem, "description": "The request is invalid."},
     401: {"model": Problem, "description": "A key is needed."},
-    403: {"model": Problem, "description": "The key allows looking only, or another site asks."},
-    404: {"model": Problem, "description": "There is no such picture, event, query or job."},
-    409: {"model": Problem, "description": "The collection is busy, or not ready for this."},
-    413: {"model": Problem, "description": "What was sent is too large."},
-    422: {"model": Problem, "description": "A value is out of its limits, or is no picture."},
-    429: {"model": Problem, "description": "Too much at once; Retry-After says when to go on."},
+    403: {
+        "model": Problem,
+        "description": "The key is read-only, or the request comes from another site.",
+    },
+    404: {"model": Problem, "description": "No such picture, event, query or job."},
+    409: {"model": Problem, "description": "The collection is busy or not ready for this."},
+    413: {"model": Problem, "description": "The body of the request is too large."},
+    422: {
+        "model": Problem,
+        "description": "A value is out of range, or the upload is not a picture.",
+    },
+    429: {
+        "model": Problem,
+        "description": "Too many requests; Retry-After says when to try again.",
+    },
     503: {"model": Problem, "description": "Too many uploads at once; try again in a moment."},
 }
-"""What every route may answer besides its answer, for OpenAPI."""
+"""Error responses that every route may return, for OpenAPI."""
 
 
 class TooMuch(LookalikeError):
-    """More was asked than is allowed at the moment; ``wait`` is when to ask again, in seconds."""
+    """Too many requests; ``wait`` is the number of seconds until the next attempt."""
 
     def __init__(self, message: str, wait: int) -> None:
         super().__init__(message)
@@ -57,7 +66,7 @@ class TooMuch(LookalikeError):
 
 
 def refuse(error: LookalikeError) -> JSONResponse:
-    """Return the answer to a request that raised an error on purpose."""
+    """Return the response for an expected error."""
     if isinstance(error, TooMuch):
         return _problem(429, str(error), wait=error.wait)
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
@@ -65,7 +74,7 @@ def refuse(error: LookalikeError) -> JSONResponse:
 
 
 def refuse_values(error: RequestValidationError) -> JSONResponse:
-    """Return the answer to a request whose values are out of their limits."""
+    """Return the response for invalid values."""
     told = []
     for one in error.errors()[:3]:
         place = ".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0])
@@ -74,7 +83,7 @@ def refuse_values(error: RequestValidationError) -> JSONResponse:
 
 
 class Route(APIRoute):
-    """A route that refuses with a sentence."""
+    """A route that reports expected errors as JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the handler."""

@@ -1,4 +1,4 @@
-"""The API: what people say of pictures, the log of it, and what was learned."""
+"""The API: votes, labels, the log of events, and trained models."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ EventNumber = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 
 class Statement(BaseModel):
-    """What all that is said has in common."""
+    """Fields that all feedback shares."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,12 +34,12 @@ class Statement(BaseModel):
         None,
         min_length=1,
         max_length=128,
-        description="A name of your own for this request: sent again, it counts once.",
+        description="A key of your choice; requests with the same key count once.",
     )
 
 
 class Vote(Statement):
-    """What suits a search and what does not."""
+    """Which matches fit a search and which do not."""
 
     like: list[RefValue] = Field(min_length=1, max_length=MAX_REFS)
     unlike: list[RefValue] = Field(default_factory=list, max_length=MAX_REFS)
@@ -48,29 +48,29 @@ class Vote(Statement):
     shown: list[PictureId] = Field(
         default_factory=list,
         max_length=MAX_K,
-        description="What was shown, best first: what was picked beats what stood above it.",
+        description="The matches shown, best first: a picked one beats those above it.",
     )
 
 
-class Naming(Statement):
-    """A word that a picture shows, or does not."""
+class Label(Statement):
+    """A word that fits a picture, or does not."""
 
     picture: PictureId
     word: Word
     shows: bool = True
 
 
-class Undoing(Statement):
-    """An event that shall not count."""
+class Undo(Statement):
+    """The event to undo."""
 
     event: EventNumber
 
 
-@router.post("/votes", summary="Vote on what a search found")
+@router.post("/votes", summary="Vote on matches")
 def vote(request: Request, said: Vote) -> Said:
-    """Say which matches suit a search and which do not; the next search knows.
+    """Record which matches fit a search and which do not; the next search uses it.
 
-    The same vote said twice counts once.
+    The same vote sent twice counts once.
     """
     collection = collection_of(request)
     event = collection.vote(
@@ -84,9 +84,9 @@ def vote(request: Request, said: Vote) -> Said:
     return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
 
 
-@router.post("/tags", summary="Say what a picture shows")
-def tag(request: Request, said: Naming) -> EventAnswer:
-    """Return a picture a word, or with `shows` false say that the word does not suit it."""
+@router.post("/tags", summary="Label a picture")
+def tag(request: Request, said: Label) -> EventAnswer:
+    """Add a label to a picture, or with `shows` false record that the word does not fit it."""
     who = speaker(request, said.user)
     event = collection_of(request).say(
         said.picture, said.word, shows=said.shows, who=who, key=said.key
@@ -95,37 +95,37 @@ def tag(request: Request, said: Naming) -> EventAnswer:
 
 
 @router.post("/undo", summary="Undo an event")
-def undo(request: Request, said: Undoing) -> Said:
-    """Let a vote, tag, correction, reset or undo count no more; this is an event, too."""
+def undo(request: Request, said: Undo) -> Said:
+    """Undo a vote, label, correction, reset or undo; this is itself an event."""
     collection, who = collection_of(request), speaker(request, said.user)
     event = collection.undo(said.event, who=who, key=said.key)
     return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
 
 
-@router.post("/reset", summary="Forget all votes")
+@router.post("/reset", summary="Discard all votes")
 def reset(request: Request, said: Statement) -> Said:
-    """Let the votes so far count no more; it can be undone."""
+    """Discard all votes so far; this can be undone."""
     collection, who = collection_of(request), speaker(request, said.user)
     event = collection.reset_votes(who=who, key=said.key)
     return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
 
 
-@router.post("/rollback", summary="Go back to the models before the last learning")
+@router.post("/rollback", summary="Go back to earlier models")
 def rollback(request: Request, said: Statement) -> InUseAnswer:
-    """Use the models that were in use before the last learning from labels."""
+    """Go back to the models used before the last learning from labels."""
     speaker(request, said.user)
     with jobs_of(request).writing():
         used = collection_of(request).rollback()
     return InUseAnswer(model=used.model, tagger=used.tagger)
 
 
-@router.get("/events", summary="The log of all that was said")
+@router.get("/events", summary="List the log of events")
 def events(
     request: Request,
-    limit: Annotated[int, Query(ge=1, le=500, description="How many at most.")] = 50,
+    limit: Annotated[int, Query(ge=1, le=500, description="Most events to return.")] = 50,
     before: Annotated[EventNumber | None, Query(description="Only events before this one.")] = None,
 ) -> EventsAnswer:
-    """Return what was said, newest first."""
+    """Return the events of the log, newest first."""
     found = collection_of(request).history(limit + 1, before=before)
     page = found[:limit]
     more = len(found) > limit
@@ -135,14 +135,14 @@ def events(
     )
 
 
-@router.get("/standing", summary="How the votes stand")
+@router.get("/standing", summary="Get the state of the votes")
 def standing(request: Request) -> StandingAnswer:
-    """Return whether searches use the votes, and the figures that decided."""
+    """Return whether searches use the votes, and the figures behind that decision."""
     return StandingAnswer.of(collection_of(request).standing())
 
 
-@router.get("/models", summary="What was learned")
+@router.get("/models", summary="List the trained models")
 def models(request: Request) -> ModelsAnswer:
-    """List what was learned from labels and clicks, oldest first, published or not."""
+    """Return the models trained on labels and clicks, oldest first, published or not."""
     found = collection_of(request).models()
     return ModelsAnswer(models=[ModelAnswer.of(row) for row in found])

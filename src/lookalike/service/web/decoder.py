@@ -1,4 +1,4 @@
-"""Have pictures of strangers decoded by processes that can be lost."""
+"""Decode untrusted pictures in separate processes that may crash."""
 
 import os
 import signal
@@ -23,21 +23,21 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class Decoder:
-    """Decodes pictures in processes of its own, within limits of memory and time.
+    """Decodes pictures in separate processes, within limits of memory and time.
 
-    A process starts when it is first needed. One that dies is started again; a picture that
-    kills two of them, or takes too long, is refused as unreadable. It may be shared by threads.
+    A process starts when it is first needed, and again if it dies. A picture that crashes two of
+    them, or takes too long, is refused as unreadable. Threads may share a decoder.
 
     Parameters
     ----------
     limits : Limits, optional
-        What a picture may cost before it is refused.
+        Limits beyond which a picture is refused.
     seconds : float
-        How long one picture may take.
+        Time limit for one picture.
     memory : int
-        Bytes that a process may take, besides what it starts with.
+        Bytes that a process may allocate after it has started.
     processes : int
-        How many decode at once at most.
+        Number of processes.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Decoder:
         self.close()
 
     def close(self) -> None:
-        """End the processes; what they are at is refused."""
+        """End the processes; pictures being decoded are refused."""
         for worker in self._workers:
             worker.close()
 
@@ -87,12 +87,12 @@ class Decoder:
         data : bytes
             The content of the file.
         side : int, optional
-            The least length both sides are needed at; a larger picture comes smaller, by a whole
-            factor. By default it comes whole.
+            The shortest useful side; a larger picture is reduced by a whole factor. By default
+            it keeps its size.
         box : four floats, optional
-            The part wanted: left, top, right, bottom, as shares from 0 to 1.
+            The part to return: left, top, right, bottom, as fractions from 0 to 1.
         limits : Limits, optional
-            In place of the decoder's.
+            Used instead of the decoder's.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Decoder:
             raise _broke_down() from error
 
     def jpeg(self, data: bytes, side: int, limits: Limits | None = None) -> bytes:
-        """Return a JPEG of a picture, its longer side at most so long, without metadata."""
+        """Return a JPEG of a picture without metadata, its longer side at most ``side``."""
         return self._ask("jpeg", data, side, None, limits)[1]
 
     def _ask(
@@ -157,25 +157,25 @@ class _Worker:
         self.late = False
 
     def ask(self, header: dict[str, Any], data: bytes, most: int) -> tuple[dict[str, Any], bytes]:
-        """Get one thing done, or end the process."""
+        """Return the reply to a request, or end the process."""
         self.late = False
         process = self.start()
         try:
             return self._exchange(process, self._seconds, header, data, most)
         except BaseException:
             self.end()
-            # The kernel ends a process that has used up its time.
+            # The kernel kills a process that has used up its time.
             self.late = self.late or process.returncode == -signal.SIGXCPU
             raise
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Start the process unless it runs."""
+        """Start the process unless it is running."""
         with self._lock:
             if self._process is not None:
                 return self._process
             if self._closed:
-                raise CollectionError("The server is going down and decodes nothing more.")
-            # Our own settings, a key among them, are none of its business.
+                raise CollectionError("The server is shutting down; nothing more is decoded.")
+            # Our own settings, including keys, are kept from it.
             known = {name: v for name, v in os.environ.items() if not name.startswith("LOOKALIKE_")}
             seconds = max(1, round(self._seconds))
             command = [sys.executable, "-P", "-m", "lookalike.service.web.decoder_process"]
@@ -190,8 +190,8 @@ class _Worker:
                 )
             except OSError as error:
                 raise CollectionError(
-                    f"The process that decodes pictures cannot be started: {error}. Free some "
-                    f"memory and try again."
+                    f"Cannot start the process that decodes pictures: {error}. Free some memory "
+                    f"and try again."
                 ) from error
             self._process = process
         try:
@@ -208,7 +208,7 @@ class _Worker:
         self.end()
 
     def end(self) -> None:
-        """End the process, whatever it is at."""
+        """End the process, whatever it is doing."""
         with self._lock:
             process, self._process = self._process, None
         if process is None:
@@ -217,7 +217,7 @@ class _Worker:
         process.wait()
         for stream in (process.stdin, process.stdout):
             if stream is not None:
-                # What it did not read any more is of no use.
+                # Unread data no longer matters.
                 with suppress(OSError):
                     stream.close()
 
@@ -251,11 +251,11 @@ def _checked(box: Sequence[float] | None) -> list[float] | None:
         return None
     shares = [float(share) for share in box]
     if len(shares) != 4 or not all(0 <= share <= 1 for share in shares):
-        raise InvalidInput(f"Decoder: a box is four shares from 0 to 1; got {box!r:.80}.")
+        raise InvalidInput(f"Decoder: box must be four fractions from 0 to 1; got {box!r:.80}.")
     if shares[0] >= shares[2] or shares[1] >= shares[3]:
-        raise InvalidInput(f"Decoder: a box is left, top, right, bottom; got {box!r:.80}.")
+        raise InvalidInput(f"Decoder: box must be left, top, right, bottom; got {box!r:.80}.")
     return shares
 
 
 def _broke_down() -> UnreadablePicture:
-    return UnreadablePicture("damaged: the decoder broke down over it")
+    return UnreadablePicture("damaged: it crashed the decoder")

@@ -37,14 +37,14 @@ def write_frame(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") ->
 
 
 def read_frame(stream: IO[bytes], most: int) -> tuple[dict[str, Any], bytes]:
-    """Read one frame whose body has at most so many bytes.
+    """Read one frame whose body has at most ``most`` bytes.
 
     Raises
     ------
     EOFError
         If the stream ends.
     ValueError
-        If what comes is no frame.
+        If the data is not a frame.
     """
     lengths = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
     if lengths[0] > _MAX_HEADER or lengths[1] > most:
@@ -63,7 +63,7 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def answer(header: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Do what a request asks: give the ``pixels`` of a picture, or a ``jpeg`` of it."""
+    """Return the response to a request for the ``pixels`` of a picture or a ``jpeg`` of it."""
     limits = Limits(**header["limits"])
     side, box = header.get("side"), header.get("box")
     picture = decode(data, limits, side=_least_side(side, box))
@@ -78,7 +78,7 @@ def answer(header: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def pixels_of(box: list[float], size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Return a box of shares in pixels, at least one of them.
+    """Return a box of fractions in pixels, at least one pixel wide and high.
 
     Examples
     --------
@@ -99,13 +99,13 @@ def _least_side(side: int | None, box: list[float] | None) -> int | None:
 
 
 def _reduced(image: Image.Image, side: int) -> Image.Image:
-    """Average blocks of pixels while both sides stay as long as asked, or a strip is too long."""
+    """Average blocks of pixels, keeping both sides at least as long as asked unless one is huge."""
     factor = max(min(image.size) // side, -(-max(image.size) // (_MAX_STRETCH * side)))
     return image.reduce(factor) if factor > 1 else image
 
 
 def _restrict(memory: int) -> None:
-    """Return up what decoding does not need: memory, files, dumps."""
+    """Give up what decoding does not need: memory, writing files, core dumps."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     most = pages * resource.getpagesize() + memory
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -125,15 +125,15 @@ def _run(requests: IO[bytes], replies: IO[bytes], seconds: int) -> None:
             except UnreadablePicture as error:
                 told, body = {"error": str(error)}, b""
             except MemoryError:
-                told, body = {"error": "too large: it does not fit into memory"}, b""
+                told, body = {"error": "too large: it does not fit in memory"}, b""
             write_frame(replies, told, body)
 
 
 def main() -> None:
-    """Decode until there is nothing to decode."""
+    """Decode pictures until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory, seconds = (int(argument) for argument in sys.argv[1:3])
-    # What a library prints must not come between the frames.
+    # Output of a library must not get between the frames.
     replies = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

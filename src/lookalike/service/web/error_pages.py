@@ -1,4 +1,4 @@
-"""Say no: the same refusal as JSON for programs and as a small page for people, never a trace."""
+"""Error responses: JSON for programs, a small page for people, never a traceback."""
 
 from collections.abc import Mapping
 from html import escape
@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-UNEXPECTED = "The server met an unexpected error; see the server's log."
+UNEXPECTED = "Internal error; see the server's log."
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -28,7 +28,7 @@ _PAGE = """<!doctype html>
 
 
 class Refusal(Exception):
-    """A request is refused before the collection hears of it."""
+    """A request is refused before it reaches the application."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class Refusal(Exception):
 
 
 def wants_page(scope: Mapping[str, Any]) -> bool:
-    """Say whether a person in a browser asks, rather than a program."""
+    """Return whether the request comes from a browser rather than a program."""
     path = scope["path"]
     if path == "/api" or path.startswith("/api/"):
         return False
@@ -51,21 +51,21 @@ def refuse(
     message: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Answer a request with the reason why not."""
+    """Return the response for a refused request."""
     told = printable(message)
     if not wants_page(scope):
         return JSONResponse({"error": told}, status, headers)
-    text = f'<p>{escape(told)}</p>\n<p><a href="/">To the pictures</a></p>'
+    text = f'<p>{escape(told)}</p>\n<p><a href="/">All pictures</a></p>'
     return HTMLResponse(page(_title(status), text), status, headers)
 
 
 def page(title: str, body: str) -> str:
-    """Return a small page; the body is HTML already."""
+    """Return a small page around a body of HTML."""
     return _PAGE.format(title=escape(title), body=body)
 
 
 def printable(text: str) -> str:
-    r"""Return text that UTF-8 can carry; undecodable bytes of file names become question marks.
+    r"""Return text that UTF-8 can encode; undecodable bytes of file names become question marks.
 
     Examples
     --------

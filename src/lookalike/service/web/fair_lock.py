@@ -1,4 +1,4 @@
-"""A lock whose holders come in the order they asked."""
+"""A lock that is granted in the order of the requests."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from threading import Condition
 from lookalike.core.errors import CollectionBusy
 
 MOST_WAITING = 8
-"""How many may wait; requests that do keep a thread of the server, which searches need."""
+"""How many requests may wait; each occupies a server thread that searches need."""
 
 
 class Turns:
-    """Who may write to the collection: one at a time, first come first served.
+    """Grants permission to write to the collection: one at a time, first come, first served.
 
-    A plain lock lets the thread that has just released it take it again at once, so that a long
-    import in small steps would keep everybody else waiting to its end.
+    With a plain lock, the thread that has just released it could take it again at once, so a long
+    import in small steps would keep all others waiting until its end.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Turns:
 
     @contextmanager
     def turn(self, patience: float | None = None) -> Iterator[None]:
-        """Wait for one's turn, at most ``patience`` seconds, and hold it for the work inside."""
+        """Wait for the lock, at most ``patience`` seconds, and hold it for the work inside."""
         mine = object()
         with self._condition:
             if patience is not None and len(self._queue) > MOST_WAITING:
@@ -43,6 +43,6 @@ class Turns:
 
 def _busy() -> CollectionBusy:
     return CollectionBusy(
-        "The collection is being written to by a job. Wait until it is done, or stop the job: "
-        "what it has finished is kept."
+        "A job is writing to the collection. Wait until it is done, or stop it; finished work is "
+        "kept."
     )

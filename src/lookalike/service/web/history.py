@@ -1,4 +1,4 @@
-"""The log of what was said, told in words, and who said what of a picture."""
+"""The log of events in words, and the votes and labels on a picture."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An event of the log as it is told; pictures that are gone are left out."""
+    """An event of the log as shown on the page, without pictures that are gone."""
 
     event: Event
     text: str
@@ -31,7 +31,7 @@ class Told:
 
 
 def votes_on(collection: "Collection", ask: Ask, picture: int, who: str) -> list[Event]:
-    """Return the votes of a person on a picture for a search that still count, the last first."""
+    """Return the votes of a person on a picture in a search that are in effect, last first."""
     found = events.about(collection._database, str(ask))
     reset = last_reset(collection._database)
     return [
@@ -45,12 +45,12 @@ def votes_on(collection: "Collection", ask: Ask, picture: int, who: str) -> list
 
 
 def words_on(collection: "Collection", word: str, picture: int) -> list[Event]:
-    """Return what was said of a picture and a word and still counts, the last first."""
+    """Return the events about a picture and a word that are in effect, last first."""
     return events.about(collection._database, subject_of(picture, word))[::-1]
 
 
 def refused_for(collection: "Collection", word: str, pictures: Iterable[int]) -> set[int]:
-    """Return the pictures, among some, of which it was said that they do not show a word."""
+    """Return those of the pictures for which a word was rejected."""
     found = collection._database.rows(
         "SELECT picture, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?))",
         numbers(pictures),
@@ -59,7 +59,7 @@ def refused_for(collection: "Collection", word: str, pictures: Iterable[int]) ->
 
 
 def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
-    """Tell events in words, with the pictures they are about that are still there."""
+    """Return events in words, with those of their pictures that still exist."""
     known: dict[int, bool] = {}
 
     def there(ids: Iterable[Any]) -> list[int]:
@@ -96,10 +96,10 @@ def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
 
 
 def _used(body: dict[str, Any]) -> str:
-    """Say which of the things that were learned came into use."""
-    names = {"similarity": "which pictures are alike", "words": "what they are called"}
+    """Return which of the new models are used, in words."""
+    names = {"similarity": "new similarity", "words": "new words"}
     used = [name for part, name in names.items() if (body.get(part) or {}).get("published")]
-    return " and ".join(used) or "no better than before, so not used"
+    return " and ".join(used) or "no improvement, so not used"
 
 
 def _told_text(event: Event) -> str:
@@ -116,12 +116,12 @@ def _told_text(event: Event) -> str:
             if not up
             else "More like this, less like that"
             if down
-            else ("More like this")
+            else "More like this"
         )
     return {
         "tag": "Tagged with",
         "correction": "Does not show",
-        "undo": f"Took back no. {body.get('event')}",
-        "reset": "Forgot all votes before",
-        "rollback": "Went back to what was used before",
+        "undo": f"Undid no. {body.get('event')}",
+        "reset": "Discarded all votes",
+        "rollback": "Went back to the previous models",
     }.get(event.kind, event.kind)

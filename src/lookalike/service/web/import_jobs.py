@@ -1,4 +1,4 @@
-"""What import jobs do: bring files in slice by slice, and remove pictures whose files are gone."""
+"""The work of import jobs: import files in batches, and remove pictures whose files are gone."""
 
 import os
 import time
@@ -23,25 +23,25 @@ T = TypeVar("T")
 
 FIRST_SLICE, LARGEST_SLICE = 64, 512
 SHORT, LONG = 1.0, 3.0
-"""Files brought in at once; twice as many after a slice that was short, half after a long one,
-in seconds, since others who want to write wait for the end of a slice."""
+"""Files imported at once; doubled after a batch that took less than ``SHORT`` seconds, halved after
+one that took more than ``LONG``, since other writers wait for the end of a batch."""
 
 THREADS = max(1, (os.cpu_count() or 2) - 1)
-"""Threads that describe pictures, one less than there are cores, since others search meanwhile."""
+"""Threads that describe pictures: one fewer than there are cores, to leave one for searches."""
 
 SHOWN_REFUSED = 100
 
 SHARE, FEW = 0.5, 10
-"""At most this share of all pictures, or this many, is removed at once as gone."""
+"""At most this share of all pictures, or this many, are removed at once because files are gone."""
 
 
 def roots_of(collection: Collection) -> list[Path]:
-    """Return the folders the collection was made from."""
+    """Return the folders that were indexed."""
     return [Path(root) for root in rows.roots(collection._database)]
 
 
 def lies_there(collection: Collection, path: Path) -> bool:
-    """Return whether a picture of the collection lies, or lay, at this path or below it."""
+    """Return whether a picture of the collection is or was at or below this path."""
     name = stored(path)
     found = collection._database.row(
         "SELECT 1 FROM places WHERE path = CAST(?1 AS TEXT) "
@@ -52,7 +52,7 @@ def lies_there(collection: Collection, path: Path) -> bool:
 
 
 def is_unchanged(collection: Collection, path: Path) -> bool:
-    """Return whether a file is in the collection as it is now."""
+    """Return whether a file is in the collection and has not changed."""
     try:
         facts = path.stat()
     except OSError:
@@ -61,26 +61,26 @@ def is_unchanged(collection: Collection, path: Path) -> bool:
 
 
 def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) -> list[Path]:
-    """Return the paths to import, all of which exist in folders that may be imported from.
+    """Return the paths to import, after checking that they exist and may be imported.
 
     Raises
     ------
     InvalidInput
-        If one is not absolute, lies elsewhere once links are followed, or does not exist.
+        If one is not absolute, is outside those folders with links resolved, or does not exist.
     """
     places = _places(collection, settings)
     found = []
     for source in sources:
         path = Path(source)
         if not path.is_absolute() or "\0" in source:
-            raise InvalidInput(f"import: {shown(source)!r:.300} is not an absolute path. Give one.")
+            raise InvalidInput(f"import: {shown(source)!r:.300} must be an absolute path.")
         if not _inside(path, places):
             raise InvalidInput(
-                f"import: {shown(source)!r:.300} lies outside of the folders of the collection. "
-                f"Index it on the command line first, or start the server with --allow FOLDER."
+                f"import: {shown(source)!r:.300} is outside the folders of the collection. Index "
+                f"it on the command line first, or start the server with --allow FOLDER."
             )
         if not os.path.exists(path):  # noqa: PTH110 - refuses odd names instead of raising
-            raise InvalidInput(f"import: {shown(source)!r:.300} does not exist. Check its name.")
+            raise InvalidInput(f"import: {shown(source)!r:.300} does not exist. Check the path.")
         found.append(path)
     return found
 
@@ -88,8 +88,8 @@ def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) 
 def bring_in(
     jobs: "Jobs", job: "Job", collection: Collection, settings: Settings, sources: Sequence[Path]
 ) -> None:
-    """Import files and folders; folders are among the roots of the collection then."""
-    job.message = "Looking for pictures."
+    """Import files and folders; the folders become roots of the collection."""
+    job.message = "Looking for pictures…"
     found = find_pictures(sources)
     places = _places(collection, settings)
     inside = [path for path in found.paths if _inside(path, places)]
@@ -100,15 +100,15 @@ def bring_in(
         tally.take(added)
     if found.folders and not outside:
         with jobs.turn():
-            # All files are known by now: this notes the folders as roots.
+            # All files are known by now: this records the folders as roots.
             note = partial(collection.add, found.folders, removed=False)
             tally.take(when_free(job, note), again=True)
     tally.tell()
 
 
 def rescan(jobs: "Jobs", job: "Job", collection: Collection) -> None:
-    """Look through all roots: bring in what is new or changed, remove what is gone."""
-    job.message = "Looking for pictures."
+    """Scan all roots: import what is new or changed, remove what is gone."""
+    job.message = "Looking for pictures…"
     roots = [root for root in roots_of(collection) if root.is_dir()]
     found = find_pictures(roots)
     tally = _Tally(job)
@@ -126,9 +126,9 @@ def follow(
     changed: Sequence[Path],
     gone: Sequence[Path],
 ) -> None:
-    """Bring in what changed and remove what is gone, as a watched folder tells.
+    """Import what changed and remove what is gone, as reported by the watcher.
 
-    New files come first: what was moved has a place again before the old one is looked at.
+    New files come first, so that a moved file has its new place before the old one is checked.
     """
     found = find_pictures(path for path in changed if os.path.lexists(path))
     tally = _Tally(job)
@@ -141,7 +141,7 @@ def follow(
 
 
 def when_free(job: "Job", work: Callable[[], T]) -> T:
-    """Do the work as soon as no other process writes to the collection."""
+    """Do the work as soon as no other process is writing to the collection."""
     before = job.message
     while True:
         try:
@@ -161,7 +161,7 @@ def _slices(
     done, size, total = 0, FIRST_SLICE, len(paths)
     job.progress(0, total)
     while done < total:
-        # What describes the pictures may have to be fitted first, on as many as there are.
+        # The feature may have to be fitted first, on as many pictures as there are.
         part = paths[done : done + size] if is_fitted(collection.feature) else paths
 
         def told(count: int, _: int, before: int = done) -> None:
@@ -169,7 +169,7 @@ def _slices(
 
         with jobs.turn():
             began = time.monotonic()
-            # What was deleted on the page stays deleted, though its file is still there.
+            # A picture deleted on the page stays deleted, though its file is still there.
             add = partial(collection.add, part, removed=False, threads=THREADS, progress=told)
             added = when_free(job, add)
             took = time.monotonic() - began
@@ -185,11 +185,11 @@ def _slices(
 def remove_gone(
     jobs: "Jobs", job: "Job", collection: Collection, among: Sequence[Path] | None
 ) -> int:
-    """Remove the pictures none of whose files is left; give how many went.
+    """Remove the pictures whose files are all gone; return how many were removed.
 
-    Files count as gone only under a root that is there, and in which at least one known file is
-    left: the empty folder on which a drive is mounted is not the drive. And when more than half
-    of the pictures would go at once, none goes, and the server says so.
+    Files count as gone only under a root that exists and still has at least one known file: an
+    empty mount point is not the drive. If more than half of the pictures would be removed at
+    once, none is, and the server reports it.
     """
     with jobs.turn():
         pictures = {row.id: row.places for row in collection.pictures()}
@@ -206,16 +206,16 @@ def remove_gone(
         ]
         if len(lost) > max(SHARE * len(pictures), FEW):
             jobs.trouble = (
-                f"{len(lost):,} of {len(pictures):,} pictures are gone from their folders at once, "
-                f"so that none was removed. If they were meant to go, delete them here or with "
-                f"Collection.remove; if a drive is missing, connect it and start a rescan."
+                f"The files of {len(lost):,} of {len(pictures):,} pictures are gone, so none were "
+                f"removed. If that was intended, delete the pictures here or with lookalike "
+                f"remove; if a drive is missing, connect it and start a rescan."
             )
             return 0
         return when_free(job, lambda: collection.remove(lost)) if lost else 0
 
 
 def _missing(pictures: Iterable[tuple[Path, ...]], among: Sequence[Path] | None) -> set[Path]:
-    """Return the places with no file; with ``among``, of those at or below these paths."""
+    """Return the places without a file; with ``among``, only those at or below these paths."""
     asked = None if among is None else set(among)
     return {
         place
@@ -229,7 +229,7 @@ def _missing(pictures: Iterable[tuple[Path, ...]], among: Sequence[Path] | None)
 def _live_roots(
     collection: Collection, pictures: Iterable[tuple[Path, ...]], missing: set[Path]
 ) -> list[Path]:
-    """Return the roots that are there with at least one of their files."""
+    """Return the roots that exist with at least one of their files."""
     roots = {root for root in roots_of(collection) if root.is_dir()}
     live: set[Path] = set()
     for places in pictures:
@@ -255,13 +255,13 @@ def _places(collection: Collection, settings: Settings) -> list[str]:
 
 
 def _not_ours(collection: Collection, paths: Iterable[Path]) -> list[Path]:
-    """Leave out what lies in the folder of the collection itself."""
+    """Return the paths outside the folder of the collection itself."""
     own = Path(os.path.realpath(collection.path))
     return [path for path in paths if not Path(os.path.realpath(path)).is_relative_to(own)]
 
 
 class _Tally:
-    """Counts what became of the files, and tells it as the result of the job."""
+    """Counts what happened to the files, and sets the result of the job."""
 
     def __init__(self, job: "Job") -> None:
         self._job = job
@@ -277,17 +277,21 @@ class _Tally:
             self._counts["refused"] += len(added.refused)
             self._refused += added.refused[: SHOWN_REFUSED - len(self._refused)]
         if added.learned_again is not None:
-            self._notes.append("The collection has grown, so that it learned again.")
+            self._notes.append("The collection has grown, so its models were retrained.")
         if added.unlearned:
-            self._notes.append(f"Searches do without what was learned before: {added.unlearned}")
+            self._notes.append(f"The learned ranking is no longer used: {added.unlearned}")
         if added.unlearned_words:
-            self._notes.append(f"Pictures are not tagged any more: {added.unlearned_words}")
+            self._notes.append(f"The annotator is no longer used: {added.unlearned_words}")
         self._job.result = self._result()
 
     def tell(self) -> None:
         self._job.result = self._result()
         told = [f"{self._counts['added']:,} added"]
-        for name, what in (("known", "already there"), ("copies", "copies"), ("moved", "moved")):
+        for name, what in (
+            ("known", "already in the collection"),
+            ("copies", "copies"),
+            ("moved", "moved"),
+        ):
             told += [f"{self._counts[name]:,} {what}"] if self._counts[name] else []
         told += [f"{self.removed:,} removed"] if self.removed else []
         told += [f"{self._counts['refused']:,} refused"] if self._counts["refused"] else []

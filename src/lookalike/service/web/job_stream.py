@@ -1,4 +1,4 @@
-"""Tell how a job goes on as server-sent events."""
+"""Stream the progress of a job as server-sent events."""
 
 import asyncio
 import time
@@ -12,13 +12,13 @@ MEDIA_TYPE = "text/event-stream"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 PAUSE, HEARTBEAT = 0.25, 15.0
-"""Seconds between two looks at a job, and between two signs of life while nothing changes."""
+"""Seconds between checks of a job, and between keep-alive comments while nothing changes."""
 
 
 async def stream(job: Job, closing: Event) -> AsyncIterator[str]:
-    """Return the state of a job now, at each change, and at its end; or until the server stops.
+    """Yield the state of a job now, at each change, and at its end; stop with the server.
 
-    The job is looked at, rather than telling, so that a slow or lost reader costs nothing.
+    The job is polled, so that a slow or lost reader costs it nothing.
     """
     yield "retry: 1000\n\n"
     told: JobAnswer | None = None
@@ -33,7 +33,7 @@ async def stream(job: Job, closing: Event) -> AsyncIterator[str]:
             yield _event("progress", state)
             told, last = state, time.monotonic()
         elif time.monotonic() - last >= HEARTBEAT:
-            yield ": still at it\n\n"
+            yield ": still running\n\n"
             last = time.monotonic()
         await asyncio.sleep(PAUSE)
 

@@ -1,4 +1,4 @@
-"""Who says something, and how much one person may say in a minute."""
+"""Who sends feedback, and how much one person may send in a minute."""
 
 import time
 from collections import OrderedDict
@@ -18,13 +18,13 @@ User: TypeAlias = Annotated[
     str | None,
     Field(
         max_length=LONGEST_NAME,
-        description=f"Who says so; by default what the cookie {COOKIE} says, or nobody by name.",
+        description=f"Name of the person; by default from the cookie {COOKIE}, or empty.",
     ),
 ]
 
 
 def who_is(request: Request, named: str | None) -> str:
-    """Return the name of the person who asks: as the request says, else as the cookie says."""
+    """Return the name of the person: from the request, or else from the cookie."""
     if named is not None:
         return named
     name = unquote(request.cookies.get(COOKIE, ""))
@@ -32,10 +32,10 @@ def who_is(request: Request, named: str | None) -> str:
 
 
 class Rates:
-    """How much each person has said of late: at most ``most`` at once, and again a minute later.
+    """Limits the rate of feedback: ``most`` events per person and minute.
 
-    Of at most ``people`` persons, those who said something last; forgetting the others is
-    harmless, since they have their full measure by then or soon.
+    Only the ``people`` most recent persons are remembered; forgetting the others is harmless,
+    since their allowance is full again by then or soon.
     """
 
     def __init__(self, most: int = 600, people: int = 10_000) -> None:
@@ -45,7 +45,7 @@ class Rates:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def count(self, who: str) -> None:
-        """Count one thing that a person says, or refuse it."""
+        """Count one event of a person; raise ``TooMuch`` if there were too many."""
         now = time.monotonic()
         with self._lock:
             left, since = self._left.pop(who, (float(self._most), now))
@@ -57,7 +57,7 @@ class Rates:
         if not allowed:
             wait = max(1, round((1 - left) * 60 / self._most))
             raise TooMuch(
-                f"At most {self._most} votes, tags and the like a minute are taken of one person. "
-                f"Go on in a moment.",
+                f"Too many changes: one person may make {self._most} a minute. Try again in a "
+                f"moment.",
                 wait,
             )

@@ -1,4 +1,4 @@
-"""Watch the folders of a collection, so that it follows what happens in them."""
+"""Watch the folders of a collection and follow changes in them."""
 
 import logging
 import os
@@ -16,14 +16,14 @@ from lookalike.service.web.jobs import Job, Jobs
 from lookalike.service.web.settings import Settings
 
 QUIET, LONGEST = 1.0, 10.0
-"""Seconds without a change before changes are acted on, and seconds they wait at most: a file that
+"""Seconds without a change before changes are processed, and seconds they wait at most: a file that
 is still being written would be refused, and read again at its next change."""
 
 LOOK = 500
-"""Milliseconds between two looks at whether it is quiet, and which roots there are."""
+"""Milliseconds between checks for quiet, and for new or missing roots."""
 
 AGAIN = 60.0
-"""Seconds after which folders that could not be watched are tried again."""
+"""Seconds before retrying folders that could not be watched."""
 
 _log = logging.getLogger(__name__)
 
@@ -31,17 +31,16 @@ _log = logging.getLogger(__name__)
 class Watcher:
     """Imports new and changed files under the roots, and removes pictures whose files are gone.
 
-    It starts with a rescan, for what happened while nobody watched, and rescans when a root is
-    added or comes back. What is removed, and what is not since a drive may be missing,
-    :func:`lookalike.service.web.import_jobs.remove_gone` decides. Without ``settings.watch`` it
-    does nothing.
+    It starts with a rescan, to catch up, and rescans when a root is added or comes back.
+    :func:`lookalike.service.web.import_jobs.remove_gone` decides what is removed, and what is not
+    because a drive may be missing. Without ``settings.watch`` it does nothing.
 
     Attributes
     ----------
     folders : list of Path
-        The folders watched at the moment.
+        The folders being watched now.
     trouble : str
-        Why they are not, where they should be; else empty.
+        Why folders are not being watched though they should be; else empty.
     """
 
     def __init__(self, collection: Collection, jobs: Jobs, settings: Settings) -> None:
@@ -59,13 +58,13 @@ class Watcher:
         self.trouble = ""
 
     def start(self) -> None:
-        """Rescan, then watch, in a thread of its own."""
+        """Rescan, then watch, in a separate thread."""
         if self.on and self._thread is None:
             self._thread = Thread(target=self._run, name="lookalike-watcher", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Stop watching, and wait until that is so."""
+        """Stop watching, and wait for the thread to end."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
@@ -76,19 +75,18 @@ class Watcher:
                 self._watch()
                 self.trouble = ""
             except FileNotFoundError:
-                # A root went between two looks; the next one is without it.
+                # A root disappeared between two checks; the next one leaves it out.
                 self._stopping.wait(LOOK / 1000)
             except (OSError, RuntimeError, LookalikeError) as error:
                 self.trouble = (
-                    f"The folders cannot be watched: {error}. Start a rescan when something has "
-                    f"changed; where there are too many folders, raise the limit of the system "
-                    f"(fs.inotify.max_user_watches)."
+                    f"Cannot watch the folders: {error}. Start a rescan after changes; if there "
+                    f"are too many folders, raise the system limit fs.inotify.max_user_watches."
                 )
                 _log.warning("%s", self.trouble)
                 self._stopping.wait(AGAIN)
 
     def _watch(self) -> None:
-        """Watch the roots there are, until these are others."""
+        """Watch the current roots until they change."""
         folders = self._roots()
         if not folders:
             self._stopping.wait(LOOK / 1000)
@@ -103,7 +101,7 @@ class Watcher:
             raise_interrupt=False,
             ignore_permission_denied=True,
         )
-        # Before the rescan, so that nothing falls between the two.
+        # Before the rescan, so that no change is missed in between.
         rescanned = False
         try:
             for changes in watched:
@@ -119,12 +117,12 @@ class Watcher:
             self.folders = []
 
     def _roots(self) -> list[Path]:
-        """Return the roots that are there, without those inside another."""
+        """Return the existing roots, without those inside another."""
         roots = sorted({root for root in roots_of(self._collection) if root.is_dir()})
         return [root for root in roots if not set(roots).intersection(root.parents)]
 
     def _concerns(self, change: Change, name: str) -> bool:
-        """Return whether a change may be one of a picture: not hidden, nor of our own files."""
+        """Return whether a change may concern a picture: not hidden, not one of our own files."""
         path = Path(name)
         if any(part.startswith(".") for part in self._inside(path)):
             return False
@@ -150,7 +148,7 @@ class Watcher:
             (self._gone if change == Change.deleted else self._changed).add(Path(name))
 
     def _act(self) -> None:
-        """Start a job for what has changed, once it is quiet and the last such job is over."""
+        """Start a job for the changes, once it is quiet and the last such job is over."""
         now = time.monotonic()
         quiet = now - self._last >= QUIET or now - self._first >= LONGEST
         if not (self._changed or self._gone) or not quiet:

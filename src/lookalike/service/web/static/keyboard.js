@@ -9,7 +9,7 @@ function current() {
   return document.activeElement?.closest?.(".tile") ?? document.querySelector("#matches .tile:hover");
 }
 
-// Gives the tile next to one in a direction, as the eye sees it.
+// Returns the tile next to one in a direction, as seen on the screen.
 function beside(tile, key) {
   const tiles = Array.from(document.querySelectorAll(".tile"));
   if (!tile || !tiles.includes(tile)) {

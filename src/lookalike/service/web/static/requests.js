@@ -9,7 +9,7 @@ export function newKey() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// Gives the answer, or null after a toast with the reason.
+// Returns the response, or null after a toast with the reason.
 export async function send(method, path, body) {
   const headers = { "X-Lookalike-Token": token, Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -30,14 +30,14 @@ export async function send(method, path, body) {
   return text ? JSON.parse(text) : {};
 }
 
-// Brings the number of pictures up to date.
+// Updates the number of pictures.
 export async function countAgain() {
   const status = await send("GET", "/api/status");
   const total = document.querySelector("[data-total]");
   if (status && total) total.textContent = status.pictures.toLocaleString("en");
 }
 
-// Sends a file as it is; fetch could not tell how far it is. Rejects with the reason.
+// Uploads a file; fetch could not report progress. Rejects with the reason.
 export function upload(path, file, progress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();

@@ -14,7 +14,7 @@ export function startSearch() {
 function startWords() {
   const field = document.getElementById("word");
   const list = document.getElementById("words");
-  if (innerWidth > 700) field.placeholder = "Search a word, or drop a picture";
+  if (innerWidth > 700) field.placeholder = "Search by word, or drop a picture";
   let chosen = -1;
   let timer = 0;
   let asked = 0;
@@ -34,7 +34,7 @@ function startWords() {
       if (!answer.ok) return;
       html = await answer.text();
     } catch {
-      return; // Suggestions are a convenience; searching will tell that the server is gone.
+      return; // Suggestions are a convenience; searching will report that the server is gone.
     }
     if (mine !== asked || document.activeElement !== field) return;
     list.innerHTML = html;
@@ -73,14 +73,14 @@ function startWords() {
 }
 
 async function searchWith(files, address) {
-  const note = toast("Sending the picture …", { stay: 0 });
+  const note = toast(files.length > 1 ? "Uploading pictures…" : "Uploading the picture…", { stay: 0 });
   const bar = document.createElement("progress");
   note.box.append(bar);
   for (const [number, file] of files.entries()) {
     try {
       const { token } = await upload("/api/queries", file, (share) => {
         bar.value = (number + share) / files.length;
-        if (share === 1) note.words.textContent = "Looking at it …";
+        if (share === 1) note.words.textContent = "Searching…";
       });
       address.searchParams.append("like", token);
     } catch (error) {
@@ -93,7 +93,7 @@ async function searchWith(files, address) {
   location.assign(address);
 }
 
-const refusal = (file, error) => `“${file.name}” cannot be used (${error.message}).`;
+const refusal = (file, error) => `Cannot use “${file.name}”: ${error.message.replace(/\.$/, "")}.`;
 
 async function addAll(files) {
   const list = document.getElementById("uploads");
@@ -111,7 +111,7 @@ async function addAll(files) {
       picture.src = answer.picture.thumbnail;
       const link = document.createElement("a");
       link.href = `/picture/${answer.picture.id}`;
-      link.textContent = answer.new ? "added" : "known already";
+      link.textContent = answer.new ? "added" : "already in the collection";
       bar.replaceWith(link);
     } catch (error) {
       bar.remove();
@@ -130,7 +130,7 @@ function take(files, kind) {
     addAll(given);
     return;
   }
-  if (given.length > MOST) toast(`The first ${MOST} of ${given.length} pictures are searched with.`);
+  if (given.length > MOST) toast(`Searching with the first ${MOST} of ${given.length} pictures.`);
   const address = new URL("/search", location.origin);
   if (kind === "example") {
     for (const [name, value] of new URL(location.href).searchParams) {
@@ -183,7 +183,7 @@ function startFiles() {
   });
 }
 
-// “Results” leads back to the last search of this tab.
+// “Search” leads back to the last search of this tab.
 function rememberSearch() {
   try {
     if (location.pathname === "/search" && location.search) {

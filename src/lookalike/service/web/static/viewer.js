@@ -1,4 +1,4 @@
-// One picture: turning to the next, a region drawn on it, its tags, its removal.
+// One picture: moving to the next, drawing a region, tags, removal.
 
 import { newKey, send } from "./requests.js";
 import { sure, toast } from "./notices.js";
@@ -40,7 +40,7 @@ function rememberList(event) {
   if (event.target.closest(".tile .open")) store(FROM, location.pathname + location.search);
 }
 
-// A list that is come back to comes as the browser kept it.
+// The browser may show an outdated list when going back.
 function refreshList({ persisted }) {
   const back = persisted || performance.getEntriesByType("navigation")[0]?.type === "back_forward";
   if (!back || !stored(REMOVED)) return;
@@ -57,7 +57,7 @@ export function startViewer() {
   }
   const { before, after } = viewer.dataset;
   for (const address of [after, before]) {
-    // The neighbours are asked for ahead, so that turning is quick.
+    // The neighbours are loaded ahead, so that moving to them is quick.
     const id = address?.match(/\/picture\/(\d+)/)?.[1];
     if (id) new Image().src = `/image/${id}`;
   }
@@ -74,7 +74,7 @@ export function startViewer() {
   viewer.querySelector("[data-remove]").addEventListener("click", async () => {
     const yes = await sure(
       "Remove this picture?",
-      "It leaves the collection, with its tags and votes; this cannot be taken back. A file in a folder of yours stays where it is.",
+      "It is removed from the collection with its tags and votes; this cannot be undone. A file in your own folders is kept.",
       "Remove",
     );
     if (!yes) return;
@@ -85,7 +85,7 @@ export function startViewer() {
   });
 }
 
-// Gives the address of the next picture, which takes the place of one that was removed.
+// Returns the address of the next picture, which takes the place of a removed one.
 function following({ dataset }) {
   if (!dataset.after) return null;
   const address = new URL(dataset.after, location.origin);
@@ -183,7 +183,7 @@ function startTags(viewer) {
   });
   document.body.addEventListener("said", ({ detail }) => {
     if (detail.kind === "undo") return;
-    const text = detail.kind === "tag" ? "Tagged." : "Noted: it does not show that.";
+    const text = detail.kind === "tag" ? "Tag added." : "Tag rejected.";
     document.querySelectorAll(".toast.said").forEach((box) => box.remove());
     toast(text, {
       action: "Undo",
@@ -192,7 +192,7 @@ function startTags(viewer) {
       }),
     }).box.classList.add("said");
   });
-  // Whoever types tags wants to type the next.
+  // After typing a tag, people want to type the next.
   document.body.addEventListener("htmx:afterSettle", () => {
     if (typed) document.getElementById("new-tag")?.focus();
     typed = false;

@@ -1,4 +1,4 @@
-// Results: votes, their taking back, the new order, reasons, the cut-off.
+// Results: votes and undoing them, the new ranking, reasons, the cut-off.
 
 import { newKey } from "./requests.js";
 import { say, toast } from "./notices.js";
@@ -7,10 +7,10 @@ const MOVE = 260; // ms
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 let queue = Promise.resolve();
-const said = []; // votes of this page that z takes back, the last first to go: {event, picture}
-let voted = null; // the picture of the vote under way
-let swaps = 0; // new orders that came
-const waiting = new Map(); // what was said and is not answered yet: picture -> verdict
+const said = []; // votes of this page that z undoes, the last one first: {event, picture}
+let voted = null; // the picture of the vote being sent
+let swaps = 0; // new rankings received
+const waiting = new Map(); // votes sent but not confirmed yet: picture -> verdict
 
 const tilesNow = () => Array.from(document.querySelectorAll("#matches .tile"));
 
@@ -45,7 +45,7 @@ export function vote(tile, wanted) {
   const was = tile.classList.contains("liked") ? 1 : tile.classList.contains("unliked") ? -1 : 0;
   mark(tile, verdict);
   waiting.set(id, verdict);
-  // One after the other: each is said of the order that was on the screen.
+  // One after the other: each refers to the ranking on the screen.
   queue = queue.then(() => {
     const values = asked();
     voted = id;
@@ -55,7 +55,7 @@ export function vote(tile, wanted) {
     if (waiting.get(id) === verdict) waiting.delete(id);
     const before = swaps;
     return post("/part/votes", values).catch(() => {}).then(() => {
-      // A vote that did not arrive must not look as if it had.
+      // A vote that failed must not look as if it had been recorded.
       const now = tilesNow().find((other) => other.dataset.id === id);
       if (swaps === before && now && !waiting.has(id)) mark(now, was);
     });
@@ -63,11 +63,11 @@ export function vote(tile, wanted) {
 }
 
 export function takeBack() {
-  // Only when the votes before it are answered is it known which was the last.
+  // Which vote was the last is known only once those before it are confirmed.
   queue = queue.then(() => {
     const last = said.pop();
     if (!last) {
-      tell("There is nothing more to take back on this page.");
+      tell("Nothing more to undo on this page.");
       return null;
     }
     const values = asked();
@@ -78,7 +78,7 @@ export function takeBack() {
   }).catch(() => {});
 }
 
-// Says what became of a vote, in place of what was said of the one before.
+// Reports the outcome of a vote, replacing the notice about the one before.
 function tell(text, options) {
   say(text);
   document.querySelectorAll(".toast.said").forEach((box) => box.remove());
@@ -140,7 +140,7 @@ function glide() {
       }
     }
     if (focused) {
-      // Who votes a picture off the page goes on with the one that took its place.
+      // If the picture voted on has left the page, focus moves to the one in its place.
       const tiles = tilesNow();
       const tile = tiles.find((one) => one.dataset.id === focused.id) ?? tiles[Math.min(focused.place, tiles.length - 1)];
       const what = tile?.getElementsByClassName(focused.what)[0] ?? tile?.querySelector(".open");
@@ -150,7 +150,7 @@ function glide() {
   });
 }
 
-// Links beside the results lead on with the cut-off and the switch as they are now.
+// Links beside the results keep the current cut-off and switch.
 function keepOptions(form) {
   const values = new FormData(form);
   for (const link of document.querySelectorAll(".chips a, .examples a[href^='/search']")) {
@@ -176,15 +176,15 @@ export function startVoting() {
   });
   document.body.addEventListener("said", ({ detail }) => {
     if (detail.kind === "undo") {
-      // What was taken back on the picture itself is not taken back again.
+      // A vote undone on the picture itself is not undone again.
       for (let place = said.length - 1; place >= 0; place -= 1) {
         if (said[place].picture === voted) said.splice(place, 1);
       }
-      tell("Taken back.");
+      tell("Undone.");
       return;
     }
     said.push({ event: detail.event, picture: voted });
-    const text = { tag: "Tagged.", correction: "Noted: it does not show that." }[detail.kind] ?? "Thanks. The order follows.";
+    const text = { tag: "Tag added.", correction: "Tag rejected." }[detail.kind] ?? "Ranking updated.";
     tell(text, { action: "Undo", act: takeBack });
   });
   form.addEventListener("change", () => keepOptions(form));
