@@ -66,7 +66,7 @@ def learn(
     Labels and folders train the similarity and the annotator; clicks train only the similarity.
     Each new model is evaluated on held-out pictures and used only if it ranks at least as well as
     the one it would replace; the first annotator, at least as well as ranking words by how common
-    they are. Without a source, the labels given before are used again.
+    they are. Without a source, the labels or clicks given before are used again.
     """
     from lookalike.collection import Collection
 
@@ -91,7 +91,7 @@ def learn(
         screen.table(
             ["picture"],
             [[name] for name in shown] + ([[f"… and {rest:,} more"]] if rest else []),
-            title=f"Not in the collection: {counted(len(learned.unmatched), 'picture')} named",
+            title=f"{counted(len(learned.unmatched), 'picture')} not in the collection",
         )
     screen.result({"collection": collection, **asdict(learned)})
 

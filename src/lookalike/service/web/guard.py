@@ -182,7 +182,7 @@ class Guard:
         if not hmac.compare_digest(given.encode(), self._token):
             raise Refusal(
                 403,
-                "The server has restarted since this page was loaded. Reload the page and try again.",
+                "The server was restarted after this page loaded. Reload the page and try again.",
             )
         if visitor.way == "cookie" and not {"origin", "sec-fetch-site"} & headers.keys():
             raise Refusal(403, "The request does not state which page it comes from.")

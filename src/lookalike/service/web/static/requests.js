@@ -34,7 +34,9 @@ export async function send(method, path, body) {
 export async function countAgain() {
   const status = await send("GET", "/api/status");
   const total = document.querySelector("[data-total]");
-  if (status && total) total.textContent = status.pictures.toLocaleString("en");
+  if (!status || !total) return;
+  total.textContent = status.pictures.toLocaleString("en");
+  document.querySelector("[data-noun]").textContent = status.pictures === 1 ? "picture" : "pictures";
 }
 
 // Uploads a file; fetch could not report progress. Rejects with the reason.

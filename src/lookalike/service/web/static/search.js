@@ -93,7 +93,7 @@ async function searchWith(files, address) {
   location.assign(address);
 }
 
-const refusal = (file, error) => `Cannot use “${file.name}”: ${error.message.replace(/\.$/, "")}.`;
+const refusal = (file, { message }) => `Cannot use “${file.name}”: ${message}${/[.?]$/.test(message) ? "" : "."}`;
 
 async function addAll(files) {
   const list = document.getElementById("uploads");
