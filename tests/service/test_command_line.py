@@ -24,7 +24,7 @@ def test_help_has_examples(run, name):
 def test_help_names_commands_and_exit_codes(run):
     out = run("--help").out
     assert all(name in out for name in NAMES)
-    assert "Exit codes: 0 done" in out
+    assert "Exit codes: 0 success" in out
 
 
 def test_version(run):
@@ -56,8 +56,8 @@ def test_collection_in_the_current_folder(run, photos, tmp_path, monkeypatch):
 def test_evaluate(run, learned):
     ran = run("evaluate", "-c", learned)
     assert ran.code == 0
-    assert "Ranking of" in ran.out
-    assert "Words of" in ran.out
+    assert "Ranking on" in ran.out
+    assert "Words on" in ran.out
     assert ran.out.count("mean average precision") == 2
     told = run("evaluate", "-c", learned, "--json").json
     for part in (told["similarity"], told["words"]):
@@ -101,15 +101,15 @@ def test_rollback(run, photos, changeable):
     with Collection.open(changeable) as store:
         current = any(model.current for model in store.models())
     assert ran.code == 0
-    assert "Searches use nothing learned" in ran.out
-    assert "no words to tag with" in ran.out
+    assert "Searches no longer use a learned similarity" in ran.out
+    assert "no annotator in use" in ran.out
     assert not current
     assert run(*query).json["matches"] == unlearned
     learn = ("learn", "--folders", "-c", changeable)
     assert [run(*learn).code for _ in range(2)] == [0, 0]
     told = run("rollback", "-c", changeable)
-    assert "as model 3" in told.out
-    assert "as model 4" in told.out
+    assert "similarity model 3" in told.out
+    assert "annotator 4" in told.out
     again = run("rollback", "-c", changeable, "--json").json
     assert (again["model"], again["tagger"]) == (None, None)
     empty = run("rollback", "-c", changeable, "--json")
@@ -189,7 +189,7 @@ def test_files_that_cannot_be_written(run, photos, learned, tmp_path):
     ("method", "arguments", "words"),
     [
         ("add", ["index", "PHOTOS"], "added so far are kept"),
-        ("learn", ["learn", "--folders"], "as it was before"),
+        ("learn", ["learn", "--folders"], "collection is unchanged"),
         ("search", ["search", "PHOTOS/red/0.png"], "Nothing was changed"),
     ],
 )
@@ -278,7 +278,7 @@ def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["oasis", "--words", "tags"], "--words: for wsabie only. Leave it out for oasis."),
+        (["oasis", "--words", "tags"], "--words: only for wsabie. Leave it out for oasis."),
         (["wsabie"], "must hold a table of words"),
         (["wsabie", "--words", "tags"], "no column 'tags'"),
         (["wsabie", "--labels", "missing.csv"], "missing.csv"),
@@ -296,7 +296,7 @@ def test_rollback_of_votes(run, changeable):
         first, second, third = [picture.id for picture in store.pictures()][:3]
         store.vote(Ask((first,)), picked=[second], rejected=[third])
     ran = run("rollback", "--votes", "-c", changeable)
-    assert "1 votes count no more" in ran.out
+    assert "Discarded 1 vote." in ran.out
     again = run("rollback", "--votes", "-c", changeable, "--json").json
     assert (again["votes"], again["event"]) == (0, None)
     with Collection.open(changeable) as store:

@@ -40,7 +40,7 @@ def test_demo_and_again(run, few, tmp_path, monkeypatch):
     folder = tmp_path / "demo"
     first = run("demo", folder)
     assert first.code == 0
-    for words in ("precision at 10", "contact-sheet.html", "Try next", "search --word", "Words of"):
+    for words in ("precision at 10", "contact-sheet.html", "Try next", "search --word", "Words on"):
         assert words in first.out
     tagged = [line for line in first.out.splitlines() if line.startswith("Red ")]
     assert len(tagged) == 1

@@ -42,7 +42,7 @@ def test_index_lists_every_refused_file(run, photos, tmp_path):
     ran = run("index", *sources, "-c", place)
     assert ran.code == 3
     assert "9 added" in ran.out
-    assert "5 refused" in ran.out
+    assert "5 files refused" in ran.out
     names = ("[bold]empty.png", "[red]nonsense.jpg", "two\\nlines.gif", "caf\\xe9.png")
     for name in (*names, "missing"):
         line = next(line for line in ran.out.splitlines() if name in line)
@@ -69,7 +69,7 @@ def test_index_of_nothing_makes_no_collection(run, tmp_path):
     for source in (tmp_path / "missing", "", tmp_path):
         ran = run("index", source, "-c", tmp_path / "store")
         assert ran.code == 1
-        assert ran.err.startswith("Error: index: there is no picture in")
+        assert ran.err.startswith("Error: index: no pictures found in")
         assert not (tmp_path / "store").exists()
 
 
@@ -197,7 +197,7 @@ def test_index_options_of_a_model_need_one(run, photos, learned, tmp_path, optio
     for place in (tmp_path / "s", learned):
         ran = run("index", photos, "-c", place, *options)
         assert ran.code == 1
-        assert f"{options[0]} is for --model" in ran.err
+        assert f"{options[0]} works only with --model" in ran.err
     assert not (tmp_path / "s").exists()
 
 
@@ -211,11 +211,11 @@ def test_index_dimension_of_visterms(run, photos, learned, tmp_path):
     assert run(*asked, "--dimension", 50).code == run(*asked).code == 0
     other = run(*asked, "--dimension", 51)
     assert other.code == 1
-    assert "made with --dimension 50, not 51" in other.err
+    assert "created with --dimension 50, not 51" in other.err
     for place in (tmp_path / "new", learned):
         ran = run("index", photos, "-c", place, "--dimension", 50)
         assert ran.code == 1
-        assert "--dimension is for --feature visterms" in ran.err
+        assert "--dimension works only with --feature visterms" in ran.err
 
 
 def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
@@ -225,7 +225,7 @@ def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
     again = Learned(alike, words)
     monkeypatch.setattr(Collection, "add", lambda *args, **kw: Added(learned_again=again))
     ran = run("index", photos, "-c", learned)
-    assert "learned again" in ran.out
+    assert "models were retrained" in ran.out
     assert "It ranks better, says the test." in ran.out
     assert "0.260" in ran.out
     assert "So do words." in ran.out
@@ -236,7 +236,7 @@ def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
     lost = Added(unlearned="Too few.", unlearned_words="Too many.")
     monkeypatch.setattr(Collection, "add", lambda *args, **kw: lost)
     ran = run("index", photos, "-c", learned)
-    assert "without what was learned before: Too few." in ran.out
+    assert "The learned ranking is no longer used: Too few." in ran.out
     assert "not tagged any more: Too many." in ran.out
     assert "learned again" not in ran.out
 
@@ -244,7 +244,7 @@ def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
 def test_index_never_mixes_features(run, photos, model, learned, tmp_path):
     ran = run("index", photos, "-c", learned, "--feature", "visterms")
     assert ran.code == 1
-    assert "was made with --feature embedding" in ran.err
+    assert "was created with --feature embedding" in ran.err
     for options in (["--feature", "embedding"], ["--model", model], []):
         assert run("index", photos, "-c", learned, *options).code == 0
     other = tmp_path / "other.onnx"

@@ -13,8 +13,8 @@ def test_learn_from_folders(run, changeable):
     assert ran.code == 0
     for words in ("mean average precision", "precision at 1", "precision at 10", "before", "after"):
         assert words in ran.out
-    assert "Ranking of" in ran.out
-    assert "Words of" in ran.out
+    assert "Ranking on" in ran.out
+    assert "Words on" in ran.out
     assert "27 pictures with 3 words" in ran.out
     told = run("learn", "--folders", "-c", changeable, "--seed", 3, "--json").json
     with Collection.open(changeable) as store:
@@ -33,7 +33,7 @@ def test_learn_from_labels_lists_unmatched_rows(run, photos, changeable, tmp_pat
         writer.writerows([f"gone/[bold]{number}.png", "red"] for number in range(14))
     ran = run("learn", "--tags", table, "-c", changeable)
     assert ran.code == 0
-    assert "14 rows name no picture" in ran.out
+    assert "14 pictures not in the collection" in ran.out
     assert "gone/[bold]9.png" in ran.out
     assert "gone/[bold]10.png" not in ran.out
     assert "and 4 more" in ran.out
@@ -106,9 +106,9 @@ def test_learn_words_where_all_is_alike(run, photos, changeable, tmp_path):
     asked = ("learn", "--tags", write(tmp_path / "tags.csv", names), "-c", changeable)
     ran = run(*asked)
     assert ran.code == 0
-    assert "Ranking: nothing new. learn: nothing can be learned from this" in ran.out
-    assert "Ranking of" not in ran.out
-    assert "Words of" in ran.out
+    assert "Ranking: no new model. learn: nothing can be learned from this" in ran.out
+    assert "Ranking on" not in ran.out
+    assert "Words on" in ran.out
     told = run(*asked, "--json").json
     assert told["similarity"]["before"] is None
     assert told["words"]["labels"] == 4
@@ -119,9 +119,9 @@ def test_learn_where_all_words_are_one(run, photos, changeable, tmp_path):
     names = {path: spelled[path.parent.name] for path in sorted(photos.glob("*/*.png"))}
     ran = run("learn", "--tags", write(tmp_path / "tags.csv", names), "-c", changeable)
     assert ran.code == 0
-    assert "Words: nothing new. learn: words are learned by ranking them" in ran.out
-    assert "Words of" not in ran.out
-    assert "Ranking of" in ran.out
+    assert "Words: no new model. learn: words are learned by ranking them" in ran.out
+    assert "Words on" not in ran.out
+    assert "Ranking on" in ran.out
 
 
 @pytest.mark.parametrize(

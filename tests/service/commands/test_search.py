@@ -112,7 +112,7 @@ def test_search_by_a_word_writes_a_sheet(run, photos, learned, changeable, tmp_p
     assert run("search", "--word", "green", "-k", 4, "-c", learned, "--sheet", sheet).code == 0
     page = sheet.read_text()
     assert page.count("<img") == 4
-    assert "green</title>" in page
+    assert "Best matches for “green”</title>" in page
     # Of one and of none.
     assert run("search", "--word", "green", "-k", 1, "-c", changeable, "--sheet", sheet).code == 0
     assert sheet.read_text().count("<img") == 1

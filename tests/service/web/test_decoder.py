@@ -174,7 +174,7 @@ def test_what_kills_twice_is_refused():
         killer = threading.Thread(target=kill)
         killer.start()
         try:
-            with pytest.raises(UnreadablePicture, match="broke down"):
+            with pytest.raises(UnreadablePicture, match="crashed the decoder"):
                 decoder.decode(bomb(11_000))
         finally:
             done.set()
@@ -200,13 +200,13 @@ def test_what_a_lost_process_says_is_not_believed(says, tmp_path, monkeypatch):
     script.write_text(f"#!/bin/sh\n{says}\n")
     script.chmod(0o755)
     monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", str(script))
-    with Decoder() as decoder, pytest.raises(UnreadablePicture, match="broke down"):
+    with Decoder() as decoder, pytest.raises(UnreadablePicture, match="crashed the decoder"):
         decoder.decode(FILES["PNG"])
 
 
 def test_a_process_that_cannot_start_is_no_fault_of_the_picture(monkeypatch):
     monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", "/nowhere/python")
-    with Decoder() as decoder, pytest.raises(CollectionError, match="cannot be started"):
+    with Decoder() as decoder, pytest.raises(CollectionError, match="Cannot start"):
         decoder.decode(FILES["PNG"])
 
 
@@ -249,9 +249,9 @@ def test_closing_ends_what_runs():
     decoder.close()
     thread.join(20)
     assert not thread.is_alive()
-    assert "going down" in told[0]
+    assert "shutting down" in told[0]
     assert all(process.returncode is not None for process in processes)
-    with pytest.raises(CollectionError, match="going down"):
+    with pytest.raises(CollectionError, match="shutting down"):
         decoder.decode(FILES["PNG"])
 
 

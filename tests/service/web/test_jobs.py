@@ -336,7 +336,7 @@ def test_who_waits_too_long_to_write_is_told(work):
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-        assert "by a job" in told[0]
+        assert "A job is writing" in told[0]
     with work.writing():
         pass
 
@@ -481,5 +481,5 @@ def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypat
 
     text = collect(job, closing, count)
     assert text.count("event: progress") == 1
-    assert text.count(": still at it") == 3
+    assert text.count(": still running") == 3
     assert "event: end" not in text

@@ -445,9 +445,9 @@ def test_what_cannot_be_served(indexed, tmp_path):
     assert "--allow" in error(indexed, "--allow", nothing)
     assert "nothing" in error(indexed, "--key-file", nothing)
     nothing.write_bytes(b"\xff")
-    assert "no key" in error(indexed, "--key-file", nothing)
+    assert "not ASCII" in error(indexed, "--key-file", nothing)
     nothing.write_text("")
-    assert "16 characters" in error(indexed, "--key-file", nothing)
+    assert "16 ASCII characters" in error(indexed, "--key-file", nothing)
 
 
 def test_answers_do_not_wait_to_be_confirmed():
