@@ -237,7 +237,7 @@ def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
     monkeypatch.setattr(Collection, "add", lambda *args, **kw: lost)
     ran = run("index", photos, "-c", learned)
     assert "The learned ranking is no longer used: Too few." in ran.out
-    assert "not tagged any more: Too many." in ran.out
+    assert "The annotator is no longer used: Too many." in ran.out
     assert "learned again" not in ran.out
 
 
