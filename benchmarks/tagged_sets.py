@@ -57,7 +57,7 @@ class Part:
         return float(((precisions * hits).sum(axis=1) / most).mean())
 
     def _hits(self, best: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Tell which of the words named are true."""
+        """Return which of the given words are correct."""
         rows = np.repeat(np.arange(len(best)), best.shape[1])
         found = np.asarray(self.has[rows, best.ravel()])
         return found.reshape(best.shape) > 0

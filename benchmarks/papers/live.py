@@ -4,7 +4,8 @@ A person searches with a picture, looks at the first ten matches and votes by cl
 picture's class are correct. After 0, 5, 10, 20, 50 and 200 votes, each in another search, precision
 at 10 is measured over pictures nobody has searched with. Votes go through a real collection, one
 event in its log each. There are two kinds of people: those who judge all ten matches, and those
-who pick a correct one and reject a wrong one; each without mistakes and with one verdict in ten flipped.
+who pick a correct one and reject a wrong one; each without mistakes and with one vote in ten
+flipped.
 
 Compared with no learning, with Rocchio's formula and with a linear SVM per session, where a session
 is all votes so far: both ignore which query a vote was about, so for other queries they can only
@@ -88,7 +89,7 @@ class World:
         return int(np.searchsorted(self.ids, number))
 
     def right(self, query: int, found: list[int]) -> list[bool]:
-        """Say which of the pictures found are of the query's class."""
+        """Return which of the matches are of the query's class."""
         return [self.classes[number] == self.classes[query] for number in found]
 
     def precision(self, queries: list[int], added: Vectors | None = None) -> float:

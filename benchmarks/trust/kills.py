@@ -140,7 +140,7 @@ class World:
         os.waitpid(server, 0)
 
     def talk(self, line: http.client.HTTPConnection) -> None:
-        """Say one thing after another until the server is gone."""
+        """Send one request after another until the server is gone."""
         jobs: dict[str, list[str]] = {}
         while True:
             kind = self.random.choices(
@@ -159,7 +159,7 @@ class World:
         return told if answer.status < 400 else None
 
     def say(self, line: http.client.HTTPConnection, path: str, body: dict[str, Any]) -> None:
-        """Say something that is an event, with a key to know it by."""
+        """Send a request that creates an event, with a key to recognise it by."""
         self.keys += 1
         self.under_way = f"key {self.keys}"
         who = f"person {self.keys % 7}"
@@ -191,7 +191,7 @@ class World:
             self.say(line, "/api/undo", {"event": event["number"]})
 
     def reset(self, line: http.client.HTTPConnection, _: Any) -> None:
-        """Let no vote count."""
+        """Discard all votes."""
         self.say(line, "/api/reset", {})
 
     def remove(self, line: http.client.HTTPConnection, _: Any) -> None:

@@ -51,7 +51,7 @@ def passes(task: Task, epochs: int, seed: int, **settings: Any) -> tuple[list[fl
 
 
 def a_pass(descent: Descent, pictures: Lessons, rate: float, epoch: int, epochs: int) -> None:
-    """Take a pass as ``fit`` does, at a rate that falls to zero over all of them."""
+    """Run a pass as ``fit`` does, at a rate that falls to zero over all passes."""
     descent.visit(pictures, rate * (1 - (epoch + 0.5) / epochs), silent)
     descent.settle()
 

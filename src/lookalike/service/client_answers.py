@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Ref: TypeAlias = int | str
-"""A picture by its id, or a kept query by its token."""
+"""A picture by its id, or a stored query by its token."""
 
 
 class Picture(TypedDict):

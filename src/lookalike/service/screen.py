@@ -64,7 +64,7 @@ def counted(count: int, noun: str) -> str:
 
 @contextmanager
 def kept(message: str) -> Iterator[None]:
-    """Give an interruption of the work inside a message: what is kept, and how to continue."""
+    """Add a message to an interruption of the work inside: what is kept, how to continue."""
     try:
         yield
     except KeyboardInterrupt as error:

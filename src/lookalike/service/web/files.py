@@ -34,7 +34,7 @@ _JPEG: dict[int | str, dict[str, Any]] = {
 }
 _PICTURE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
-    304: {"description": "The client has it already."},
+    304: {"description": "The client already has it."},
     410: {"description": "The file has changed since it was indexed."},
 }
 
