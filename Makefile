@@ -13,7 +13,7 @@ $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
-# SERVE=0 leaves out the last step, the page over the sample pictures.
+# SERVE=0 skips the last step, serving the page with the sample pictures.
 SERVE ?= 1
 demo: $(VENV)/.installed-demo
 	$(BIN)/lookalike demo demo

@@ -1,7 +1,7 @@
-"""The one convention of every benchmark of the project.
+"""The command line and output that all benchmarks share.
 
 ``python benchmarks/<drawer>/<name>.py [--quick] [--json] [--data DIR]`` prints a table of figures,
-each with its target and what it is compared with; ``--json`` prints one object instead.
+each with its target and what it is compared with; ``--json`` prints a JSON object instead.
 """
 
 import argparse
@@ -34,7 +34,7 @@ class Figure:
 
 @dataclass
 class Options:
-    """What the command line asked for, and the settings a script wants reported."""
+    """The command line arguments, and the settings a script reports."""
 
     quick: bool
     data: Path
@@ -44,13 +44,15 @@ class Options:
 def main(name: str, measure: Callable[[Options], list[Figure]]) -> None:
     """Parse the command line, measure, and print the figures."""
     parser = argparse.ArgumentParser(prog=f"benchmarks/{name}.py")
-    parser.add_argument("--quick", action="store_true", help="smaller figures in under 50 s")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--quick", action="store_true", help="run a smaller version in under 50 s")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object instead of a table"
+    )
     parser.add_argument(
         "--data",
         type=Path,
         default=Path(__file__).resolve().parents[2] / "shared" / "data",
-        help="the folder of picture sets (default: ../shared/data from the project's root)",
+        help="folder of the picture sets (default: ../shared/data next to the project)",
     )
     arguments = parser.parse_args()
     options = Options(quick=arguments.quick, data=arguments.data)
@@ -66,7 +68,7 @@ def main(name: str, measure: Callable[[Options], list[Figure]]) -> None:
 
 
 def table(result: dict[str, Any]) -> str:
-    """Lay the figures of one benchmark out as a Markdown table."""
+    """Return the figures of one benchmark as a Markdown table."""
     lines = [
         f"### {result['name']}",
         "",

@@ -1,7 +1,7 @@
 """Run every benchmark and rewrite docs/benchmarks.md with their tables and plots.
 
-``python benchmarks/run_all.py [--quick] [--data DIR]``; with names after it, as
-``speed/oasis``, only those are run, and the page keeps what it has of the others.
+``python benchmarks/run_all.py [--quick] [--data DIR] [NAME…]``; with names such as
+``speed/oasis`` only those are run, and the page keeps the results of the others.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def run(script: Path, options: list[str]) -> dict[str, Any] | None:
 
 
 def plot(result: dict[str, Any], path: Path) -> bool:
-    """Draw each figure that has a target as a bar: its value in units of the target."""
+    """Draw each figure with a target as a bar: its value as a multiple of the target."""
     figures = [Figure(**entry) for entry in result["figures"]]
     shown = [figure for figure in figures if figure.target]
     if not shown:
@@ -69,7 +69,9 @@ def plot(result: dict[str, Any], path: Path) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="as speed/oasis; all if none")
+    parser.add_argument(
+        "names", nargs="*", help="benchmarks to run, such as speed/oasis (default: all)"
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
@@ -92,7 +94,7 @@ def main() -> int:
 
 
 def write_page() -> None:
-    """Lay out the newest result of each benchmark."""
+    """Return the newest result of each benchmark as Markdown."""
     pieces = [
         "# Benchmarks",
         "",

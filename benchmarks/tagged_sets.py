@@ -1,4 +1,4 @@
-"""Pictures with words that benchmarks learn from: made-up ones, and the two real sets."""
+"""Labelled pictures for benchmarks: synthetic ones, and two real sets."""
 
 import csv
 from collections import Counter
@@ -55,7 +55,7 @@ class Part:
         return float(((precisions * hits).sum(axis=1) / most).mean())
 
     def _hits(self, best: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Tell which of the words named are true."""
+        """Return which of the given words are correct."""
         rows = np.repeat(np.arange(len(best)), best.shape[1])
         found = np.asarray(self.has[rows, best.ravel()])
         return found.reshape(best.shape) > 0
@@ -63,7 +63,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Task:
-    """Pictures to learn from, to choose settings on and to be judged on."""
+    """Pictures for training, validation and test."""
 
     name: str
     words: tuple[str, ...]
@@ -73,7 +73,7 @@ class Task:
 
 
 def synthetic(*, train: int = 50_000, held_out: int = 5_000) -> Task:
-    """Make pictures of 10,000 features, about 190 not zero, each with one of 5,000 words.
+    """Return synthetic pictures: 10,000 features, about 190 non-zero, and one of 5,000 words each.
 
     A feature's popularity falls as 1/(rank + 1,000), which is how often visterms occur in photos
     (measured on ``objects``). A word has 100 features of its own, drawn by popularity, with
@@ -114,7 +114,7 @@ def synthetic(*, train: int = 50_000, held_out: int = 5_000) -> Task:
 
 
 def groceries(data: Path, features: str) -> Task:
-    """Take the photos in shops with their 81 fine labels and the set's own split."""
+    """Return the grocery photos with their 81 fine labels and the set's own split."""
     table = _table(data / "groceries" / "labels.csv")
     splits = np.array([row["split"] for row in table])
     parts = [np.flatnonzero(splits == name) for name in ("train", "val", "test")]
@@ -123,7 +123,7 @@ def groceries(data: Path, features: str) -> Task:
 
 
 def clipart(data: Path, features: str) -> Task:
-    """Take the drawings with the words of their names that at least five drawings have.
+    """Return the drawings, labelled with words of their names that at least five of them have.
 
     The drawings with such a word, in the order of the table, are shuffled by a fixed seed; the
     first 60 % are to learn from, 20 % to choose settings on, 20 % to be judged on.
@@ -162,7 +162,7 @@ def _task(
 
 
 def _vectors(files: list[Path], train: NDArray[np.int64], features: str) -> sp.csr_matrix:
-    """Describe files, or read what an earlier run kept of them.
+    """Return the vectors of files, computed or loaded from an earlier run.
 
     The codebook of visterms is learned from the training pictures alone.
     """

@@ -1,17 +1,18 @@
-"""Simulated people vote on what they are shown; searches for other pictures must get no worse.
+"""Simulated people vote on matches; searches for other pictures must get no worse.
 
-A person asks with a picture, looks at the first ten and votes by class: what is of the picture's
-class is right. After 0, 5, 10, 20, 50 and 200 votes, each on another picture, precision at 10 is
-measured over pictures that nobody has asked with. Votes go through a real collection, one row of
-its log each. Two people: one who judges all ten shown, and one who picks one right and rejects one
-wrong; each without mistakes and with one verdict in ten turned round.
+A person searches with a picture, looks at the first ten matches and votes by class: those of the
+picture's class are correct. After 0, 5, 10, 20, 50 and 200 votes, each in another search, precision
+at 10 is measured over pictures nobody has searched with. Votes go through a real collection, one
+event in its log each. There are two kinds of people: those who judge all ten matches, and those
+who pick a correct one and reject a wrong one; each without mistakes and with one vote in ten
+flipped.
 
-Compared with no learning, with Rocchio's formula and with a linear SVM per session, whose session
-is all that was voted so far: both forget the query a vote was about, so for others they can only
-add the direction of all that was picked to the query. What they are made for, the query that was
-voted on, is measured too: precision at 10 among what was not shown yet.
+Compared with no learning, with Rocchio's formula and with a linear SVM per session, where a session
+is all votes so far: both ignore which query a vote was about, so for other queries they can only
+add the direction of all picked pictures. The case they are made for, the query that was voted on,
+is measured too: precision at 10 among pictures not shown yet.
 
-Half of each set was used to choose how votes are learned from; here is the other half.
+Half of each set was used to design how votes are learned; this benchmark uses the other half.
 """
 
 import csv
@@ -43,7 +44,7 @@ Vectors = NDArray[np.float32]
 
 
 def picture_sets(data: Path) -> Iterator[tuple[str, list[tuple[Path, str]]]]:
-    """Return the sets, each picture with its class."""
+    """Return the sets, with the class of each picture."""
     objects = sorted((data / "objects" / "images").glob("*/*.jpg"))
     yield "objects", [(path, path.parent.name) for path in objects]
     for name, column in (("groceries", "fine"), ("clipart", "category")):
@@ -88,7 +89,7 @@ class World:
         return int(np.searchsorted(self.ids, number))
 
     def right(self, query: int, found: list[int]) -> list[bool]:
-        """Say which of the pictures found are of the query's class."""
+        """Return which of the matches are of the query's class."""
         return [self.classes[number] == self.classes[query] for number in found]
 
     def precision(self, queries: list[int], added: Vectors | None = None) -> float:
@@ -112,7 +113,7 @@ class World:
 
 
 def session(world: World, seed: int, *, wrong: float, thorough: bool) -> dict[str, list[float]]:
-    """Let one person vote; give precision over other queries at the marks, for each method."""
+    """Simulate one person; return precision over other queries at the marks, for each method."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(world.ids).tolist()
     asked, others = order[: MARKS[-1]], order[MARKS[-1] :]
@@ -160,7 +161,7 @@ def _over_others(
 def _for_the_same(
     world: World, query: int, shown: list[int], good: list[int], bad: list[int]
 ) -> dict[str, float]:
-    """Precision at 10 for the query voted on, among pictures it has not shown yet."""
+    """Return precision at 10 for the query voted on, among pictures not shown yet."""
     again = world.collection.search(Ask((query,)), 2 * SHOWN + len(shown))
     found = {"ours": [match.id for match in again]}
     row = world.row(query)

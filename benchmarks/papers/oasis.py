@@ -34,7 +34,7 @@ CACHE = cache_folder() / "benchmarks"
 
 
 def embedded(files: list[Path]) -> NDArray[np.float32]:
-    """Describe files by the default embedding, or read what an earlier run kept."""
+    """Return the default embedding of files, computed or loaded from an earlier run."""
     feature = Embedding()
     facts = [(str(file), file.stat().st_size) for file in files]
     key = fingerprint({"feature": feature.fingerprint, "files": facts}, {})
@@ -51,7 +51,7 @@ def embedded(files: list[Path]) -> NDArray[np.float32]:
 def judged(
     options: Options, vectors: NDArray[np.float32], labels: NDArray[np.str_], fold: Fold
 ) -> dict[str, Judgement]:
-    """Let each method learn from the training rows and rank the test rows among themselves."""
+    """Train each method on the training rows and rank the test rows among themselves."""
     train, test = fold.train_rows, fold.test_rows
     dimension = min(256, len(train) - 1)
     reduction = Reduction(dimension=dimension).fit(vectors[train], parent="benchmark")
@@ -77,7 +77,7 @@ def figures(
     first: float | None,
     against: str = "",
 ) -> list[Figure]:
-    """Lay out mean average precision and precision at 1, with the other methods beside."""
+    """Return mean average precision and precision at 1, compared with the other methods."""
     found = []
     for name in folds[0]:
         precisions = [fold[name].mean_average_precision for fold in folds]

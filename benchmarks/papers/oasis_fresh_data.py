@@ -1,8 +1,8 @@
-"""The default OASIS on pictures that played no part in designing how it chooses its blend.
+"""The default OASIS on pictures not used in designing how it chooses its blend.
 
-The rule of decision 1 was settled with figures of objects (folds 0 to 2) and groceries in sight.
-Here it meets clipart, the validation pictures of groceries, and objects' folds 3 and 4. The
-protocol was fixed before the first look, and nothing is chosen by it.
+The rule of decision 1 was designed with figures of objects (folds 0 to 2) and groceries. Here it is
+tested on clipart, the validation pictures of groceries, and folds 3 and 4 of objects. The protocol
+was fixed before the first run, and nothing is chosen by it.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ TAUGHT_SHARE = 0.6
 
 
 def clipart(options: Options) -> dict[str, list[dict[str, Judgement]]]:
-    """Learn from three random parts, and from either half of the classes."""
+    """Train on three random parts, and on each half of the classes."""
     folder = options.data / "clipart"
     table = read_table(folder / "labels.csv")
     labels = np.array([row["file"].split("/")[0] for row in table])

@@ -1,8 +1,8 @@
-"""Tables 2, 5 and 7 of paper 2 on real pictures: their orders, and WSABIE beside scikit-learn.
+"""Tables 2, 5 and 7 of paper 2 on real pictures, with WSABIE compared with scikit-learn.
 
-Every method chooses its settings on the validation part, once by mean average precision and once
-by sibling precision, and is then judged on the test part once, with three seeds. ``--quick``
-judges on clipart's validation part, so that only a full run looks at the test parts.
+The settings of every method are chosen on the validation part, once by mean average precision and
+once by sibling precision, and then evaluated on the test part once, with three seeds. ``--quick``
+evaluates on clipart's validation part, so that only a full run uses the test parts.
 """
 
 import sys
@@ -61,7 +61,7 @@ AIMS: dict[str, Pick] = {"MAP": average, "siblings": siblings}
 
 
 class Logistic:
-    """LogisticRegression with the face of an annotator; one word a picture, or several."""
+    """LogisticRegression with the interface of an annotator; one word per picture, or several."""
 
     def __init__(self, C: float) -> None:
         self.C = C
@@ -115,7 +115,7 @@ QUICK = Choices((0.05,), (0.05,), (0.7, 1.4), (50,), (None,))
 
 
 def grids(quick: bool, features: str) -> dict[str, list[tuple[str, Callable[..., Any]]]]:
-    """Name every method's settings, each with what makes a model of a seed."""
+    """Return the settings of every method, each with a function from a seed to a model."""
     choices = QUICK if quick else CHOICES[features]
 
     def wsabie(loss: str, epochs: int) -> list[tuple[str, Callable[..., Any]]]:
@@ -195,7 +195,7 @@ def judged(model: Any, X: Vectors, y: Any, tree: TagTree) -> AnnotationFigures:
 def table(
     options: Options, task: Task, features: str, tree: TagTree
 ) -> dict[str, dict[str, list[Run]]]:
-    """Choose each method's settings on validation; judge it on test with every seed.
+    """Choose each method's settings on validation; evaluate it on test with every seed.
 
     They are chosen twice: by mean average precision, and by sibling precision at 10 for what is
     said of siblings.
@@ -236,7 +236,7 @@ def ensemble(
     named: list[Any],
     tree: TagTree,
 ) -> Run:
-    """Join models of three sizes, as Table 7 does, with weights from the validation part."""
+    """Combine models of three sizes, as in Table 7, with weights from the validation part."""
     models = [
         make(10 * seed + at)
         .set_params(dimension=D)
@@ -298,7 +298,7 @@ def orders(name: str, results: dict[str, dict[str, list[Run]]]) -> list[Figure]:
 
 
 def rows(name: str, results: dict[str, list[Run]]) -> list[Figure]:
-    """Return p@1 of every method, the other figures beside."""
+    """Return p@1 of every method, with the other figures."""
     return [
         Figure(
             f"{name}: {method}, p@1",

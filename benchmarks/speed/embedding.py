@@ -1,4 +1,4 @@
-"""What describing by the default embedding costs, and whether it keeps the cores busy."""
+"""The cost of the default embedding per picture, and how well it uses all cores."""
 
 import os
 import sys

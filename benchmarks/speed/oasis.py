@@ -1,4 +1,4 @@
-"""Steps a second of the OASIS loop beside the same loop in C, on threads, and its growth."""
+"""Steps per second of the OASIS loop, compared with the same loop in C; threads and scaling."""
 
 import ctypes
 import multiprocessing
@@ -46,7 +46,7 @@ def compile_c(folder: Path) -> dict[str, ctypes.CDLL]:
 
 
 def bags(rng: np.random.Generator, rows: int, width: int, non_zeros: int) -> sp.csr_matrix:
-    """Make unit rows with about ``non_zeros`` entries, frequent words oftener than rare ones."""
+    """Return unit rows with about ``non_zeros`` entries, frequent words oftener than rare ones."""
     popularity = 1.0 / np.arange(10, width + 10)
     popularity /= popularity.sum()
     lengths = np.clip(rng.poisson(non_zeros, size=rows), 1, width)
@@ -174,7 +174,7 @@ def growth(width: int, non_zeros: int, steps: int) -> Figure:
 
 
 def peak_of_a_fit(width: int, non_zeros: int, steps: int) -> float:
-    """Fit in this process; give the memory it took at its peak over that of W and the data."""
+    """Fit in this process; return its peak memory relative to that of W and the data."""
     rng = np.random.default_rng(3)
     vectors = bags(rng, 2000, width, non_zeros)
     labels = np.arange(2000) % 50

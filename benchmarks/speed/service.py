@@ -1,9 +1,9 @@
-"""The real server over 100,000 pictures: searches, votes and an import, as clients see them.
+"""The real server with 100,000 pictures: searches, votes and an import, as clients see them.
 
 The vectors are mixtures of those the default model gives real photographs, reduced as the product
-does. One process calls the index itself, one serves, one asks; the same queries in turn, several
-rounds, and ratios of what each round gave. Nothing may be indexed again by a vote: the searched
-file and the count of comings and goings are compared before and after.
+does. One process calls the index directly, one serves, one is the client. They take turns with the
+same queries for several rounds, and ratios are taken per round. A vote must not re-index anything:
+the index file and the count of changes are compared before and after.
 """
 
 import http.client
@@ -74,7 +74,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
 
 
 class Server:
-    """The command ``lookalike serve`` in a process of its own."""
+    """The command ``lookalike serve`` in a separate process."""
 
     def __init__(self, place: Path) -> None:
         command = "from lookalike.service.command_line import main; main()"
@@ -93,7 +93,7 @@ class Server:
 
 
 class Line:
-    """A connection that is kept."""
+    """A persistent connection."""
 
     def __init__(self, port: int) -> None:
         self._line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -120,7 +120,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def together(each: list[Callable[[int], Any]], queries: list[int]) -> NDArray[np.float64]:
-    """Let several ask at once, each its share of the queries; give the seconds each took."""
+    """Search from several clients at once, each with its share; return the seconds of each."""
     spent: list[list[float]] = [[] for _ in each]
 
     def one(place: int) -> None:
@@ -136,7 +136,7 @@ def together(each: list[Callable[[int], Any]], queries: list[int]) -> NDArray[np
 
 
 def in_process(place: Path, rounds: list[list[int]]) -> Callable[[int], NDArray[np.float64]]:
-    """Return a way to time searches on the index itself, several at once."""
+    """Return a function that times searches on the index itself, several at once."""
     store = Collection.open(place)
     serving = store._opened.rankers.get()
 
@@ -148,7 +148,7 @@ def in_process(place: Path, rounds: list[list[int]]) -> Callable[[int], NDArray[
 
 
 def votes(line: Line, queries: list[int]) -> tuple[float, float, float]:
-    """Return the medians of a search, of a vote on what it found, and of the search after it."""
+    """Return the median times of a search, of a vote on a match, and of the next search."""
     searches, said, after = [], [], []
     for query in queries:
         found: list[int] = []
@@ -167,7 +167,7 @@ def votes(line: Line, queries: list[int]) -> tuple[float, float, float]:
 
 
 def rate(port: int, queries: list[int], until: Callable[[], bool]) -> float:
-    """Return the searches a second of all clients until something is over."""
+    """Return the searches per second of all clients until something is over."""
     done = [0] * CLIENTS
 
     def one(place: int) -> None:
@@ -256,7 +256,7 @@ def measure(options: Options) -> list[Figure]:
 
 
 def unchanged(place: Path) -> tuple[Any, ...]:
-    """Return what an index that is made or changed anew would not leave as it is."""
+    """Return values that would change if anything were indexed again."""
     files = [(file.name, file.stat()) for file in sorted((place / "cache").iterdir())]
     with Collection.open(place) as store:
         changes = store._opened.database.state()["changes"]

@@ -1,6 +1,6 @@
 """Visterms: CPU time to describe a picture of 640 × 480, paper 1, section 3 (there 500 ms).
 
-The pictures are drawn here, with smooth colours, edges and grain; the codebook is learned from
+The pictures are synthetic, with smooth colours, edges and grain; the codebook is learned from
 them. Decoding is not counted.
 """
 
@@ -40,7 +40,7 @@ def draw(seed: int) -> Image.Image:
 
 
 def cpu(work: Callable[[Image.Image], object], images: list[Image.Image]) -> list[float]:
-    """Milliseconds of CPU of all threads for each picture, after one to warm up."""
+    """Return CPU milliseconds of all threads per picture, after one to warm up."""
     work(images[0])
     spent = []
     for image in images:
@@ -72,7 +72,7 @@ def measure(options: Options) -> list[Figure]:
 
 
 def split(feature: Visterms, images: list[Image.Image]) -> dict[str, object]:
-    """Where the time goes at d=10,000, in ms of CPU a picture."""
+    """Return where the time goes at d=10,000, in CPU milliseconds per picture."""
     keys = visterms._colour_keys(feature.palette_)
 
     def levels(image: Image.Image) -> list[Image.Image]:

@@ -1,4 +1,4 @@
-"""Ranking words with WSABIE, the size of its model, and how training grows with words and n."""
+"""Ranking words with WSABIE, the size of its model, and how training scales with words and n."""
 
 import sys
 import tempfile
@@ -21,7 +21,7 @@ PLOT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "speed-wsab
 
 
 def bags(rng: np.random.Generator, rows: int) -> sp.csr_matrix:
-    """Make unit rows with 190 entries of 10,000, frequent ones oftener than rare ones."""
+    """Return unit rows with 190 entries of 10,000, frequent ones oftener than rare ones."""
     drawn = (WIDTH * rng.random((rows, NON_ZEROS), np.float32) ** 2).astype(np.int32)
     values = rng.random((rows, NON_ZEROS), np.float32) + np.float32(0.2)
     values /= np.linalg.norm(values, axis=1, keepdims=True)
@@ -32,7 +32,7 @@ def bags(rng: np.random.Generator, rows: int) -> sp.csr_matrix:
 
 
 def named(rng: np.random.Generator, rows: int, words: int) -> Relevance:
-    """Return each picture one of the words, each word to some picture while there are enough."""
+    """Return a word for each picture; every word is used if there are enough pictures."""
     chosen = np.r_[np.arange(min(rows, words)), rng.integers(0, words, max(0, rows - words))]
     links = sp.csr_matrix(
         (np.ones(rows), rng.permutation(chosen), np.arange(rows + 1)), shape=(rows, words)
@@ -42,7 +42,7 @@ def named(rng: np.random.Generator, rows: int, words: int) -> Relevance:
 
 
 def model_of(rng: np.random.Generator, words: int) -> WSABIE:
-    """Make a model of the given size by one short pass."""
+    """Return a model of the given size, trained for one short pass."""
     rows = 64
     X = bags(rng, rows)
     return WSABIE(dimension=D, epochs=1, held_out=0, random_state=0).fit(X, named(rng, rows, words))
@@ -88,7 +88,7 @@ def ranking(options: Options, rng: np.random.Generator) -> list[Figure]:
 
 
 def size(model: WSABIE, words: int) -> list[Figure]:
-    """Weigh the file: the parameters, the words' text, and what is beside them."""
+    """Return the size of the file: the parameters, the words' text, and the rest."""
     from lookalike.annotation.words import pack_words
 
     with tempfile.TemporaryDirectory() as folder:

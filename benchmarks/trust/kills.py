@@ -1,11 +1,11 @@
-"""Kill the server again and again, and see that nothing it acknowledged is lost.
+"""Kill the server again and again, and check that nothing it acknowledged is lost.
 
-A real server over a real collection is sent votes, words, second thoughts, deletions, imports and
-orders to learn, and killed (-9) at a random moment. Then a fresh process opens the collection and
-sees: every acknowledged event is in the log, as it was told; what was under way is there whole or
-not at all; the log is as it was written; reading it gives the same bytes with the last snapshot
-and without; every picture has its vector, thumbnail and place; words are as the log says; searches
-work. 1,000 kills, of four servers side by side; ``--kills N`` for another number.
+A real server with a real collection is sent votes, labels, undos, deletions, imports and learning
+jobs, and killed (-9) at a random moment. Then a fresh process opens the collection and checks that
+every acknowledged event is in the log, unchanged; requests in progress took effect completely or
+not at all; the log is intact; replaying it gives the same bytes with and without the last snapshot;
+every picture has its vector, thumbnail and place; labels agree with the log; and searches work.
+1,000 kills of four servers side by side; ``--kills N`` sets another number.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import events, ledger
 from lookalike.core.text import word_key
-from lookalike.service.serving import listening, run
+from lookalike.service.commands.serve import listening, run
 from lookalike.service.web.app import make_app
 from lookalike.service.web.settings import Settings
 
@@ -55,7 +55,7 @@ HEADERS = {"X-Lookalike-Client": "1", "Content-Type": "application/json"}
 
 
 def draw(path: Path, seed: int) -> Path:
-    """Write a small picture that no other seed gives."""
+    """Return a small picture, different for each seed."""
     rng = np.random.default_rng(seed)
     pixels = rng.integers(-60, 60, (48, 64, 3)) + np.array(COLOURS[seed % len(COLOURS)])
     buffer = BytesIO()
@@ -68,7 +68,7 @@ def draw(path: Path, seed: int) -> Path:
 
 
 def forked(work: Callable[[], Any]) -> Any:
-    """Do something in a process of its own and give what came of it, or fail as it did."""
+    """Run a function in a separate process; return its result, or fail as it did."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -93,7 +93,7 @@ def forked(work: Callable[[], Any]) -> Any:
 
 
 def serve(place: Path, write: int) -> None:
-    """Be the server: the code of ``lookalike serve``, until killed."""
+    """Run the code of ``lookalike serve`` until killed."""
     settings = Settings(port=0)
     with Collection.open(place) as store, listening(settings) as door:
         port = door.getsockname()[1]
@@ -140,7 +140,7 @@ class World:
         os.waitpid(server, 0)
 
     def talk(self, line: http.client.HTTPConnection) -> None:
-        """Say one thing after another until the server is gone."""
+        """Send one request after another until the server is gone."""
         jobs: dict[str, list[str]] = {}
         while True:
             kind = self.random.choices(
@@ -159,7 +159,7 @@ class World:
         return told if answer.status < 400 else None
 
     def say(self, line: http.client.HTTPConnection, path: str, body: dict[str, Any]) -> None:
-        """Say something that is an event, with a key to know it by."""
+        """Send a request that creates an event, with a key to recognise it by."""
         self.keys += 1
         self.under_way = f"key {self.keys}"
         who = f"person {self.keys % 7}"
@@ -191,7 +191,7 @@ class World:
             self.say(line, "/api/undo", {"event": event["number"]})
 
     def reset(self, line: http.client.HTTPConnection, _: Any) -> None:
-        """Let no vote count."""
+        """Discard all votes."""
         self.say(line, "/api/reset", {})
 
     def remove(self, line: http.client.HTTPConnection, _: Any) -> None:
@@ -263,13 +263,13 @@ class World:
 
 
 def expect(held: bool, otherwise: str) -> None:
-    """Stop with a message where something does not hold."""
+    """Stop with a message if a condition does not hold."""
     if not held:
         raise SystemExit(otherwise)
 
 
 def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]:
-    """See that a collection is whole; give its pictures, and the events wanted and the last."""
+    """Check that a collection is intact; return its pictures, the events wanted and the last."""
     with Collection.open(place) as store:
         database = store._opened.database
         expect(database.rows("PRAGMA integrity_check") == [("ok",)], "the database is damaged")
@@ -303,7 +303,7 @@ def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]
 
 
 def check_words(store: Collection) -> None:
-    """See that a picture has the words that the log says, and no other of them."""
+    """Check that a picture has exactly the labels recorded in the log."""
     database = store._opened.database
     subjects = database.rows(
         "SELECT DISTINCT about FROM events WHERE kind IN ('tag', 'correction')"
@@ -320,7 +320,7 @@ def check_words(store: Collection) -> None:
 
 
 def survive(kills: int, seed: int) -> dict[str, int]:
-    """Make a collection and let its server be killed so many times."""
+    """Create a collection and kill its server the given number of times."""
     with tempfile.TemporaryDirectory() as temporary:
         pictures = Path(temporary) / "pictures"
         for number in range(PICTURES):
@@ -363,7 +363,7 @@ def measure(options: Options) -> list[Figure]:
 
 
 def one_world(seed: int, kills: int) -> dict[str, int]:
-    """Run a world in a process of its own, which may fork as it likes."""
+    """Run a world in a separate process, which may fork."""
     done = subprocess.run(
         [sys.executable, __file__, "--world", str(seed), "--kills", str(kills)],
         stdout=subprocess.PIPE,

@@ -226,7 +226,7 @@ def test_hostile_sidecars_are_left_alone_and_listed(photo):
         "its root is html": "<html/>",
         "too large": PROGRAMS["darktable"] + " " * MAX_BYTES,
         "empty": "",
-        "dc:subject is written in a way": packet(
+        "cannot add to its dc:subject": packet(
             '<rdf:Description><dc:subject rdf:resource="x"/></rdf:Description>'
         ),
     }
@@ -280,7 +280,7 @@ def test_a_folder_that_cannot_be_written_does_not_stop_the_others(photo, tmp_pat
     )
     assert done.written == [sidecar_of(photo)]
     assert [(refused.path, refused.reason) for refused in done.refused] == [
-        (tmp_path / "locked.jpg.xmp", "cannot be written: permission denied")
+        (tmp_path / "locked.jpg.xmp", "cannot write it: permission denied")
     ]
     assert steps == [(1, 2), (2, 2)]
 
@@ -292,12 +292,12 @@ def test_a_read_only_folder_is_reported(photo):
         (refused,) = write_sidecars({photo: ["cat"]}).refused
     finally:
         photo.parent.chmod(0o755)
-    assert refused.reason == "cannot be written: permission denied"
+    assert refused.reason == "cannot write it: permission denied"
 
 
 def test_a_name_too_long_for_a_sidecar_is_reported(tmp_path):
     (refused,) = write_sidecars({tmp_path / f"{'x' * 250}.jpg": ["cat"]}).refused
-    assert refused.reason == "cannot be written: file name too long"
+    assert refused.reason == "cannot write it: file name too long"
 
 
 def test_the_mode_is_kept(photo):

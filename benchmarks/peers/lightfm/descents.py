@@ -22,7 +22,7 @@ CURVE_SECONDS = {"synthetic": 60.0, "clipart, visterms": 5.0, "groceries, embedd
 
 
 def begun(task: Task, seed: int, *, threads: int = 1, **settings: Any) -> tuple[WSABIE, Descent]:
-    """Start as ``fit`` does, on vectors of unit length; give the settings and the descent."""
+    """Start as ``fit`` does, on unit vectors; return the settings and the descent."""
     model = WSABIE(dimension=DIMENSION, threads=threads, **settings)
     rng = np.random.default_rng(seed)
     d, Y = task.train.vectors.shape[1], len(task.words)
@@ -39,7 +39,7 @@ def lessons(task: Task, rows: NDArray[np.int64] | slice = slice(None)) -> Lesson
 
 
 def passes(task: Task, epochs: int, seed: int, **settings: Any) -> tuple[list[float], Descent]:
-    """Learn for some passes on one thread; give the CPU seconds of each."""
+    """Train for some passes on one thread; return the CPU seconds of each."""
     model, descent = begun(task, seed, **settings)
     pictures = lessons(task)
     cpu = []
@@ -51,7 +51,7 @@ def passes(task: Task, epochs: int, seed: int, **settings: Any) -> tuple[list[fl
 
 
 def a_pass(descent: Descent, pictures: Lessons, rate: float, epoch: int, epochs: int) -> None:
-    """Take a pass as ``fit`` does, at a rate that falls to zero over all of them."""
+    """Run a pass as ``fit`` does, at a rate that falls to zero over all passes."""
     descent.visit(pictures, rate * (1 - (epoch + 0.5) / epochs), silent)
     descent.settle()
 
@@ -65,7 +65,7 @@ def best_words(descent: Descent, part: Part) -> NDArray[np.int32]:
 
 
 def curve(task: Task, loss: str, learning_rate: float, seconds: float, seed: int) -> Course:
-    """Learn at a fixed rate, as in Figure 2; rank the validation part now and then."""
+    """Train at a fixed rate, as in Figure 2; rank the validation part at intervals."""
     model, descent = begun(task, seed, loss=loss, learning_rate=learning_rate)
     spent, mark = 0.0, seconds / 500
     moments, ranked = [], []

@@ -1,4 +1,4 @@
-"""The peer's own environment: made once in the cache folder, then asked by jobs."""
+"""The peer's own environment: created once in the cache folder, then used by jobs."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def interpreter() -> Path:
-    """Return the Python of the peer's environment, making that where it is not yet.
+    """Return the Python of the peer's environment, creating it if needed.
 
     LightFM comes as source: pip compiles it here with ``-O3 -march=native -ffast-math`` and
     OpenMP, so a C compiler is needed.
@@ -36,7 +36,7 @@ def interpreter() -> Path:
     python = folder / "bin" / "python"
     if (folder / "ready").exists():
         return python
-    print("making LightFM's environment, about a minute …", file=sys.stderr, flush=True)
+    print("creating LightFM's environment; this takes about a minute…", file=sys.stderr, flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
     subprocess.run(

@@ -1,4 +1,4 @@
-"""The peer's side: trains LightFM in its own environment, on one thread, as a job says.
+"""The peer's side: trains LightFM in its own environment, on one thread, as a job describes.
 
 ``python peer.py JOB.json``; the job names a file of arrays to read and one to write. The answer
 holds, for some moments, the CPU seconds spent in training so far and the ten best words of each

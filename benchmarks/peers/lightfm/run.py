@@ -1,8 +1,8 @@
-"""WSABIE beside LightFM: examples a second, precision at equal time, threads, Figure 2.
+"""WSABIE compared with LightFM: examples per second, precision at equal time, threads, Figure 2.
 
-LightFM (PyPI: rectools-lightfm) learns in an environment of its own, which the first run makes;
-see the README beside this file. ``--quick`` judges on the validation parts, so that only a full
-run looks at the test parts.
+LightFM (PyPI: rectools-lightfm) is trained in a separate environment, which the first run creates;
+see the README next to this file. ``--quick`` evaluates on the validation parts, so that only a full
+run uses the test parts.
 """
 
 import json
@@ -30,7 +30,7 @@ DRAWS = {"its default": 10, "raised": 100}
 
 
 def settings() -> dict[str, Any]:
-    """Read what tune.py chose."""
+    """Load the settings chosen by tune.py."""
     chosen: dict[str, Any] = json.loads(SETTINGS.read_text("utf-8"))
     return chosen
 
@@ -40,7 +40,7 @@ def spread(values: list[float]) -> float | None:
 
 
 def speed(options: Options, task: Task) -> list[Figure]:
-    """Let both sides take turns on one thread, the same passes over the same pictures."""
+    """Time both sides in turns on one thread, with the same passes over the same pictures."""
     epochs, repeats = (1, 2) if options.quick else (3, 3)
     n = task.train.vectors.shape[0]
     kinds: dict[str, int | None] = {"default settings": None}
@@ -146,7 +146,7 @@ def on_threads(options: Options, task: Task) -> list[Figure]:
 
 
 def at_equal_time(options: Options, task: Task, chosen: Mapping[str, Any]) -> list[Figure]:
-    """Let both sides learn for the same CPU seconds with settings chosen on validation.
+    """Train both sides for the same CPU seconds with settings chosen on validation.
 
     LightFM gets the budget, or as long as ours took if that was longer. Both are judged at the
     moment at which they were best on the validation part.
@@ -184,7 +184,7 @@ def at_equal_time(options: Options, task: Task, chosen: Mapping[str, Any]) -> li
 
 
 def figure_2(options: Options, task: Task, rates: Mapping[str, float], seconds: float) -> Figure:
-    """Draw precision against training time for the three losses; give WARP's lead over OWPC."""
+    """Plot precision against training time for the three losses; return WARP's lead over OWPC."""
     courses = {loss: curve(task, loss, rate, seconds, 0) for loss, rate in rates.items()}
     firsts = {
         loss: [task.validation.precision(best)[0] for best in course.ranked["validation"]]

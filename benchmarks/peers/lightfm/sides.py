@@ -1,4 +1,4 @@
-"""The two sides behind one face: given a task, settings, a seed and CPU seconds, they learn."""
+"""The two sides behind one interface: trained on a task with settings, a seed and CPU seconds."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ SETTINGS = Path(__file__).with_name("settings.json")
 
 
 class Overtime(RuntimeError):
-    """Training took longer than it may."""
+    """Training took too long."""
 
 
 def real_tasks(data: Path) -> Iterator[Task]:
@@ -37,7 +37,7 @@ def budget(task: Task) -> float:
 
 
 def lightfm(task: Task, chosen: Chosen, seed: int, seconds: float, parts: Sequence[str]) -> Course:
-    """Let LightFM learn; it ranks the pictures of the parts named now and then."""
+    """Train LightFM; it ranks the pictures of the given parts at intervals."""
     settings = {"no_components": DIMENSION, **chosen}
     ready = _scaled(task, settings.pop("columns", "as they are"))
     scale = settings.pop("scale", 1.0)
@@ -47,7 +47,7 @@ def lightfm(task: Task, chosen: Chosen, seed: int, seconds: float, parts: Sequen
 
 
 def wsabie(task: Task, chosen: Chosen, seed: int, seconds: float, parts: Sequence[str]) -> Course:
-    """Let WSABIE learn; the whole of ``fit`` counts, with its looks at the validation part."""
+    """Train WSABIE; all of ``fit`` counts, including its evaluation on the validation part."""
     settings = {"dimension": DIMENSION, **chosen}
     ready = _scaled(task, settings.pop("columns", "as they are"))
     model = WSABIE(random_state=seed, **settings)
@@ -71,7 +71,7 @@ def wsabie(task: Task, chosen: Chosen, seed: int, seconds: float, parts: Sequenc
 
 
 def warm_up() -> None:
-    """Let the loops compile."""
+    """Compile the loops."""
     vectors = sp.vstack([sp.eye_array(20, dtype=np.float32)] * 2, format="csr")
     words = [str(row % 20) for row in range(40)]
     WSABIE(dimension=2, epochs=1, held_out=0.5).fit(vectors, words).rank(vectors, 2)

@@ -1,3 +1,3 @@
-"""Serve: commands come in; tables, JSON and contact sheets of what the stages did go out."""
+"""Serve: commands and requests come in; tables, JSON and pages with the results go out."""
 
 __all__: list[str] = []

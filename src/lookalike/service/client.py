@@ -1,4 +1,4 @@
-"""Use a running server from Python: search, vote, tag and import over HTTP."""
+"""A client for a running server: search, vote, tag and import over HTTP."""
 
 import json
 import os
@@ -44,27 +44,26 @@ _ERRORS: dict[int, type[LookalikeError]] = {
 class Client:
     """A connection to a server that ``lookalike serve`` started.
 
-    It answers with dicts, as the server's OpenAPI description has them, and raises the errors
-    that :class:`~lookalike.Collection` would raise. It goes straight to the server, past any
-    proxy of the environment.
+    Methods return dicts as described by the server's OpenAPI document, and raise the errors that
+    :class:`~lookalike.Collection` would raise. Proxies set in the environment are ignored.
 
     Parameters
     ----------
     url : str
         The address the server printed.
     key : str, optional
-        The server's key, where it has one.
+        The server's key, if it has one.
     user : str
-        Who votes and tags, where several people do.
+        Name of the person who votes and tags, if several people do.
     timeout : float
-        Seconds to wait for an answer.
+        Seconds to wait for a response.
 
     Examples
     --------
     >>> with Client("http://127.0.0.1:9") as client:
     ...     client.standing()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    lookalike.core.errors.CollectionError: No server answers at http://127.0.0.1:9: ...
+    lookalike.core.errors.CollectionError: Cannot reach a server at http://127.0.0.1:9: ...
     """
 
     def __init__(
@@ -78,13 +77,13 @@ class Client:
         headers = {"X-Lookalike-Client": "1"}
         if key is not None:
             if not key.isascii() or not key.isprintable():
-                raise InvalidInput("Client: a key consists of printable ASCII characters.")
+                raise InvalidInput("Client: key must consist of printable ASCII characters.")
             headers["Authorization"] = f"Bearer {key}"
         self._url = url.rstrip("/")
         self._user = user
         if not re.match("https?://[^/]", url):
             raise InvalidInput(
-                f"Client: url must be an address as http://127.0.0.1:8700; got {url!r:.200}."
+                f"Client: url must be an address such as http://127.0.0.1:8700; got {url!r:.200}."
             )
         self._http = httpx.Client(
             base_url=self._url, headers=headers, timeout=timeout, trust_env=False
@@ -117,7 +116,10 @@ class Client:
         learned: bool = True,
         **where: Unpack[Filters],
     ) -> list[Match]:
-        """Find the pictures most like some and unlike others, or those a word suits, best first."""
+        """Return the pictures most like some and unlike others, or those matching a word.
+
+        The best match comes first.
+        """
         asked = {
             **{"like": _several(like), "unlike": _several(unlike), "word": word},
             **{"k": k, "offset": offset, "min_score": min_score, "learned": learned},
@@ -128,11 +130,11 @@ class Client:
     def search_file(
         self, path: str | Path, *, k: int = 10, **where: Unpack[Filters]
     ) -> list[Match]:
-        """Find the pictures most like a file of yours, best first; it is not added."""
+        """Return the pictures most like a local file, best first; the file is not added."""
         return self.search(self.keep_query(path), k=k, **where)
 
     def keep_query(self, picture: str | Path | bytes) -> str:
-        """Send a picture to search with and to vote on; give the token that stands for it."""
+        """Upload a picture to search with and vote on; return its token."""
         return str(self._send("/api/queries", _content(picture))["token"])
 
     def vote(
@@ -145,7 +147,7 @@ class Client:
         shown: Iterable[int] = (),
         key: str | None = None,
     ) -> Said:
-        """Say which matches suit a search and which do not; the next search knows."""
+        """Record which matches fit a search and which do not; the next search uses it."""
         body = {
             **{"like": _several(like), "unlike": _several(unlike), "picked": list(picked)},
             **{"rejected": list(rejected), "shown": list(shown), "key": key},
@@ -153,33 +155,33 @@ class Client:
         return cast("Said", self._say("/api/votes", body))
 
     def tag(self, picture: int, word: str, *, shows: bool = True) -> Event:
-        """Return a picture a word, or say that the word does not suit it."""
+        """Add a label to a picture, or record that the word does not fit it."""
         body = {"picture": picture, "word": word, "shows": shows}
         return cast("Event", self._say("/api/tags", body))
 
     def undo(self, number: int) -> Said:
-        """Let an event count no more."""
+        """Undo an event."""
         return cast("Said", self._say("/api/undo", {"event": number}))
 
     def reset(self) -> Said:
-        """Let the votes so far count no more."""
+        """Discard all votes so far."""
         return cast("Said", self._say("/api/reset", {}))
 
     def rollback(self) -> dict[str, int | None]:
-        """Use the models that were in use before the last learning; give their numbers."""
+        """Go back to the models used before the last learning; return their numbers."""
         return cast("dict[str, int | None]", self._say("/api/rollback", {}))
 
     def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
-        """Return what was said, newest first."""
+        """Return the events of the log, newest first."""
         answer = self._get("/api/events", {"limit": limit, "before": before})
         return cast("list[Event]", answer["events"])
 
     def standing(self) -> Standing:
-        """Return whether searches use the votes, and the figures that decided."""
+        """Return whether searches use the votes, and the figures behind that decision."""
         return cast("Standing", self._get("/api/standing"))
 
     def suggestions(self, picture: Ref, k: int = 8) -> list[dict[str, Any]]:
-        """Return words that may suit a picture, each with its confidence and why."""
+        """Return words that may fit a picture, each with its confidence and a reason."""
         answer = self._get(f"/api/suggestions/{picture}", {"k": k})
         return cast("list[dict[str, Any]]", answer["suggestions"])
 
@@ -191,37 +193,37 @@ class Client:
         order: Literal["newest", "oldest", "added"] = "newest",
         **where: Unpack[Filters],
     ) -> list[Picture]:
-        """List the pictures that pass the filters."""
+        """Return the pictures that pass the filters."""
         asked = {"k": k, "offset": offset, "order": order, **_filters(where)}
         return cast("list[Picture]", self._get("/api/pictures", asked)["pictures"])
 
     def picture(self, number: int) -> Picture:
-        """Tell what is known of a picture."""
+        """Return what is known about a picture."""
         return cast("Picture", self._get(f"/api/pictures/{number}"))
 
     def add(self, picture: str | Path | bytes) -> Picture:
-        """Send a picture file to be added to the collection."""
+        """Upload a picture file and add it to the collection."""
         return cast("Picture", self._send("/api/pictures", _content(picture))["picture"])
 
     def delete(self, number: int) -> None:
-        """Remove a picture with all that is kept of it."""
+        """Remove a picture and everything stored about it."""
         self._ask("DELETE", f"/api/pictures/{number}", params=_given({"user": self._user or None}))
 
     def import_folder(self, path: str | Path, progress: Progress = silent) -> Job:
-        """Bring in a folder of the server's computer, and wait until that is done.
+        """Import a folder on the server, and wait until that is done.
 
         Parameters
         ----------
         path : str or Path
-            In a folder of the collection, or one the server was started to allow.
+            A folder of the collection, one inside it, or one that the server allows.
         progress : callable
-            Told how many files are done, and of how many.
+            Called with the number of files done and the total.
         """
         body = {"kind": "import", "folder": str(Path(path).absolute())}
         return self._do(body, progress)
 
     def learn(self, *, folders: bool = False, progress: Progress = silent) -> Job:
-        """Learn from the labels there are, or from the names of folders, and wait for it."""
+        """Learn from the labels in the collection, or from folder names, and wait until done."""
         return self._do({"kind": "learn", "folders": folders}, progress)
 
     def jobs(self) -> list[Job]:
@@ -229,7 +231,7 @@ class Client:
         return cast("list[Job]", self._get("/api/jobs")["jobs"])
 
     def stop(self, job: str) -> None:
-        """Stop a job; what it has finished is kept."""
+        """Stop a job; finished work is kept."""
         self._ask("DELETE", f"/api/jobs/{job}")
 
     def export(self, path: str | Path) -> None:
@@ -242,10 +244,10 @@ class Client:
             part.replace(target)
         except OSError as error:
             part.unlink(missing_ok=True)
-            raise InvalidInput(f"Client: {target} cannot be written: {error}.") from error
+            raise InvalidInput(f"Client: cannot write {target}: {error}.") from error
 
     def status(self) -> dict[str, Any]:
-        """Tell the version, the number of pictures, and whether folders are watched."""
+        """Return the version, the number of pictures, and whether folders are watched."""
         return self._get("/api/status")
 
     def _do(self, body: dict[str, Any], progress: Progress) -> Job:
@@ -259,7 +261,7 @@ class Client:
         return job
 
     def _follow(self, name: str) -> Iterator[Job]:
-        """Return the states of a job until it is over or the stream breaks off."""
+        """Yield the states of a job until it is over or the stream breaks off."""
         path = f"/api/jobs/{name}/events"
         try:
             with self._http.stream("GET", path) as answer:
@@ -298,16 +300,16 @@ class Client:
 
     def _silence(self, error: Exception) -> CollectionError:
         return CollectionError(
-            f"No server answers at {self._url}: {error}. Start one with: lookalike serve"
+            f"Cannot reach a server at {self._url}: {error}. Start one with: lookalike serve"
         )
 
 
 def _error(answer: httpx.Response, *, upload: bool) -> LookalikeError:
-    """Return the error that the server met, in its words."""
+    """Return the error the server reported, with its message."""
     try:
         message = str(answer.json()["error"])
     except (ValueError, LookupError, TypeError):
-        message = f"The server answered with {answer.status_code} {answer.reason_phrase}."
+        message = f"The server responded with {answer.status_code} {answer.reason_phrase}."
     if "Retry-After" in answer.headers:
         return CollectionBusy(message)
     if upload and answer.status_code == 422:
@@ -324,7 +326,7 @@ def _filters(where: Filters) -> dict[str, Any]:
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is not said; paths as text, lists as they are."""
+    """Return the parameters that are not None, with paths as text."""
     return {
         name: os.fspath(value) if isinstance(value, os.PathLike) else value
         for name, value in params.items()
@@ -338,4 +340,4 @@ def _content(picture: str | Path | bytes) -> bytes:
     try:
         return Path(picture).read_bytes()
     except OSError as error:
-        raise InvalidInput(f"Client: {picture} cannot be read: {error.strerror}.") from error
+        raise InvalidInput(f"Client: cannot read {picture}: {error.strerror}.") from error

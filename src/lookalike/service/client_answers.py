@@ -1,15 +1,15 @@
-"""What :class:`lookalike.Client` takes and answers with: dicts, with their keys written down."""
+"""The types of the dicts that :class:`lookalike.Client` takes and returns."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Ref: TypeAlias = int | str
-"""A picture by its id, or a kept query by its token."""
+"""A picture by its id, or a stored query by its token."""
 
 
 class Picture(TypedDict):
-    """What the server tells of a picture."""
+    """A picture of the collection."""
 
     id: int
     path: str
@@ -34,7 +34,7 @@ class Match(Picture):
 
 
 class Event(TypedDict):
-    """One row of the log."""
+    """One event of the log."""
 
     number: int
     at: str
@@ -45,7 +45,7 @@ class Event(TypedDict):
 
 
 class Standing(TypedDict):
-    """What votes have taught, and whether searches use it."""
+    """What was learned from votes, and whether searches use it."""
 
     votes: int
     judged: int
@@ -58,14 +58,14 @@ class Standing(TypedDict):
 
 
 class Said(TypedDict):
-    """An event, and how the votes stand after it."""
+    """An event, and the effect of the votes after it."""
 
     event: Event
     standing: Standing
 
 
 class Job(TypedDict):
-    """A piece of long work."""
+    """A long-running task."""
 
     id: str
     kind: Literal["import", "rescan", "learn"]
@@ -79,7 +79,7 @@ class Job(TypedDict):
 
 
 class Filters(TypedDict):
-    """Which pictures count; every part that is given must hold."""
+    """Which pictures to include; every filter given must hold."""
 
     folder: NotRequired[str | Path]
     tags: NotRequired[Sequence[str]]

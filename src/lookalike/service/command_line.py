@@ -1,11 +1,11 @@
-"""The command ``lookalike``: what it offers, and how it ends.
+"""The command ``lookalike``: its subcommands and exit codes.
 
-Exit codes: 0 done; 1 an error, told in one line; 2 the command was not understood; 3 done, but
-some files were refused and are listed; 130 interrupted, what is kept was said.
+Exit codes: 0 success; 1 an error, described in one line; 2 wrong usage; 3 success, but some files
+were refused and are listed; 130 interrupted, with a line about what was kept.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Annotated, Any, TypeAlias
@@ -15,7 +15,17 @@ from typer.core import TyperGroup
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError
-from lookalike.service import commands
+from lookalike.service.commands.demo import demo
+from lookalike.service.commands.evaluate import evaluate
+from lookalike.service.commands.export import export
+from lookalike.service.commands.index import index
+from lookalike.service.commands.learn import learn
+from lookalike.service.commands.remove import remove
+from lookalike.service.commands.reproduce import reproduce
+from lookalike.service.commands.rollback import rollback
+from lookalike.service.commands.search import search
+from lookalike.service.commands.serve import serve
+from lookalike.service.commands.tag import tag
 from lookalike.service.screen import complain, write_json
 
 FAILED, NOT_UNDERSTOOD, INTERRUPTED = 1, 2, 130
@@ -23,22 +33,22 @@ FAILED, NOT_UNDERSTOOD, INTERRUPTED = 1, 2, 130
 Command: TypeAlias = Callable[..., None]
 
 CODES = (
-    "Exit codes: 0 done; 1 error; 2 wrong usage; 3 done, but some files were refused and are "
-    "listed; 130 interrupted, with all that was finished kept."
+    "Exit codes: 0 success; 1 error; 2 wrong usage; 3 success, but some files were refused and "
+    "are listed; 130 interrupted, with all finished work kept."
 )
 
 
 class Commands(TyperGroup):
-    """The commands, with every expected failure told in one line, or as JSON."""
+    """The commands; every expected failure is reported in one line, or as JSON."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Note whether JSON is asked for, so that even a wrong usage is told that way."""
+        """Note whether JSON is asked for, so that even usage errors are reported as JSON."""
         ctx.meta[__name__] = "--json" in args
         with _told(ctx):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command named."""
+        """Run the command."""
         with _told(ctx):
             return super().invoke(ctx)
 
@@ -73,6 +83,12 @@ def _end(ctx: Any, message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
+def examples(*lines: str, after: str = "") -> str:
+    """Return the end of a help text, with its line breaks kept."""
+    text = "\b\n" + "\n".join(["Examples:", *(f"  $ {line}" for line in lines)])
+    return f"{text}\n\n{after}" if after else text
+
+
 app = typer.Typer(
     name="lookalike",
     cls=Commands,
@@ -80,7 +96,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=commands.examples(
+    epilog=examples(
         "lookalike demo",
         "lookalike index ~/Pictures",
         "lookalike learn --folders",
@@ -104,11 +120,53 @@ def _start(
         typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version),
     ] = False,
 ) -> None:
-    """Image search and tagging that learn what similar means and what things are called."""
+    """Image search and tagging that learn what you mean by similar, and your words."""
 
 
-for _command, _examples in commands.COMMANDS.items():
-    app.command(epilog=commands.examples(*_examples))(_command)
+COMMANDS: dict[Callable[..., None], Sequence[str]] = {
+    index: (
+        "lookalike index ~/Pictures",
+        "lookalike index 'scans/**/*.tif' cat.jpg -c family",
+        "lookalike index photos --model clip.onnx --mean .5,.5,.5 --std .5,.5,.5",
+        "lookalike index photos --feature visterms --dimension 10000 -c words",
+    ),
+    learn: (
+        "lookalike learn --folders",
+        "lookalike learn --tags tags.csv --hold-back 0.3",
+        "lookalike learn --clicks clicks.csv --threshold 0.1 --json",
+    ),
+    search: (
+        "lookalike search holiday.jpg",
+        "lookalike search holiday.jpg -k 30 --sheet found.html",
+        "lookalike search holiday.jpg --no-learning",
+        "lookalike search --word sunset --sheet sunsets.html",
+    ),
+    tag: (
+        "lookalike tag new/*.jpg",
+        "lookalike tag ~/Pictures --min-confidence 0.9 --write xmp",
+        "lookalike tag scans --write csv --out tags.csv",
+    ),
+    evaluate: ("lookalike evaluate", "lookalike evaluate -c family --json"),
+    remove: ("lookalike remove old.jpg scans/blank.tif",),
+    rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
+    export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
+    serve: (
+        "lookalike serve",
+        "lookalike serve family --port 8080 --watch",
+        "lookalike serve --host 0.0.0.0 --key-file key.txt --name photos.example",
+    ),
+    demo: ("lookalike demo", "lookalike demo /tmp/emoji --json"),
+    reproduce: (
+        "lookalike reproduce oasis --data 256_ObjectCategories",
+        "lookalike reproduce oasis --data objects --out results --quick",
+        "lookalike reproduce wsabie --data photos --words tags --isa tree.csv",
+        "lookalike reproduce wsabie --data shop --words fine --levels fine,coarse",
+    ),
+}
+"""Every command, with examples."""
+
+for _command, _examples in COMMANDS.items():
+    app.command(epilog=examples(*_examples))(_command)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Lay pictures out on one page of HTML that needs nothing else: queries and what they found."""
+"""Lay out queries and their matches on one self-contained HTML page."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Tile:
     name, detail : str
         The two lines of the caption.
     right : bool or None
-        Whether it was rightly found; None marks nothing.
+        Whether it is a correct match; None for no mark.
     """
 
     picture: bytes
@@ -31,7 +31,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """What one ranking found, best first."""
+    """The matches of one ranking, best first."""
 
     heading: str
     tiles: Sequence[Tile]
@@ -39,9 +39,9 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A picture that was searched for, and what each ranking found for it.
+    """A query picture, and the matches of each ranking.
 
-    ``kind`` says above it what it is.
+    ``kind`` is the heading above it.
     """
 
     picture: Tile
@@ -58,7 +58,7 @@ def contact_sheet(
     figures: Sequence[Sequence[str]] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Build the page: pictures inside it, no script, for light and dark, wide and narrow screens.
+    """Return the page: pictures embedded, no script, for light and dark, wide and narrow screens.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def contact_sheet(
         The paragraphs under the title.
     queries : sequence of Query
     columns, figures : sequences
-        The heads and rows of a small table.
+        Column heads and rows of a small table.
     notes : sequence of str
         The paragraphs at the end.
 

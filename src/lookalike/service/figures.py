@@ -1,8 +1,8 @@
-"""Show what learning changed: the figures before and after."""
+"""Show what learning changed: figures before and after."""
 
 from typing import TYPE_CHECKING
 
-from lookalike.service.screen import Screen
+from lookalike.service.screen import Screen, counted
 
 if TYPE_CHECKING:
     from lookalike.collection import Figures
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 def figures_table(
     screen: Screen, before: "Figures", after: "Figures", *, what: str = "Ranking"
 ) -> None:
-    """Show what learning changed; ``what`` was judged of the pictures held back."""
+    """Show what learning changed; ``what`` names what was evaluated on held-out pictures."""
     screen.table(
         ["", "before", "after", "change"],
         figures_rows(before, after),
-        title=f"{what} of {after.queries:,} held-back pictures",
+        title=f"{what} on {counted(after.queries, 'held-out picture')}",
         numbers=["before", "after", "change"],
     )
 
 
 def figures_rows(before: "Figures", after: "Figures") -> list[list[str]]:
-    """Write the figures of :func:`figures_table`, a row each."""
+    """Return the rows of :func:`figures_table`, one per figure."""
     names = {
         "mean average precision": "mean_average_precision",
         "precision at 1": "precision_at_1",

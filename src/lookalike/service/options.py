@@ -1,4 +1,4 @@
-"""Options that commands share, and the exit code of those that had to refuse files."""
+"""Options that commands share, and the exit code for refused files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ HERE = Path("lookalike.collection")
 
 
 def from_home(path: Path) -> Path:
-    """Take ``~`` at the start of a path for the home folder."""
+    """Return a path with ``~`` replaced by the home folder."""
     try:
         return path.expanduser()
     except RuntimeError as error:
@@ -25,8 +25,10 @@ Where = Annotated[
         callback=from_home,
         envvar="LOOKALIKE_COLLECTION",
         metavar="DIR",
-        help="The folder that keeps the collection.",
+        help="Folder of the collection.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object instead of text.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Makes the run repeatable.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Random seed; the same seed repeats a run.")
+]

@@ -30,10 +30,10 @@ _JOINER = "\u200d"
 
 
 def plain(value: object) -> str:
-    r"""Spell text so that it stays on its line and steers no terminal.
+    r"""Return text that stays on one line and cannot control a terminal.
 
-    Control characters, undecodable bytes of file names and invisible signs, as those that turn
-    the direction of writing, are shown by their escapes.
+    Control characters, undecodable bytes in file names and invisible characters, such as those
+    that change the direction of text, are replaced by escapes.
 
     Examples
     --------
@@ -51,9 +51,20 @@ def _sign(sign: str) -> str:
     return sign.encode("unicode_escape").decode("ascii")
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one.
+
+    Examples
+    --------
+    >>> counted(1, "picture"), counted(4009, "picture")
+    ('1 picture', '4,009 pictures')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 @contextmanager
 def kept(message: str) -> Iterator[None]:
-    """Let the interruption of the work inside say what is kept and how to go on."""
+    """Add a message to an interruption of the work inside: what is kept, how to continue."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -65,7 +76,7 @@ class Screen:
 
     For people, lines and tables go to standard output, bars to standard error and only where
     that is a terminal. For programs (``as_json``), :meth:`result` writes one JSON object and
-    everything else is silent.
+    nothing else is written.
 
     Parameters
     ----------
@@ -119,7 +130,7 @@ class Screen:
 
     @contextmanager
     def bar(self, what: str) -> Iterator[Progress]:
-        """Return a callable that draws how far the work is."""
+        """Show a progress bar; yields the callable that moves it."""
         console = _console(sys.stderr)
         if self.as_json or not console.is_terminal:
             yield silent
@@ -141,7 +152,7 @@ class Screen:
 
 
 def write_json(content: Mapping[str, Any]) -> None:
-    """Write one JSON object to standard output, in ASCII, so that any file name fits."""
+    """Write one JSON object to standard output, in ASCII so that any file name fits."""
     sys.stdout.write(json.dumps(_jsonable(content), allow_nan=False, indent=2) + "\n")
     sys.stdout.flush()
 
@@ -164,7 +175,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def _console(stream: TextIO) -> Console:
-    # Made anew, since a test or a caller may have put another stream in place.
+    # Created on each call, since a test or caller may have replaced the stream.
     options = {"markup": False, "emoji": False, "highlight": False, "soft_wrap": False}
     width = None if stream.isatty() else UNLIMITED
     return Console(file=stream, width=width, **options)  # type: ignore[arg-type]

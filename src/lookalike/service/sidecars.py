@@ -1,22 +1,22 @@
-"""Write tags beside pictures: XMP sidecars, which darktable, digiKam and immich read.
+"""Write words to XMP sidecars next to pictures, as darktable, digiKam and immich read them.
 
-The sidecar of ``photo.jpg`` is ``photo.jpg.xmp``, the name all three look for. Where only
-``photo.xmp`` is there, the name Lightroom gives, that one is added to: immich reads one of the two,
-``photo.jpg.xmp`` first, so that a second file would hide all the first one says.
+The sidecar of ``photo.jpg`` is ``photo.jpg.xmp``, the name all three look for. If only
+``photo.xmp`` exists, the name Lightroom uses, words are added to that file instead: immich reads
+only one of the two, ``photo.jpg.xmp`` first, so a second file would hide the first.
 
-A tag is written to ``dc:subject`` as a flat word, and with the levels above it to
-``lr:hierarchicalSubject`` (``animal|cat``) and ``digiKam:TagsList`` (``animal/cat``). Where a level
-itself holds ``|`` or ``/``, the other of the two is written in the list it would divide, as immich
+A word is written to ``dc:subject`` by itself, and with the levels above it to
+``lr:hierarchicalSubject`` (``animal|cat``) and ``digiKam:TagsList`` (``animal/cat``). If a level
+itself contains the separator of a list, the other separator is written in its place, as immich
 does.
 
-What a sidecar holds stays, and nothing is said twice: words are compared whatever their case and
-Unicode form; a word alone is there already if it is a level of some path, and a path if a longer
-one begins with it. Programs read one list and leave the others: digiKam and immich
+Existing content is kept, and nothing is written twice: words are compared ignoring case and
+Unicode form; a single word is already there if it is a level of some path, and a path if a longer
+one begins with it. Programs read one list and ignore the others: digiKam and immich
 ``digiKam:TagsList``, then ``lr:hierarchicalSubject``; darktable the latter, then ``dc:subject``.
-So that no tag is hidden and none grows stale,
+So that no word is hidden or goes stale,
 
-- a sidecar with one of the two lists of paths keeps to it, since its program would not keep the
-  other one true;
+- a sidecar with only one of the two lists of paths gets no other one, since its program would not
+  keep that up to date;
 - new lists of paths begin with the words of ``dc:subject``;
 - a sidecar without any subject begins with those embedded in the picture.
 """
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from lookalike.supervision import TagTree
 
 Levels: TypeAlias = tuple[str, ...]
-"""A word with those above it, from the top down."""
+"""A word and those above it, from the top down."""
 
 _PACKET_BEGINS, _PACKET_ENDS = b"<x:xmpmeta", b"</x:xmpmeta>"
 _SIGNS = {BY_BARS: ("|", "/"), BY_SLASHES: ("/", "|")}
-"""What stands between levels, and what stands for that sign inside one."""
+"""The separator of levels, and its replacement inside a level."""
 
 
 @dataclass(slots=True)
@@ -57,11 +57,11 @@ class Sidecars:
     Attributes
     ----------
     written : list of Path
-        Sidecars made or added to.
+        Sidecars created or extended.
     unchanged : int
-        Sidecars, or pictures, that had every tag already.
+        Number of sidecars that already had every word.
     refused : list of Refused
-        Sidecars left as they are, each with the reason.
+        Sidecars left unchanged, each with the reason.
     """
 
     written: list[Path] = field(default_factory=list)
@@ -75,19 +75,19 @@ def write_sidecars(
     *,
     progress: Progress = silent,
 ) -> Sidecars:
-    """Add words to the sidecars of pictures; what fails is listed, and the others go on.
+    """Add words to the sidecars of pictures; failures are listed and do not stop the others.
 
-    A sidecar is replaced whole and keeps its mode. One that is damaged, foreign, a link or
-    read-only is left as it is.
+    A sidecar is replaced atomically and keeps its mode. One that is damaged, not XMP, a link or
+    read-only is left unchanged.
 
     Parameters
     ----------
     tags : mapping of Path to sequence of str
-        The words of each picture; nothing is done where there are none.
+        The words of each picture; a picture without words is skipped.
     tree : TagTree, optional
-        Where words have their levels from, see :func:`levels`.
+        Gives the levels of words, see :func:`levels`.
     progress : callable
-        Told how many pictures are done, and of how many.
+        Called with the number of pictures done and the total.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def write_sidecars(
         except LookalikeError as error:
             done.refused.append(Refused(place, str(error)))
         except OSError as error:
-            done.refused.append(Refused(place, f"cannot be written: {why(error)}"))
+            done.refused.append(Refused(place, f"cannot write it: {why(error)}"))
         else:
             if written:
                 done.written.append(place)
@@ -112,14 +112,14 @@ def write_sidecars(
 
 
 def sidecar_of(picture: Path) -> Path:
-    """Name the sidecar of a picture."""
+    """Return the path of a picture's sidecar."""
     own = picture.with_name(f"{picture.name}.xmp")
     shared = picture.with_suffix(".xmp")
     return shared if os.path.lexists(shared) and not os.path.lexists(own) else own
 
 
 def levels(word: str, tree: "TagTree | None" = None) -> Levels:
-    """Return the levels of a word: as the tree has them, or where it does not, as ``/`` divides it.
+    """Return the levels of a word: from the tree, or else by splitting it at ``/``.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def levels(word: str, tree: "TagTree | None" = None) -> Levels:
     (('animal', 'cat'), ('cat',))
     """
     if tree is not None and word in tree:
-        # A tree of words that are paths themselves names each with all that is above it.
+        # In a tree whose words are paths, each word contains those above it.
         way = ("", *tree.path(word))
         steps = [below.removeprefix(f"{above}/") for above, below in pairwise(way)]
     else:
@@ -137,7 +137,7 @@ def levels(word: str, tree: "TagTree | None" = None) -> Levels:
 
 
 def _add(place: Path, picture: Path, paths: Sequence[Levels]) -> bool:
-    """Add to the sidecar at ``place``; say whether there was anything to add."""
+    """Add to the sidecar at ``place``; return whether there was anything to add."""
     mode = _mode(place)
     content = EMPTY if mode is None else read_bytes(place, Limits(max_bytes=MAX_BYTES))
     packet = Packet(content)
@@ -153,20 +153,20 @@ def _add(place: Path, picture: Path, paths: Sequence[Levels]) -> bool:
 
 
 def _mode(place: Path) -> int | None:
-    """Return the mode of a sidecar that may be replaced; None where there is none yet."""
+    """Return the mode of a sidecar that may be replaced; None if there is none yet."""
     try:
         mode = place.lstat().st_mode
     except FileNotFoundError:
         return None
     if stat.S_ISLNK(mode):
-        raise InvalidInput("a link, which is not followed; put a file in its place")
+        raise InvalidInput("it is a link, which is not followed; replace it by a file")
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(errno.EACCES, "it is read-only")
     return stat.S_IMODE(mode)
 
 
 def _embedded(picture: Path) -> dict[Subjects, list[str]]:
-    """Return the subjects in the packet that a picture carries, wherever its format puts it."""
+    """Return the subjects embedded in a picture, wherever its format puts them."""
     try:
         content = read_bytes(picture)
         start = max(0, content.find(_PACKET_BEGINS))
@@ -178,7 +178,7 @@ def _embedded(picture: Path) -> dict[Subjects, list[str]]:
 
 
 def _missing(packet: Packet, paths: Sequence[Levels]) -> dict[Subjects, list[str]]:
-    """Return what is to be added to each list."""
+    """Return what to add to each list."""
     flat = packet.subjects(FLAT)
     words = {word_key(word): "" for word in flat}
     for path in paths:

@@ -1,7 +1,7 @@
-"""Write tags as a table that ``lookalike learn`` can read again.
+"""Write words as a table that ``lookalike learn`` can read again.
 
-Only pictures with tags are in it, since one listed without would lose the labels it has when the
-table is learned from.
+Only pictures with words are listed, since learning from the table would remove the labels of a
+picture listed without any.
 """
 
 import csv
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
-    """Write CSV in UTF-8: ``file,tag,score,confidence``, a row for each tag.
+    """Return CSV in UTF-8: ``file,tag,score,confidence``, one row per word.
 
-    Cells are written as they are. A spreadsheet may take one that begins with ``=``, ``+``, ``-``
-    or ``@`` for a formula, but a sign put before it would be another word, or another file, when
-    the table is read again; open tables of strangers' words with the column's type set to text.
-    Readers of the column ``tag`` divide a cell at ``;`` and ``|``; words with these come back
-    whole from :func:`tags_json`. A confidence that is not known is an empty cell.
+    Cells are not escaped. A spreadsheet may take one that begins with ``=``, ``+``, ``-`` or
+    ``@`` for a formula, but a prefix would make it another word, or another file, when the table
+    is read again; open tables from untrusted sources with the columns set to text. Readers of the
+    column ``tag`` split a cell at ``;`` and ``|``; use :func:`tags_json` to keep such words
+    whole. An unknown confidence is an empty cell.
     """
     file = io.StringIO()
     rows = csv.writer(file)
@@ -36,7 +36,7 @@ def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
 
 
 def tags_json(pictures: "Iterable[TaggedPicture]") -> bytes:
-    """Write JSON in UTF-8: a list of objects, each with a file, its tags and what they score."""
+    """Return JSON in UTF-8: a list of objects, each with a file, its words and their scores."""
     rows = [
         {
             "file": str(picture.path),
@@ -48,10 +48,10 @@ def tags_json(pictures: "Iterable[TaggedPicture]") -> bytes:
         if picture.tags
     ]
     lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows]
-    # Undecodable bytes of a file's name come out as \udcxx, which JSON reads as it was.
+    # Undecodable bytes of a file name are written as \udcxx, which JSON reads back unchanged.
     return "[\n{}\n]\n".format(",\n".join(lines)).encode(errors="backslashreplace")
 
 
 def _short(number: float, digits: int) -> float | None:
-    """Leave out digits that mean nothing; a number that is not known is None."""
+    """Return a number without meaningless digits; None if it is not known."""
     return float(f"{number:.{digits}g}") if math.isfinite(number) else None

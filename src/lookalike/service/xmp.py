@@ -1,7 +1,7 @@
-"""Read the lists of subjects in a packet of XMP and extend them, every other byte as it was.
+"""Read the lists of subjects in an XMP packet and extend them, leaving every other byte unchanged.
 
-A packet is XML that many programs share. Writing it anew from a tree would change prefixes, white
-space and comments that are not ours, so what is added is put into the text.
+A packet is XML that many programs share. Serialising it again from a tree would change prefixes,
+white space and comments of other programs, so additions are inserted into the text.
 """
 
 import re
@@ -14,14 +14,14 @@ from lookalike.core.errors import DamagedFile
 from lookalike.service.xmp_elements import META, RDF, Element, Name, find_elements
 
 _Change: TypeAlias = tuple[int, int, str]
-"""The bytes to be replaced, from and to, and the text to stand there."""
+"""Start and end of the bytes to replace, and the new text."""
 
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
 
 @dataclass(frozen=True)
 class Subjects:
-    """A property of XMP that lists subjects, and the kind of list it is."""
+    """An XMP property that lists subjects, and its kind of list."""
 
     prefix: str
     namespace: str
@@ -50,11 +50,11 @@ EMPTY = (
     + "/>\n </rdf:RDF>\n</x:xmpmeta>\n"
     '<?xpacket end="w"?>\n'
 ).encode()
-"""A packet that says nothing."""
+"""A packet without content."""
 
 
 class Packet:
-    """A packet of XMP, made out and not changed.
+    """A parsed, immutable XMP packet.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Packet:
         self._newline = "\r\n" if b"\r\n" in content else "\n"
 
     def subjects(self, kind: Subjects) -> list[str]:
-        """List the subjects of a kind, wherever in the packet they stand."""
+        """Return the subjects of a kind, wherever they are in the packet."""
         compact = [place.attributes[kind.full_name].strip() for place in self._compact(kind)]
         listed = [text for element in self._elements(kind) for text in _texts(element)]
         return [text for text in [*compact, *listed] if text]
@@ -98,14 +98,14 @@ class Packet:
         return content
 
     def _check(self, content: bytes, added: Mapping[Subjects, Sequence[str]]) -> None:
-        """Read what was made, since a mistake would cost what other programs have written."""
+        """Parse the result and compare, since a mistake would lose data of other programs."""
         after = Packet(content)
         for kind in ALL:
             if sorted(after.subjects(kind)) != sorted([*self.subjects(kind), *added.get(kind, ())]):
                 raise _not_understood(kind)
 
     def _elements(self, kind: Subjects) -> list[Element]:
-        """Find a property written as an element; one that holds a list comes first."""
+        """Return the elements of a property; those that hold a list come first."""
         found = [
             element
             for description in self._rdf.children
@@ -115,11 +115,11 @@ class Packet:
         return sorted(found, key=lambda element: not element.children)
 
     def _compact(self, kind: Subjects) -> list[Element]:
-        """Find the descriptions that have a property as an attribute."""
+        """Return the descriptions that have a property as an attribute."""
         return [place for place in self._rdf.children if kind.full_name in place.attributes]
 
     def _longer(self, kind: Subjects, element: Element, texts: Sequence[str]) -> _Change:
-        """Add to a list; make one where there is but text, or nothing."""
+        """Extend a list, or create it where there is only text or nothing."""
         if element.attributes or any(child.name not in _LISTS for child in element.children):
             raise _not_understood(kind)
         if not element.children:
@@ -133,7 +133,7 @@ class Packet:
         return last.end, last.end, _joined(items, self._line(last))
 
     def _without(self, kind: Subjects, description: Element) -> _Change:
-        """Take an attribute away, with the white space before it."""
+        """Remove an attribute and the white space before it."""
         tag = description.spelled[kind.full_name].encode()
         place = description.start + 1 + len(description.tag.encode())
         while (found := _ATTRIBUTE.match(self.content, place)) is not None:
@@ -143,7 +143,7 @@ class Packet:
         raise _not_understood(kind)
 
     def _with_properties(self, place: Element, lists: Mapping[Subjects, Sequence[str]]) -> _Change:
-        """Put properties at the end of a description, or of rdf:RDF where it has none."""
+        """Insert properties at the end of a description, or of rdf:RDF if it has none."""
         bare = place is self._rdf
         prefixes = {**place.prefixes, "rdf": RDF} if bare else place.prefixes
         lines = [line for kind, texts in lists.items() for line in _property(kind, texts, prefixes)]
@@ -153,7 +153,7 @@ class Packet:
         return self._filled(place, lines)
 
     def _filled(self, element: Element, lines: Sequence[str], *, instead: bool = False) -> _Change:
-        """Put lines at the end of an element, or ``instead`` of all that it holds."""
+        """Insert lines at the end of an element, or ``instead`` of its content."""
         begin = self._line(element)
         inside = _joined(lines, f"{begin} " if begin else "")
         if element.opened == element.end:
@@ -167,7 +167,7 @@ class Packet:
         return start, start, inside if start < element.closed else inside + begin
 
     def _line(self, element: Element) -> str:
-        """Return what begins a line as far in as an element; empty where it begins none."""
+        """Return a line break with an element's indentation; empty if it does not start a line."""
         before = self.content[max(0, element.start - 1000) : element.start]
         rest = before.rstrip(b" \t")
         if not rest.endswith(b"\n"):
@@ -201,7 +201,7 @@ def _items(texts: Sequence[str], prefixes: Mapping[str, str]) -> list[str]:
 
 
 def _prefix(usual: str, namespace: str, prefixes: Mapping[str, str]) -> tuple[str, str]:
-    """Return the prefix a namespace has, with its colon; else the usual one and its declaration."""
+    """Return a namespace's prefix with its colon, or the usual one and its declaration."""
     if prefixes.get(usual) == namespace:
         return f"{usual}:", ""
     for prefix, bound in prefixes.items():
@@ -211,9 +211,11 @@ def _prefix(usual: str, namespace: str, prefixes: Mapping[str, str]) -> tuple[st
 
 
 def _joined(lines: Sequence[str], begin: str) -> str:
-    """Put lines under each other, or after each other where no line begins."""
+    """Join lines with ``begin`` before each; without indentation where it is empty."""
     return "".join(begin + (line if begin else line.lstrip(" ")) for line in lines)
 
 
 def _not_understood(kind: Subjects) -> DamagedFile:
-    return DamagedFile(f"its {kind.prefix}:{kind.name} is written in a way that cannot be added to")
+    return DamagedFile(
+        f"cannot add to its {kind.prefix}:{kind.name}: it is written in an unsupported way"
+    )

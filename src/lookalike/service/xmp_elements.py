@@ -1,4 +1,4 @@
-"""Find where in a packet of XMP the descriptions and the wanted properties stand."""
+"""Find the descriptions and the wanted properties in an XMP packet."""
 
 import re
 from collections.abc import Collection
@@ -9,9 +9,9 @@ from xml.parsers import expat
 from lookalike.core.errors import DamagedFile
 
 MAX_BYTES = 16 << 20
-"""Bytes of the largest packet; a sidecar with hundreds of drawn masks has a few million."""
+"""Largest packet in bytes; a sidecar with hundreds of drawn masks has a few million."""
 MAX_PARTS, MAX_KEPT = 500_000, 10_000
-"""Elements and attributes of a packet, and elements among them that are looked at more closely."""
+"""Most elements and attributes of a packet, and most elements that are kept."""
 MAX_DEPTH, MAX_PREFIXES = 200, 100
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -27,10 +27,10 @@ _WRAPPERS = ((META, "xmpmeta"), (META, "xapmeta"))
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """An element and its bytes in the text: ``<start …>opened … closed</…>end``.
+    """An element and its byte positions: ``<start …>opened … closed</…>end``.
 
-    One without an end tag has ``opened``, ``closed`` and ``end`` in the same place. ``tag`` is the
-    name as the text has it, ``spelled`` those of the attributes; ``prefixes`` are in force here.
+    Without an end tag, ``opened``, ``closed`` and ``end`` are equal. ``tag`` is the name as written
+    in the text, ``spelled`` those of the attributes; ``prefixes`` are those in scope.
     """
 
     name: Name
@@ -52,27 +52,27 @@ class Element:
 
 
 def find_elements(content: bytes, properties: Collection[Name]) -> Element:
-    """Return rdf:RDF with its descriptions, and in them the ``properties`` and all these hold.
+    """Return rdf:RDF with its descriptions and, inside them, the ``properties`` with their content.
 
     Raises
     ------
     DamagedFile
-        Where ``content`` is no XML in UTF-8 whose root is x:xmpmeta or rdf:RDF, is too large, or
-        declares a document type, by which a few bytes may stand for gigabytes. The reason does
+        If ``content`` is not XML in UTF-8 with x:xmpmeta or rdf:RDF as its root, is too large, or
+        declares a document type (which can expand a few bytes to gigabytes). The message does
         not name the file.
     """
     if len(content) > MAX_BYTES:
         raise DamagedFile(f"too large: {len(content):,} bytes; the limit is {MAX_BYTES:,}")
     reader = _Reader(content, properties)
     try:
-        # The parser would follow a byte order mark to another encoding, whatever it is told.
+        # The parser would follow a byte order mark to another encoding, whatever it was told.
         if "\0" in content.decode():
-            raise DamagedFile("not XML in UTF-8: it holds a zero byte")
+            raise DamagedFile("not XML in UTF-8: it contains a zero byte")
         reader.parser.Parse(content, True)
     except (expat.ExpatError, UnicodeDecodeError) as error:
         raise DamagedFile(f"not XML in UTF-8: {error}") from error
     if reader.rdf is None:
-        raise DamagedFile("not XMP: it holds no rdf:RDF")
+        raise DamagedFile("not XMP: it has no rdf:RDF")
     return reader.rdf
 
 
@@ -101,7 +101,7 @@ class _Reader:
 
     def declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding is not None and encoding.lower() != "utf-8":
-            raise DamagedFile(f"not in UTF-8: it says that it is in {encoding:.40}")
+            raise DamagedFile(f"not in UTF-8: it declares {encoding:.40}")
 
     def refuse_doctype(self, *_: object) -> None:
         raise DamagedFile("not XMP: it declares a document type")
@@ -120,7 +120,7 @@ class _Reader:
         name, tag = _name(spelled)
         self.parts += 1 + len(attributes)
         if self.parts > MAX_PARTS or self.kept > MAX_KEPT:
-            raise DamagedFile(f"too large: it has {self.parts:,} elements and attributes, or more")
+            raise DamagedFile(f"too large: it has at least {self.parts:,} elements and attributes")
         if len(self.open) + self.skipped == MAX_DEPTH:
             raise DamagedFile(f"not XMP: it is nested more than {MAX_DEPTH} levels deep")
         if self.skipped or not self.wants(name):
@@ -129,7 +129,7 @@ class _Reader:
         start = self.parser.CurrentByteIndex
         opening = _TAG.match(self.content, start)
         if opening is None:
-            raise DamagedFile(f"not XML that can be added to, at byte {start}")
+            raise DamagedFile(f"cannot add to its XML: unsupported markup at byte {start}")
         self.kept += 1
         self.prefixes = self.prefixes or {key: some[-1] for key, some in self.bound.items() if some}
         names = {key: _name(key) for key in attributes}
@@ -149,7 +149,7 @@ class _Reader:
         self.open.append(element)
 
     def wants(self, name: Name) -> bool:
-        """Say whether an element matters, by its place and name."""
+        """Return whether an element matters, by its position and name."""
         if not self.open:
             self.above = int(name in _WRAPPERS)
             if not self.above and name != (RDF, "RDF"):
@@ -158,7 +158,7 @@ class _Reader:
         level = len(self.open) - self.above
         if level == 0:
             if name == (RDF, "RDF") and self.rdf is not None:
-                raise DamagedFile("not XMP: it holds rdf:RDF twice")
+                raise DamagedFile("not XMP: it has rdf:RDF twice")
             return name == (RDF, "RDF")
         if level == 1:
             return name == (RDF, "Description")
@@ -179,7 +179,7 @@ class _Reader:
 
 
 def _name(spelled: str) -> tuple[Name, str]:
-    """Take apart what the parser calls a name; give it and how the text spells it."""
+    """Split a name from the parser; return the name and how the text spells it."""
     parts = spelled.split(_SEPARATOR)
     if len(parts) == 1:
         return ("", spelled), spelled

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lookalike.collection import Ask, Collection
-from lookalike.service.web.people import Rates
+from lookalike.service.web.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import job_over, png, served
 
@@ -222,7 +222,7 @@ def test_all_votes_are_reset(client):
         ("jobs", {"kind": "dance"}, 422, "kind"),
         ("jobs", {"kind": "import"}, 400, "either folder or paths"),
         ("jobs", {"kind": "import", "folder": "/", "paths": ["/"]}, 400, "either"),
-        ("jobs", {"kind": "learn", "folder": "/"}, 400, "another job neither"),
+        ("jobs", {"kind": "learn", "folder": "/"}, 400, "other jobs take neither"),
         ("jobs", {"kind": "import", "folder": "/etc"}, 400, "--allow"),
     ],
 )
@@ -263,23 +263,23 @@ def test_one_person_may_say_so_much_a_minute(client, monkeypatch):
     for number in range(2, 5):
         got(client.post("/api/votes", json={"like": [1], "picked": [number], "user": "Ada"}))
     answer = client.post("/api/votes", json={"like": [1], "picked": [7], "user": "Ada"})
-    refused(answer, 429, "At most 3")
+    refused(answer, 429, "may make 3 a minute")
     assert int(answer.headers["Retry-After"]) >= 1
     got(client.post("/api/votes", json={"like": [1], "picked": [7], "user": "Bob"}))
-    refused(client.delete("/api/pictures/1?user=Ada"), 429, "At most 3")
+    refused(client.delete("/api/pictures/1?user=Ada"), 429, "may make 3 a minute")
 
 
 def test_rates_fill_up_again_and_forget(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("lookalike.service.web.people.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lookalike.service.web.users.time.monotonic", lambda: now[0])
     rates = Rates(most=60, people=2)
     for _ in range(60):
         rates.count("Ada")
-    with pytest.raises(Exception, match="At most 60"):
+    with pytest.raises(Exception, match="may make 60 a minute"):
         rates.count("Ada")
     now[0] = 1.0
     rates.count("Ada")
-    with pytest.raises(Exception, match="At most 60"):
+    with pytest.raises(Exception, match="may make 60 a minute"):
         rates.count("Ada")
     rates.count("Bob")
     rates.count("Eve")
@@ -340,7 +340,7 @@ def test_a_deletion_waits_for_a_job_but_not_for_ever(client):
         thread.start()
         assert done.wait(10)
         thread.join()
-    refused(answers[0], 409, "by a job")
+    refused(answers[0], 409, "A job is writing")
     assert answers[0].headers["Retry-After"]
     got(client.delete("/api/pictures/5"))
 

@@ -172,7 +172,7 @@ def test_votes_are_taken_back_one_after_the_other(window, store):
         assert len(store.verdicts(Ask((first,)))) == left
     assert window.order() == before
     page.keyboard.press("z")
-    page.locator(".toast", has_text="nothing more to take back").wait_for()
+    page.locator(".toast", has_text="Nothing more to undo").wait_for()
 
 
 @plainly
@@ -181,7 +181,7 @@ def test_a_vote_that_does_not_arrive_does_not_look_given(window, store):
     page = window.open(f"/search?like={first}")
     page.route("**/part/votes", lambda route: route.abort())
     page.locator(".vote.up").nth(4).click()
-    page.locator(".toast.bad", has_text="does not answer").wait_for()
+    page.locator(".toast.bad", has_text="is not responding").wait_for()
     page.locator(".tile.liked").wait_for(state="detached")
     page.unroute("**/part/votes")
     with answered(page, "/part/votes"):
@@ -221,7 +221,7 @@ def test_the_slider_cuts_off_and_filters_are_in_the_address(window, store):
     page.click("[data-open=filters]")
     page.get_by_label("PNG").check()
     page.get_by_label("Tag", exact=True).fill("red")
-    page.get_by_role("button", name="Show", exact=True).click()
+    page.get_by_role("button", name="Apply", exact=True).click()
     page.wait_for_url(re.compile("tag=red"))
     assert re.search(f"like={first}.*min_score=.*format=PNG", page.url)
     assert "folder" not in page.url
@@ -337,7 +337,7 @@ def test_what_was_learned_is_told_undone_and_learned_again(window, store):
         page.locator(".said").first.get_by_role("button", name="Redo").click()
     page.locator(".said").nth(2).wait_for()
     assert store.verdicts(Ask((first,))) == {second: 1}
-    page.get_by_role("button", name="Forget all votes").click()
+    page.get_by_role("button", name="Discard all votes").click()
     with answered(page, "/part/reset"):
         page.click("#sure [value=yes]")
     page.locator(".said").nth(3).wait_for()
@@ -363,8 +363,8 @@ def test_nothing_else_is_learned_or_rolled_back_while_learning(window, store):
     window.page.route("**/api/jobs", lambda route: route.fulfill(json={"jobs": [job]}))
     window.page.route("**/api/jobs/*/events", lambda route: route.fulfill(**stream))
     page = window.open("/learned")
-    page.locator(".job", has_text="It goes on when you leave").wait_for()
-    for name in ("Learn from tags", "Learn from folders", "Go back to before"):
+    page.locator(".job", has_text="the job continues").wait_for()
+    for name in ("Learn from tags", "Learn from folders", "Go back"):
         assert page.get_by_role("button", name=name).is_disabled(), name
     window.page.unroute("**/api/jobs")
     page.reload()
@@ -380,7 +380,7 @@ def test_pictures_are_added_by_upload(window, store):
     ]
     page.set_input_files("[data-upload=picture]", files)
     page.locator("#uploads a", has_text="added").wait_for()
-    page.locator("#uploads .failed", has_text="“bad.png” cannot be used").wait_for()
+    page.locator("#uploads .failed", has_text="Cannot use “bad.png”").wait_for()
     page.locator("[data-total]", has_text="28").wait_for()
     assert len(store) == 28
     window.trouble.clear()  # chromium logs every answer that refuses

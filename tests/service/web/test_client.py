@@ -14,7 +14,7 @@ from lookalike.core.errors import (
     UnreadablePicture,
 )
 from lookalike.service.client import Client
-from lookalike.service.web.people import Rates
+from lookalike.service.web.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import png, running, served
 
@@ -109,7 +109,7 @@ def test_learning_words_rolling_back_and_export(client, tmp_path):
     client.vote(1, picked=[9], rejected=[2])
     client.export(tmp_path / "learned.safetensors")
     assert (tmp_path / "learned.safetensors").stat().st_size > 8
-    with pytest.raises(InvalidInput, match="cannot be written"):
+    with pytest.raises(InvalidInput, match="cannot write"):
         client.export(tmp_path / "no" / "such")
 
 
@@ -147,7 +147,7 @@ def test_a_job_that_fails_or_is_stopped_raises(client, server, photos):
                 pass
             other.stop(waiting[0]["id"])
     thread.join()
-    assert "stopped" in result[0]
+    assert "Stopped" in result[0]
 
 
 def test_errors_are_those_of_a_collection(client, server, tmp_path):
@@ -159,14 +159,14 @@ def test_errors_are_those_of_a_collection(client, server, tmp_path):
         client.search(1, k=0)
     with pytest.raises(UnreadablePicture, match="not a picture"):
         client.add(b"hello")
-    with pytest.raises(InvalidInput, match="cannot be read"):
+    with pytest.raises(InvalidInput, match="cannot read"):
         client.add(tmp_path / "nothing.png")
     with pytest.raises(InvalidInput, match="--allow"):
         client.import_folder("/etc")
     with pytest.raises(CollectionError, match="none to roll back"):
         client.rollback()
     server.app.state.jobs.patience = 0.02
-    with server.app.state.jobs.writing(), pytest.raises(CollectionBusy, match="by a job"):
+    with server.app.state.jobs.writing(), pytest.raises(CollectionBusy, match="A job is writing"):
         client.delete(1)
     server.app.state.rates = Rates(most=1)
     client.tag(1, "x")

@@ -528,7 +528,7 @@ def test_the_policy_lets_nothing_in_from_outside():
 def test_unexpected_errors_tell_nothing_and_are_logged(accept, method, caplog):
     answer = ask(guard(), method, "/boom", headers={"Accept": accept, **CLIENT})
     assert answer.status == 500
-    assert "unexpected error" in answer.text
+    assert "Internal error" in answer.text
     for secret in ("secret", "RuntimeError", "Traceback", "somebody", ".py"):
         assert secret not in answer.text
     assert answer.headers["content-type"].startswith(
@@ -541,7 +541,7 @@ def test_a_refusal_as_a_page_escapes_what_it_repeats():
     answer = ask(guard(), "GET", "/", headers={"Accept": "text/html"}, host="a_b")
     assert answer.status == 421
     assert answer.text.startswith("<!doctype html>")
-    from lookalike.service.web.refusals import refuse
+    from lookalike.service.web.error_pages import refuse
 
     scope = {"path": "/x", "headers": [(b"accept", b"text/html")]}
     told = refuse(scope, 404, "<img src=x onerror=alert(1)> \udce9").body.decode()

@@ -10,12 +10,12 @@ import pytest
 
 from lookalike.collection import Collection
 from lookalike.core.errors import CollectionBusy, InvalidInput
-from lookalike.service.web import importing, jobs
-from lookalike.service.web.events import stream
+from lookalike.service.web import import_jobs, jobs
+from lookalike.service.web.api_errors import TooMuch
+from lookalike.service.web.fair_lock import MOST_WAITING, Turns
+from lookalike.service.web.job_stream import stream
 from lookalike.service.web.jobs import Job, Jobs
-from lookalike.service.web.problems import TooMuch
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.turns import MOST_WAITING, Turns
 from tests.collection.colours import PALETTE, Colours, album, picture
 
 
@@ -64,7 +64,7 @@ def test_an_import_brings_in_a_folder_and_notes_it_as_a_root(work, store, photos
     assert job.result["added"] == len(store) == 12
     assert job.started <= job.ended
     assert "12 added" in job.message
-    assert importing.roots_of(store) == [photos]
+    assert import_jobs.roots_of(store) == [photos]
 
 
 def test_an_import_goes_on_where_it_was_and_counts_what_is_known(work, store, photos):
@@ -74,7 +74,7 @@ def test_an_import_goes_on_where_it_was_and_counts_what_is_known(work, store, ph
 
 
 def test_refused_files_are_listed_up_to_a_limit(work, photos, monkeypatch):
-    monkeypatch.setattr(importing, "SHOWN_REFUSED", 3)
+    monkeypatch.setattr(import_jobs, "SHOWN_REFUSED", 3)
     for number in range(5):
         (photos / f"broken {number}.jpg").write_bytes(b"no picture")
     job = ended(work.bring_in([str(photos)]))
@@ -167,7 +167,7 @@ def test_a_root_that_is_away_takes_no_pictures_along(work, store, photos, tmp_pa
 def test_when_most_pictures_are_gone_none_is_removed_and_it_is_said(
     work, store, photos, monkeypatch
 ):
-    monkeypatch.setattr(importing, "FEW", 3)
+    monkeypatch.setattr(import_jobs, "FEW", 3)
     ended(work.bring_in([str(photos)]))
     files = sorted(photos.rglob("*.png"))
     for file in files[:7]:
@@ -265,8 +265,8 @@ def test_a_job_that_waits_is_stopped_at_once_and_never_runs(work, photos, store)
 
 
 def test_a_running_import_stops_and_goes_on_when_started_again(work, store, photos, monkeypatch):
-    monkeypatch.setattr(importing, "FIRST_SLICE", 3)
-    monkeypatch.setattr(importing, "LARGEST_SLICE", 3)
+    monkeypatch.setattr(import_jobs, "FIRST_SLICE", 3)
+    monkeypatch.setattr(import_jobs, "LARGEST_SLICE", 3)
     add = store.add
 
     def stop_at_the_second(sources, **options):
@@ -286,8 +286,8 @@ def test_a_running_import_stops_and_goes_on_when_started_again(work, store, phot
 
 
 def test_others_write_between_the_slices_of_an_import(work, store, photos, monkeypatch):
-    monkeypatch.setattr(importing, "FIRST_SLICE", 2)
-    monkeypatch.setattr(importing, "LARGEST_SLICE", 2)
+    monkeypatch.setattr(import_jobs, "FIRST_SLICE", 2)
+    monkeypatch.setattr(import_jobs, "LARGEST_SLICE", 2)
     seen, started = set(), threading.Event()
     add = store.add
 
@@ -336,7 +336,7 @@ def test_who_waits_too_long_to_write_is_told(work):
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-        assert "by a job" in told[0]
+        assert "A job is writing" in told[0]
     with work.writing():
         pass
 
@@ -417,8 +417,8 @@ def test_as_many_jobs_are_remembered_as_said(work, monkeypatch):
 
 
 def test_closing_stops_what_runs_and_starts_nothing_more(store, allowing, photos, monkeypatch):
-    monkeypatch.setattr(importing, "FIRST_SLICE", 1)
-    monkeypatch.setattr(importing, "LARGEST_SLICE", 1)
+    monkeypatch.setattr(import_jobs, "FIRST_SLICE", 1)
+    monkeypatch.setattr(import_jobs, "LARGEST_SLICE", 1)
     work = Jobs(store, allowing)
     job, waiting = work.bring_in([str(photos)]), work.rescan()
     work.close()
@@ -447,7 +447,7 @@ def collect(job, closing, during=lambda: None):
 
 
 def test_a_stream_tells_progress_and_the_end(work, store, photos, monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.events.PAUSE", 0.01)
+    monkeypatch.setattr("lookalike.service.web.job_stream.PAUSE", 0.01)
     holding = work.writing()
     holding.__enter__()
     job = work.bring_in([str(photos)])
@@ -470,8 +470,8 @@ def test_a_stream_tells_progress_and_the_end(work, store, photos, monkeypatch):
 
 
 def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.events.PAUSE", 0.001)
-    monkeypatch.setattr("lookalike.service.web.events.HEARTBEAT", 0.005)
+    monkeypatch.setattr("lookalike.service.web.job_stream.PAUSE", 0.001)
+    monkeypatch.setattr("lookalike.service.web.job_stream.HEARTBEAT", 0.005)
     job, closing, parts = Job("learn", lambda job: None), threading.Event(), []
 
     def count():
@@ -481,5 +481,5 @@ def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypat
 
     text = collect(job, closing, count)
     assert text.count("event: progress") == 1
-    assert text.count(": still at it") == 3
+    assert text.count(": still running") == 3
     assert "event: end" not in text

@@ -7,8 +7,8 @@ from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.collection.answers import Event
 from lookalike.service.web.app import make_app
+from lookalike.service.web.history import told
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.telling import told
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside
 
@@ -226,7 +226,7 @@ def test_tags_are_added_removed_and_taken_back(client, store):
     assert "blue sky" in Page(added.text).text
     event = store.history()[0].number
     gone = client.post("/part/tags", data={"picture": number, "word": "blue sky", "shows": "false"})
-    assert "None yet" in Page(gone.text).text
+    assert "No tags yet" in Page(gone.text).text
     event = store.history()[0].number
     back = client.post(f"/part/tags/undo/{number}", data={"event": event})
     assert "blue sky" in Page(back.text).text
@@ -247,7 +247,7 @@ def test_history_is_paged_told_and_undone(client, store):
     assert 'class="said undone"' in undone
     redone = client.post("/part/undo", data={"event": store.history()[0].number}).text
     assert "word 24" in store.labels_of([number])[number]
-    assert f"Took back no. {last}" in Page(redone).text
+    assert f"Undid no. {last}" in Page(redone).text
 
 
 def test_more_matches_follow_those_shown(client, store):
@@ -277,7 +277,7 @@ def test_filters_are_chips_that_can_be_taken_away(client, store):
     page = Page(client.get("/?format=PNG&min_side=10&order=added").text)
     chips = [link["href"] for link in page.all("a") if link.get("class") == "chip"]
     assert chips == ["/?order=added&min_side=10", "/?order=added&format=PNG"]
-    assert "No picture passes" in Page(client.get("/?format=JPEG").text).text
+    assert "No pictures match" in Page(client.get("/?format=JPEG").text).text
 
 
 def test_examples_can_be_removed_and_turned(client, store):
@@ -348,9 +348,9 @@ def test_history_says_what_of_the_learned_is_used(client, store):
     for body in (used, {"similarity": {"published": False}, "words": None}):
         event = Event(1, "2024-05-31T09:07:00Z", "learn", "", body, False)
         text = told(store, [event])[0].text
-        assert ("which pictures are alike" in text) == (body is used)
+        assert ("new similarity" in text) == (body is used)
         assert ("not used" in text) != (body is used)
-        assert "called" not in text
+        assert "words" not in text
     rolled = Event(
         2, "2024-05-31T09:07:00Z", "rollback", "", {"similarity": 3, "words": None}, False
     )

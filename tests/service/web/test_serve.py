@@ -22,15 +22,15 @@ from typer.testing import CliRunner
 from lookalike import Collection
 from lookalike.core.errors import CollectionBusy, InvalidInput, NotFound
 from lookalike.service.command_line import Commands
-from lookalike.service.indexing import index
-from lookalike.service.serving import listening, serve
+from lookalike.service.commands.index import index
+from lookalike.service.commands.serve import listening, serve
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import saved, scene
 
 KEY, READ_KEY = "k" * 24, "r" * 24
 SERVE = (
     "from lookalike.service.command_line import app\n"
-    "from lookalike.service.serving import serve\n"
+    "from lookalike.service.commands.serve import serve\n"
     "names = {one.callback.__name__ for one in app.registered_commands}\n"
     "'serve' in names or app.command()(serve)\n"
     "app()\n"
@@ -38,7 +38,7 @@ SERVE = (
 IMPATIENT = (
     "import sys\n"
     "from lookalike import Collection\n"
-    "from lookalike.service.serving import address_of, listening, run\n"
+    "from lookalike.service.commands.serve import address_of, listening, run\n"
     "from lookalike.service.web.app import make_app\n"
     "from lookalike.service.web.settings import Settings\n"
     "settings = Settings(port=0, slow_seconds=0.5, max_upload_bytes=100_000)\n"
@@ -424,7 +424,9 @@ def test_no_address_but_loopback_without_a_key(indexed, host):
 
 def test_a_name_that_leads_elsewhere_is_no_loopback(indexed, monkeypatch):
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("0.0.0.0", 0))]
-    monkeypatch.setattr("lookalike.service.serving.socket.getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(
+        "lookalike.service.commands.serve.socket.getaddrinfo", lambda *_, **__: found
+    )
     assert "a key is needed" in error(indexed, "--host", "localhost")
 
 
@@ -443,9 +445,9 @@ def test_what_cannot_be_served(indexed, tmp_path):
     assert "--allow" in error(indexed, "--allow", nothing)
     assert "nothing" in error(indexed, "--key-file", nothing)
     nothing.write_bytes(b"\xff")
-    assert "no key" in error(indexed, "--key-file", nothing)
+    assert "not ASCII" in error(indexed, "--key-file", nothing)
     nothing.write_text("")
-    assert "16 characters" in error(indexed, "--key-file", nothing)
+    assert "16 ASCII characters" in error(indexed, "--key-file", nothing)
 
 
 def test_answers_do_not_wait_to_be_confirmed():

@@ -1,1 +1,1 @@
-"""The web page and the HTTP API over one collection."""
+"""The web page and the HTTP API of one collection."""

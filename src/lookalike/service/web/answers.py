@@ -1,4 +1,4 @@
-"""What the HTTP API answers with, as pydantic models and so in its OpenAPI description."""
+"""The responses of the HTTP API, as pydantic models for its OpenAPI description."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -16,7 +16,7 @@ State: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 
 
 def plain(value: Any) -> Any:
-    """Make paths, tuples and undecodable names inside a value fit for JSON."""
+    """Return a value with the paths, tuples and undecodable names inside it fit for JSON."""
     if isinstance(value, str | Path):
         return shown(value)
     if isinstance(value, Mapping):
@@ -27,7 +27,7 @@ def plain(value: Any) -> Any:
 
 
 class Answer(BaseModel):
-    """The base of all answers."""
+    """Base class of all responses."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,85 +35,87 @@ class Answer(BaseModel):
 class Problem(Answer):
     """Why a request was refused."""
 
-    error: str = Field(description="What was wrong and how to put it right, in a sentence.")
+    error: str = Field(description="What went wrong and what to do about it, in a sentence.")
 
 
 class PictureAnswer(Answer):
     """A picture of the collection."""
 
     id: int
-    path: str = Field(description="Where the file lies; the first of its places.")
-    places: list[str] = Field(description="All paths under which this content was found.")
+    path: str = Field(description="Path of the file; the first of its places.")
+    places: list[str] = Field(description="All paths at which this content was found.")
     width: int
     height: int
     format: str = Field(description="JPEG, PNG, WEBP, AVIF, GIF, BMP, TIFF or HEIF.")
-    bytes: int = Field(description="The size of the file.")
-    taken: str | None = Field(description="When the camera says it was taken, without time zone.")
-    added: str = Field(description="When it came into the collection, in UTC.")
-    sha256: str = Field(description="The hash of the file's content.")
+    bytes: int = Field(description="Size of the file.")
+    taken: str | None = Field(
+        description="When it was taken, according to the camera; without time zone."
+    )
+    added: str = Field(description="When it was added to the collection, in UTC.")
+    sha256: str = Field(description="Hash of the file's content.")
     labels: list[str]
-    thumbnail: str = Field(description="Where its small JPEG is.")
-    image: str = Field(description="Where the picture itself is.")
+    thumbnail: str = Field(description="Address of its thumbnail.")
+    image: str = Field(description="Address of the picture itself.")
 
     @classmethod
     def of(cls, row: PictureRow, labels: Iterable[str] = ()) -> "PictureAnswer":
-        """Tell of a picture."""
+        """Return the response for a picture."""
         return cls(**picture_facts(row, labels))
 
 
 class MatchAnswer(PictureAnswer):
     """A picture that a search found."""
 
-    score: float = Field(description="Larger is more alike.")
+    score: float = Field(description="Larger is more similar.")
     verdict: int = Field(
         ge=-1,
         le=1,
-        description="What was said of it for this search: 1 for picked, -1 for rejected, else 0.",
+        description="The vote on it in this search: 1 for picked, -1 for rejected, else 0.",
     )
 
 
 class SearchAnswer(Answer):
-    """One page of what a search found, best first."""
+    """One page of matches, best first."""
 
     matches: list[MatchAnswer]
-    next: str | None = Field(description="The address of the next page, or null on the last.")
+    next: str | None = Field(description="Address of the next page; null on the last.")
 
 
 class PicturesAnswer(Answer):
     """One page of the pictures that pass the filters."""
 
     pictures: list[PictureAnswer]
-    total: int = Field(description="How many pass in all.")
-    next: str | None = Field(description="The address of the next page, or null on the last.")
+    total: int = Field(description="Number of pictures that pass.")
+    next: str | None = Field(description="Address of the next page; null on the last.")
 
 
 class Added(Answer):
     """A picture that was uploaded."""
 
     picture: PictureAnswer
-    new: bool = Field(description="False if the collection knew it before.")
+    new: bool = Field(description="False if it was already in the collection.")
 
 
 class Removed(Answer):
-    """What was deleted."""
+    """How many pictures were deleted."""
 
     removed: int
 
 
 class Token(Answer):
-    """The name of a kept query: stands for the picture in searches and votes."""
+    """A stored query: its token stands for the picture in searches and votes."""
 
     token: str
-    thumbnail: str = Field(description="Where its small JPEG is.")
+    thumbnail: str = Field(description="Address of its thumbnail.")
 
     @classmethod
     def of(cls, token: str) -> "Token":
-        """Name a kept query."""
+        """Return the response for a stored query."""
         return cls(token=token, thumbnail=f"/query/{token}.jpg")
 
 
 class EventAnswer(Answer):
-    """One row of the log of all that was said."""
+    """One event of the log."""
 
     number: int
     at: str
@@ -126,7 +128,7 @@ class EventAnswer(Answer):
 
     @classmethod
     def of(cls, event: Event) -> "EventAnswer":
-        """Tell of an event."""
+        """Return the response for an event."""
         return cls(**plain(asdict(event)))
 
 
@@ -134,38 +136,42 @@ class EventsAnswer(Answer):
     """One page of the log, newest first."""
 
     events: list[EventAnswer]
-    next: str | None = Field(description="The address of the next page, or null on the last.")
+    next: str | None = Field(description="Address of the next page; null on the last.")
 
 
 class StandingAnswer(Answer):
-    """The publish gate for votes: how good searches are without them and with them."""
+    """The publish gate for votes: how well searches rank without and with them."""
 
-    votes: int = Field(description="Votes that count now.")
-    judged: int = Field(description="Votes judged by a model that learned from none like them.")
+    votes: int = Field(description="Votes in effect.")
+    judged: int = Field(
+        description="Votes evaluated by a model not trained on votes in the same search."
+    )
     before: float | None = Field(
         description="Share of held-out comparisons in the right order, without votes."
     )
     after: float | None = Field(description="The same with votes.")
-    strength: float = Field(description="How far searches go with the votes; 0 is not at all.")
-    labels_before: float | None = Field(description="mAP on held-back labelled pictures, without.")
+    strength: float = Field(description="How strongly searches follow the votes, from 0 to 1.")
+    labels_before: float | None = Field(
+        description="mAP on held-out labelled pictures, without votes."
+    )
     labels_after: float | None = Field(description="The same with votes.")
     reason: str
 
     @classmethod
     def of(cls, standing: Standing) -> "StandingAnswer":
-        """Tell how the votes stand."""
+        """Return the response for the state of the votes."""
         return cls(**plain(asdict(standing)))
 
 
 class Said(Answer):
-    """The event that was logged, and how the votes stand after it."""
+    """The recorded event, and the state of the votes after it."""
 
     event: EventAnswer
     standing: StandingAnswer
 
 
 class FiguresAnswer(Answer):
-    """How well held-back pictures rank each other, or words."""
+    """How well held-out pictures rank each other, or words."""
 
     mean_average_precision: float
     precision_at_1: float
@@ -174,10 +180,10 @@ class FiguresAnswer(Answer):
 
 
 class ModelAnswer(Answer):
-    """What was learned once, and how it was judged."""
+    """A trained model and its evaluation."""
 
     number: int
-    kind: str = Field(description="similarity or tags.")
+    kind: str = Field(description="similarity, or tags for an annotator.")
     made: str
     settings: dict[str, Any]
     before: FiguresAnswer
@@ -187,38 +193,38 @@ class ModelAnswer(Answer):
 
     @classmethod
     def of(cls, row: ModelRow) -> "ModelAnswer":
-        """Tell of a model."""
+        """Return the response for a model."""
         return cls(**plain(asdict(row)))
 
 
 class ModelsAnswer(Answer):
-    """What was learned, oldest first."""
+    """The trained models, oldest first."""
 
     models: list[ModelAnswer]
 
 
 class InUseAnswer(Answer):
-    """The numbers of the models in use; null for none."""
+    """The numbers of the similarity and the annotator in use; null for none."""
 
     model: int | None
     tagger: int | None
 
 
 class SuggestionAnswer(Answer):
-    """A word that may suit a picture."""
+    """A word that may fit a picture."""
 
     word: str
-    confidence: float | None = Field(description="From 0 to 1; null where it is not known.")
+    confidence: float | None = Field(description="From 0 to 1; null if unknown.")
     why: str
 
     @classmethod
     def of(cls, suggestion: Suggestion) -> "SuggestionAnswer":
-        """Tell of a word."""
+        """Return the response for a suggested word."""
         return cls(**plain(asdict(suggestion)))
 
 
 class SuggestionsAnswer(Answer):
-    """Words that may suit a picture, best first."""
+    """Words that may fit a picture, best first."""
 
     suggestions: list[SuggestionAnswer]
 
@@ -230,36 +236,36 @@ class ReasonsAnswer(Answer):
 
 
 class Facet(Answer):
-    """A value pictures can be filtered by, and how many have it."""
+    """A value to filter pictures by, and how many pictures have it."""
 
     value: str
     count: int
 
     @classmethod
     def all_of(cls, counted: Iterable[tuple[str, int]]) -> "list[Facet]":
-        """Tell of values and counts."""
+        """Return the facets for values and counts."""
         return [cls(value=shown(value), count=count) for value, count in counted]
 
 
 class FacetsAnswer(Answer):
-    """What the pictures can be filtered by."""
+    """The values to filter pictures by."""
 
     folders: list[Facet]
     formats: list[Facet]
     tags: list[Facet]
-    months: list[Facet] = Field(description="As 2024-05, or empty where it is not known.")
+    months: list[Facet] = Field(description="Such as 2024-05; empty if unknown.")
 
 
 class JobAnswer(Answer):
-    """A piece of long work."""
+    """A long-running task."""
 
     id: str
     kind: Kind
     state: State
     done: int
-    total: int = Field(description="0 while it is not known.")
+    total: int = Field(description="0 while unknown.")
     message: str
-    result: dict[str, Any] | None = Field(description="What came of it so far.")
+    result: dict[str, Any] | None = Field(description="The result so far.")
     started: str | None
     ended: str | None
 
@@ -274,23 +280,23 @@ class Watching(Answer):
     """Whether folders are watched for new, changed and deleted files."""
 
     on: bool
-    folders: list[str] = Field(description="The folders watched at the moment.")
-    trouble: str = Field(description="What keeps the collection from following; empty if nothing.")
+    folders: list[str] = Field(description="The folders being watched now.")
+    trouble: str = Field(description="Why changes are not followed; empty if they are.")
 
 
 class StatusAnswer(Answer):
-    """How the server is."""
+    """The state of the server."""
 
     version: str
     pictures: int
-    refused: int = Field(description="Files that could not be used when last looked at.")
-    roots: list[str] = Field(description="The folders the collection was made from.")
+    refused: int = Field(description="Files that could not be used when last read.")
+    roots: list[str] = Field(description="The folders that were indexed.")
     jobs: int = Field(description="Jobs waiting or running.")
     watching: Watching
 
 
 def picture_facts(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of a picture's answer."""
+    """Return the fields of the response for a picture."""
     places = [shown(place) for place in row.places]
     return {
         "id": row.id,

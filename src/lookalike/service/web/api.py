@@ -1,4 +1,4 @@
-"""The JSON API: every page's twin, and more."""
+"""The JSON API: everything the pages do, and more."""
 
 import tempfile
 from pathlib import Path
@@ -8,19 +8,19 @@ from fastapi import APIRouter, Query, Request, Response
 
 from lookalike import __version__
 from lookalike.core.text import shown
-from lookalike.service.web import api_jobs, api_pictures, api_said, api_search
+from lookalike.service.web import api_feedback, api_jobs, api_pictures, api_search
 from lookalike.service.web.answers import Facet, FacetsAnswer, StatusAnswer, Watching
-from lookalike.service.web.importing import roots_of
+from lookalike.service.web.api_errors import REFUSALS, Route
+from lookalike.service.web.import_jobs import roots_of
 from lookalike.service.web.parameters import Filters
-from lookalike.service.web.problems import REFUSALS, Route
 from lookalike.service.web.state import collection_of, jobs_of
 
 _general = APIRouter(tags=["collection"], route_class=Route)
 
 
-@_general.get("/facets", summary="What pictures can be filtered by")
+@_general.get("/facets", summary="List the values to filter by")
 def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer:
-    """Return folders, formats and tags, most used first, and the months of filtered pictures."""
+    """Return folders, formats and labels, most used first, and the months of filtered pictures."""
     collection = collection_of(request)
     return FacetsAnswer(
         folders=Facet.all_of(collection.folders()),
@@ -30,9 +30,9 @@ def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer
     )
 
 
-@_general.get("/status", summary="How the server is")
+@_general.get("/status", summary="Get the state of the server")
 def status(request: Request) -> StatusAnswer:
-    """Tell the version, the number of pictures, what runs, and whether folders are watched."""
+    """Return the version, the number of pictures and jobs, and whether folders are watched."""
     collection, jobs = collection_of(request), jobs_of(request)
     watcher = getattr(request.app.state, "watcher", None)
     return StatusAnswer(
@@ -51,7 +51,7 @@ def status(request: Request) -> StatusAnswer:
 
 @_general.get(
     "/export",
-    summary="Take along what was learned",
+    summary="Export what was learned",
     response_class=Response,
     responses={
         200: {
@@ -63,7 +63,7 @@ def status(request: Request) -> StatusAnswer:
     },
 )
 def export(request: Request) -> Response:
-    """Return the learned query transform, for vectors that are kept elsewhere."""
+    """Return the learned query transform, to search vectors kept elsewhere."""
     with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
         path = Path(folder) / "learned.safetensors"
         collection_of(request).export(path)
@@ -78,7 +78,7 @@ router = APIRouter(prefix="/api", responses=REFUSALS)
 for _part in (
     api_search.router,
     api_pictures.router,
-    api_said.router,
+    api_feedback.router,
     api_jobs.router,
     _general,
 ):

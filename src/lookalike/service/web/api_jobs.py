@@ -1,4 +1,4 @@
-"""The API: long work."""
+"""The API: long-running jobs."""
 
 from typing import Annotated
 
@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.core.errors import InvalidInput, NotFound
 from lookalike.service.web.answers import JobAnswer, JobsAnswer, Kind
-from lookalike.service.web.events import HEADERS, MEDIA_TYPE, stream
+from lookalike.service.web.api_errors import Route
+from lookalike.service.web.job_stream import HEADERS, MEDIA_TYPE, stream
 from lookalike.service.web.jobs import Job
 from lookalike.service.web.parameters import MAX_PATH
-from lookalike.service.web.problems import Route
 from lookalike.service.web.state import jobs_of
 
 router = APIRouter(tags=["jobs"], route_class=Route)
@@ -24,31 +24,31 @@ JobId = Annotated[str, InPath(alias="id", pattern="^[0-9a-f]{16}$", description=
 
 
 class NewJob(BaseModel):
-    """What to do."""
+    """The job to start."""
 
     model_config = ConfigDict(extra="forbid")
 
     kind: Kind
-    folder: FilePath | None = Field(None, description="For an import: a folder.")
+    folder: FilePath | None = Field(None, description="For an import: the folder.")
     paths: list[FilePath] | None = Field(
         None, min_length=1, max_length=MOST_PATHS, description="For an import: files and folders."
     )
     folders: bool = Field(
-        False, description="For learning: take the folder of a picture for its label."
+        False, description="For learning: use each picture's folder as its label."
     )
 
 
-@router.post("/jobs", summary="Start long work", status_code=202)
+@router.post("/jobs", summary="Start a job", status_code=202)
 def start(request: Request, wanted: NewJob) -> JobAnswer:
     """Start an import, a rescan of all folders, or learning.
 
-    Import takes a `folder` or `paths`, absolute and in the folders of the collection or in those
-    the server was started to allow. Only one job runs at a time; others wait.
+    An import takes a `folder` or `paths`, which must be absolute and inside the folders of the
+    collection or those the server allows. One job runs at a time; others wait.
     """
     jobs = jobs_of(request)
     sources = wanted.paths or ([wanted.folder] if wanted.folder else [])
     if (wanted.kind == "import") != bool(sources) or (wanted.paths and wanted.folder):
-        raise InvalidInput("jobs: an import takes either folder or paths, another job neither.")
+        raise InvalidInput("jobs: an import needs either folder or paths; other jobs take neither.")
     if wanted.kind == "import":
         return jobs.bring_in(sources).answer()
     job = jobs.rescan() if wanted.kind == "rescan" else jobs.learn(folders=wanted.folders)
@@ -57,19 +57,19 @@ def start(request: Request, wanted: NewJob) -> JobAnswer:
 
 @router.get("/jobs", summary="List the jobs")
 def jobs(request: Request) -> JobsAnswer:
-    """Return the jobs since the server started, newest first; the last 50 are remembered."""
+    """Return the jobs since the server started, newest first; the last 50 are kept."""
     return JobsAnswer(jobs=[job.answer() for job in jobs_of(request).all()])
 
 
-@router.get("/jobs/{id}", summary="One job")
+@router.get("/jobs/{id}", summary="Get a job")
 def job(request: Request, name: JobId) -> JobAnswer:
-    """Tell how a job stands."""
+    """Return the state of a job."""
     return _job(request, name).answer()
 
 
 @router.delete("/jobs/{id}", summary="Stop a job")
 def stop(request: Request, name: JobId) -> JobAnswer:
-    """Stop a job at its next step; what it has finished is kept."""
+    """Stop a job at its next step; finished work is kept."""
     found = _job(request, name)
     jobs_of(request).stop(found)
     return found.answer()
@@ -88,7 +88,7 @@ def stop(request: Request, name: JobId) -> JobAnswer:
     },
 )
 async def follow(request: Request, name: JobId) -> StreamingResponse:
-    """Follow a job as it goes on; whoever connects again gets its state at once."""
+    """Stream the progress of a job; a client that reconnects gets its state at once."""
     found = _job(request, name)
     closing = jobs_of(request).closing
     return StreamingResponse(stream(found, closing), media_type=MEDIA_TYPE, headers=HEADERS)
@@ -97,5 +97,7 @@ async def follow(request: Request, name: JobId) -> StreamingResponse:
 def _job(request: Request, name: str) -> Job:
     found = jobs_of(request).get(name)
     if found is None:
-        raise NotFound(f"There is no job {name}; the last 50 are remembered. List them.")
+        raise NotFound(
+            f"There is no job {name}. Only the last 50 are kept; list them with GET /api/jobs."
+        )
     return found

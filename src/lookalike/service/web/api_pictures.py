@@ -1,4 +1,4 @@
-"""The API: pictures, uploads and kept queries."""
+"""The API: pictures, uploads and stored queries."""
 
 import os
 from pathlib import Path
@@ -14,12 +14,12 @@ from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.images import content_hash
 from lookalike.service.web.answers import Added, PictureAnswer, PicturesAnswer, Removed, Token
+from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import picture_answers
 from lookalike.service.web.files import original
 from lookalike.service.web.parameters import MAX_REACH, Browse, PictureId
-from lookalike.service.web.people import User
-from lookalike.service.web.problems import Route
 from lookalike.service.web.state import collection_of, decoder_of, jobs_of, next_page, speaker
+from lookalike.service.web.users import User
 
 router = APIRouter(tags=["pictures"], route_class=Route)
 
@@ -41,7 +41,7 @@ Id = Annotated[PictureId, InPath(alias="id")]
 
 
 async def _body(request: Request) -> bytes:
-    """Read what was sent; the guard has an eye on how much that is."""
+    """Return the body of a request; the guard limits its size."""
     return await request.body()
 
 
@@ -51,7 +51,7 @@ Body = Annotated[bytes, Depends(_body)]
 
 @router.get("/pictures", summary="List pictures")
 def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturesAnswer:
-    """List the pictures that pass the filters, a page at a time."""
+    """Return one page of the pictures that pass the filters."""
     collection, where = collection_of(request), asked.where()
     found = collection.browse(asked.k, offset=asked.offset, where=where, order=asked.order)
     total, after = collection.count(where), asked.offset + asked.k
@@ -63,9 +63,9 @@ def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturesAns
     )
 
 
-@router.get("/pictures/{id}", summary="One picture")
+@router.get("/pictures/{id}", summary="Get a picture")
 def picture(request: Request, number: Id) -> PictureAnswer:
-    """Tell what is known of a picture."""
+    """Return what is known about a picture."""
     return _answer(collection_of(request), number)
 
 
@@ -75,9 +75,9 @@ def delete(
     number: Id,
     user: Annotated[User, Query()] = None,
 ) -> Removed:
-    """Remove a picture with all that is kept of it.
+    """Remove a picture and everything stored about it.
 
-    Files in your folders stay; one that was uploaded is kept by the collection, and goes.
+    Files in your folders are kept; an uploaded file is deleted.
     """
     who, collection = speaker(request, user), collection_of(request)
     with jobs_of(request).writing():
@@ -93,11 +93,11 @@ def delete(
     "/pictures",
     summary="Upload a picture",
     status_code=201,
-    responses={200: {"model": Added, "description": "The collection knew it already."}},
+    responses={200: {"model": Added, "description": "It was already in the collection."}},
     openapi_extra=_PICTURE,
 )
 def add(request: Request, data: Body, response: Response) -> Added:
-    """Add a picture file, which the collection keeps; one it knows already is not added again."""
+    """Add a picture file and store it; one already in the collection is not added again."""
     collection = collection_of(request)
     sha256 = content_hash(data)
     known = rows.find_content(collection._database, sha256)
@@ -112,8 +112,8 @@ def add(request: Request, data: Body, response: Response) -> Added:
             write_whole(path, data)
         except OSError as error:
             raise CollectionError(
-                f"The picture cannot be kept: {error.strerror or error}. Make room, then send it "
-                f"again."
+                f"Cannot store the picture: {error.strerror or error}. Nothing was added. Free "
+                f"some space and upload it again."
             ) from error
         try:
             added = collection.add([path])
@@ -122,13 +122,13 @@ def add(request: Request, data: Body, response: Response) -> Added:
             if number is None:
                 path.unlink(missing_ok=True)
     if number is None:
-        raise UnreadablePicture(added.refused[0].reason if added.refused else "it is gone")
+        raise UnreadablePicture(added.refused[0].reason if added.refused else "the file is gone")
     return Added(picture=_answer(collection, number), new=True)
 
 
-@router.post("/queries", summary="Search with a picture of your own", openapi_extra=_PICTURE)
+@router.post("/queries", summary="Upload a picture to search with", openapi_extra=_PICTURE)
 def keep_query(request: Request, data: Body) -> Token:
-    """Keep a picture to search with and to vote on, without adding it to the collection."""
+    """Store a picture to search with and vote on, without adding it to the collection."""
     collection = collection_of(request)
     needed = collection.feature.decode_side
     side = None if needed is None else max(needed, THUMBNAIL_SIDE)
@@ -143,20 +143,20 @@ class Region(BaseModel):
 
     picture: PictureId
     box: tuple[Share, Share, Share, Share] = Field(
-        description="Left, top, right and bottom, as shares of its width and height."
+        description="Left, top, right and bottom, as fractions of its width and height."
     )
 
 
-@router.post("/queries/region", summary="Search with a part of a picture")
+@router.post("/queries/region", summary="Select a part of a picture to search with")
 def keep_region(request: Request, region: Region) -> Token:
-    """Keep a part of a picture to search with and to vote on."""
+    """Store a part of a picture to search with and vote on."""
     collection, settings = collection_of(request), request.app.state.settings
     data, _ = original(collection, collection.picture(region.picture), settings)
     return Token.of(collection.keep_query(data, box=region.box, limits=settings.limits))
 
 
 def _uploads(collection: Collection) -> Path:
-    # As places are kept: without the "..", which Path.absolute leaves.
+    # As paths are stored: without "..", which Path.absolute keeps.
     return Path(os.path.abspath(collection.path)) / UPLOADS  # noqa: PTH100
 
 

@@ -1,4 +1,4 @@
-"""The API: searches, and what speaks for a match or a word."""
+"""The API: searches, suggested words, and reasons for a match."""
 
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from lookalike.service.web.answers import (
     SuggestionAnswer,
     SuggestionsAnswer,
 )
+from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import match_facts
 from lookalike.service.web.parameters import (
     MAX_REACH,
@@ -25,22 +26,21 @@ from lookalike.service.web.parameters import (
     ask,
     ref,
 )
-from lookalike.service.web.problems import Route
 from lookalike.service.web.state import collection_of, next_page
 
 router = APIRouter(tags=["search"], route_class=Route)
 
 
-@router.get("/search", summary="Search by likeness or by word", response_model=SearchAnswer)
+@router.get("/search", summary="Search by picture or by word", response_model=SearchAnswer)
 def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
-    """Find the pictures most like some and unlike others, or those that a word suits, best first.
+    """Return the pictures most like some and unlike others, or those matching a word, best first.
 
-    Give `like`, once or more often, or `word`. Filters hold inside the search: a page is full as
-    long as enough pictures pass them.
+    Give `like`, once or several times, or `word`. Filters are applied within the search: a page
+    is full as long as enough pictures pass them.
     """
     asked.check()
     collection, wanted = collection_of(request), asked.ask()
-    # One more than asked for tells whether there is a next page.
+    # One more than asked for shows whether there is a next page.
     most = asked.k + 1
     verdicts: dict[int, int] = {}
     if wanted is not None:
@@ -65,32 +65,32 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     return JSONResponse({"matches": matches, "next": next_page(request, more, offset=after)})
 
 
-@router.get("/suggestions/{ref}", summary="Words that may suit a picture")
+@router.get("/suggestions/{ref}", summary="Suggest words for a picture")
 def suggestions(
     request: Request,
     name: Annotated[RefText, InPath(alias="ref")],
-    k: Annotated[int, Query(ge=1, le=100, description="How many at most.")] = 8,
+    k: Annotated[int, Query(ge=1, le=100, description="Most words to return.")] = 8,
 ) -> SuggestionsAnswer:
-    """Return words that may suit a picture or a kept query and were neither given nor refused."""
+    """Return words that may fit a picture or stored query, neither given nor rejected yet."""
     found = collection_of(request).suggest(ref(name), k)
     return SuggestionsAnswer(suggestions=[SuggestionAnswer.of(one) for one in found])
 
 
 class Question(BaseModel):
-    """Why a picture matches a search."""
+    """A search, and the match to explain."""
 
     like: list[RefText] = Field(min_length=1, max_length=MAX_REFS)
     unlike: list[RefText] = Field(default_factory=list, max_length=MAX_REFS)
     picture: PictureId
-    k: int = Field(5, ge=1, le=100, description="How many reasons at most.")
+    k: int = Field(5, ge=1, le=100, description="Most reasons to return.")
 
     def ask(self) -> Ask:
         """Return what was searched for."""
         return ask(self.like, self.unlike)
 
 
-@router.get("/reasons", summary="Why a picture matches")
+@router.get("/reasons", summary="Explain why a picture matches")
 def reasons(request: Request, asked: Annotated[Question, Query()]) -> ReasonsAnswer:
-    """Say in sentences what speaks for a picture: labels, words and learned directions."""
+    """Return in sentences why a picture matches: labels, words and learned directions."""
     found = collection_of(request).reasons(asked.ask(), asked.picture, asked.k)
     return ReasonsAnswer(reasons=[shown(one) for one in found])

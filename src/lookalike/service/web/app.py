@@ -1,4 +1,4 @@
-"""Put the server together: the guard, the pages, the API, the files and what works behind them."""
+"""Assemble the server: the guard, the pages, the API, the files, jobs and watcher."""
 
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -16,16 +16,16 @@ from starlette.types import Scope
 from lookalike import __version__
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
-from lookalike.service.web import api, files, fragments, pages, problems
+from lookalike.service.web import api, api_errors, files, fragments, pages
 from lookalike.service.web.answers import Problem
 from lookalike.service.web.bodies import Closing
-from lookalike.service.web.decoding import Decoder
+from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.error_pages import refuse, wants_page
 from lookalike.service.web.guard import Guard
 from lookalike.service.web.jobs import Jobs
-from lookalike.service.web.people import Rates
-from lookalike.service.web.refusals import refuse, wants_page
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.watching import Watcher
+from lookalike.service.web.users import Rates
+from lookalike.service.web.watcher import Watcher
 
 STATIC = Path(__file__).with_name("static")
 _ORIGINALS_AT_ONCE = 4
@@ -33,22 +33,22 @@ _CLOSING_SECONDS = 20.0
 
 
 def make_app(collection: Collection, settings: Settings | None = None) -> FastAPI:
-    """Make the ASGI application that serves a collection.
+    """Return the ASGI application that serves a collection.
 
-    Its ``state`` has ``collection``, ``settings``, ``decoder``, ``token`` (what pages send back
-    to change something), ``closing`` (whose ``begin`` ends streams before the server stops), and,
-    while it runs, ``jobs`` and ``watcher``, the latter None where nothing is watched.
+    Its ``state`` has ``collection``, ``settings``, ``decoder``, ``token`` (which pages send back
+    with changes), ``closing`` (whose ``begin`` ends streams before the server stops) and, while
+    it runs, ``jobs`` and ``watcher``, the latter None if nothing is watched.
     """
     chosen = settings or Settings()
     app = FastAPI(
         title="lookalike",
         version=__version__,
-        summary="Pictures searched by likeness, which is learned from votes.",
-        docs_url=None,  # they would load scripts from elsewhere
+        summary="Image search that learns what similar means from votes and labels.",
+        docs_url=None,  # it would load scripts from other sites
         redoc_url=None,
         lifespan=_running,
         redirect_slashes=False,
-        responses={"4XX": {"model": Problem, "description": "Refused, with the reason."}},
+        responses={"4XX": {"model": Problem, "description": "Rejected, with the reason."}},
         exception_handlers={
             LookalikeError: _tell_ours,
             HTTPException: _tell_http,
@@ -70,7 +70,7 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
 
 
 def begin_closing(app: FastAPI) -> None:
-    """Let streams end and jobs stop at their next step; the server then has less to wait for."""
+    """End streams and stop jobs at their next step, so that the server can stop sooner."""
     app.state.closing.begin()
     jobs: Jobs | None = getattr(app.state, "jobs", None)
     if jobs is not None:
@@ -96,7 +96,7 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _in_time(close: Callable[[], None]) -> None:
-    """Wait for something to close, but not for ever: what is finished is kept in any case."""
+    """Close something, waiting for a limited time: finished work is kept in any case."""
     thread = Thread(target=close, daemon=True)
     thread.start()
     await to_thread.run_sync(thread.join, _CLOSING_SECONDS)
@@ -105,7 +105,7 @@ async def _in_time(close: Callable[[], None]) -> None:
 class _Static(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
-        # With the version in its address a file never changes; else the browser has to ask.
+        # With the version in its address a file never changes; otherwise the browser must ask.
         fixed = scope["query_string"] == f"v={__version__}".encode()
         caching = "private, max-age=31536000, immutable" if fixed else "private, no-cache"
         response.headers["Cache-Control"] = caching
@@ -115,13 +115,13 @@ class _Static(StaticFiles):
 async def _tell_ours(request: Request, error: Exception) -> Response:
     if not isinstance(error, LookalikeError):
         raise error
-    return _for_people(request, problems.refuse(error), str(error))
+    return _for_people(request, api_errors.refuse(error), str(error))
 
 
 async def _tell_invalid(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
-    return _for_people(request, problems.refuse_values(error), "There is no such thing.")
+    return _for_people(request, api_errors.refuse_values(error), "Page not found.")
 
 
 async def _tell_http(request: Request, error: Exception) -> Response:
@@ -129,12 +129,12 @@ async def _tell_http(request: Request, error: Exception) -> Response:
         raise error
     told = str(error.detail)
     if error.status_code == 404 and told == "Not Found":
-        told = f"There is nothing at {request.url.path:.200}."
+        told = f"Page not found: {request.url.path:.200}."
     return refuse(request.scope, error.status_code, told, error.headers)
 
 
 def _for_people(request: Request, answer: Response, message: str) -> Response:
-    """Return a page in place of JSON where a person asks."""
+    """Return a page instead of JSON if a browser asks for one."""
     if not wants_page(request.scope):
         return answer
     return refuse(request.scope, answer.status_code, message)

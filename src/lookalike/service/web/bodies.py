@@ -1,31 +1,31 @@
-"""Take in the body of a request: no larger, no slower and no longer than it may be."""
+"""Read the body of a request, within limits of size and time."""
 
 import asyncio
 from time import monotonic
 
 from starlette.types import Message, Receive
 
-from lookalike.service.web.refusals import Refusal
+from lookalike.service.web.error_pages import Refusal
 
 LEAST_RATE = 16 << 10
-"""Bytes a second that a body must come at, once its time of grace is over."""
+"""Lowest rate in bytes per second, once the time of grace is over."""
 
 
 class Closing:
-    """Word that the server goes down, for answers that would stream on."""
+    """Signals that the server is stopping, for responses that would go on streaming."""
 
     def __init__(self) -> None:
         self.begun = False
         self._ends: set[asyncio.Event] = set()
 
     def begin(self) -> None:
-        """Let all streams end; to be called in the thread of the event loop."""
+        """End all streams; call this in the thread of the event loop."""
         self.begun = True
         for end in self._ends:
             end.set()
 
     async def first(self, receive: Receive) -> Message:
-        """Wait for a message from the client, or tell that it has gone once we close."""
+        """Return the next message from the client, or a disconnect once the server is stopping."""
         end = asyncio.Event()
         self._ends.add(end)
         message = asyncio.ensure_future(receive())
@@ -43,18 +43,17 @@ class Closing:
 class Body:
     """The body of one request, counted and timed while it streams in.
 
-    What its size is said to be is checked first. Once it is refused, ``refusal`` says so,
-    whatever the application makes of it.
+    The declared size is checked first. Once the body is refused, ``refusal`` holds the reason,
+    whatever the application does.
 
     Parameters
     ----------
     receive : callable
         The server's.
     limit : int
-        Bytes at most.
+        Largest size in bytes.
     grace : float
-        Seconds that may be spent waiting for it; and as many more as the bytes that came take
-        at the least rate.
+        Seconds to wait for it, in addition to the time its bytes take at the lowest rate.
     closing : Closing
     """
 
@@ -65,16 +64,16 @@ class Body:
         self.refusal: Refusal | None = None
 
     def expect(self, length: str | None) -> None:
-        """Check the size that the request says its body has."""
+        """Check the size that the request declares."""
         if length is None:
             return
         if not (length.isascii() and length.isdigit()) or len(length) > 18:
-            self._refuse(Refusal(400, "The Content-Length of the request is no number."))
+            self._refuse(Refusal(400, "The Content-Length of the request is not a number."))
         elif int(length) > self._limit:
             self._refuse(self._too_large())
 
     async def receive(self) -> Message:
-        """Return the next part of the body; after its end, word that the client has gone."""
+        """Return the next part of the body; after its end, wait for the client to disconnect."""
         if self._whole:
             return await self._closing.first(self._receive)
         message = await self._in_time()
@@ -94,7 +93,7 @@ class Body:
             self._refuse(
                 Refusal(
                     408,
-                    f"The body of the request came too slowly: {self._count:,} bytes in "
+                    f"The body of the request arrived too slowly: {self._count:,} bytes in "
                     f"{self._waited + monotonic() - began:.0f} s. Send it again.",
                     {"Connection": "close"},
                 )

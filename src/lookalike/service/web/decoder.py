@@ -1,148 +1,261 @@
-"""The process that decodes pictures: it may crash, hang or swell without harm to the server.
+"""Decode untrusted pictures in separate processes that may crash."""
 
-Run as ``python -m lookalike.service.web.decoder MEMORY SECONDS``. It reads requests from standard
-input and writes replies to standard output, each a frame: the lengths of a header and of a body,
-the header in JSON, the body. It ends when its input does.
-"""
-
-import json
 import os
-import resource
 import signal
-import struct
+import subprocess
 import sys
-import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from importlib import import_module
-from pathlib import Path
-from typing import IO, Any
+from queue import LifoQueue
+from threading import Lock, Timer
+from typing import Any
 
 from PIL import Image
 
-from lookalike.core.errors import UnreadablePicture
-from lookalike.images import Limits, decode, thumbnail
+from lookalike.core.errors import CollectionError, InvalidInput, UnreadablePicture
+from lookalike.images import Facts, Limits, Picture
+from lookalike.service.web.decoder_process import read_frame, write_frame
 
-_LENGTHS = struct.Struct(">IQ")
-_MAX_HEADER = 1 << 16
-_MAX_STRETCH = 16
-
-
-def write_frame(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
-    """Write one frame."""
-    about = json.dumps(header).encode()
-    stream.write(_LENGTHS.pack(len(about), len(body)) + about)
-    stream.write(body)
-    stream.flush()
+_START_SECONDS = 60.0
+_SPARE = 1 << 16
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def read_frame(stream: IO[bytes], most: int) -> tuple[dict[str, Any], bytes]:
-    """Read one frame whose body has at most so many bytes.
+class Decoder:
+    """Decodes pictures in separate processes, within limits of memory and time.
 
-    Raises
-    ------
-    EOFError
-        If the stream ends.
-    ValueError
-        If what comes is no frame.
-    """
-    lengths = _LENGTHS.unpack(_exactly(stream, _LENGTHS.size))
-    if lengths[0] > _MAX_HEADER or lengths[1] > most:
-        raise ValueError(f"a frame of {lengths[0]} and {lengths[1]} bytes")
-    header = json.loads(_exactly(stream, lengths[0]))
-    if not isinstance(header, dict):
-        raise ValueError("a frame without a header")
-    return header, _exactly(stream, lengths[1])
+    A process starts when it is first needed, and again if it dies. A picture that crashes two of
+    them, or takes too long, is refused as unreadable. Threads may share a decoder.
 
-
-def _exactly(stream: IO[bytes], count: int) -> bytes:
-    data = stream.read(count)
-    if len(data) != count:
-        raise EOFError
-    return data
-
-
-def answer(header: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Do what a request asks: give the ``pixels`` of a picture, or a ``jpeg`` of it."""
-    limits = Limits(**header["limits"])
-    side, box = header.get("side"), header.get("box")
-    picture = decode(data, limits, side=_least_side(side, box))
-    image = picture.image
-    if box is not None:
-        image = image.crop(pixels_of(box, image.size))
-    if header["do"] == "jpeg":
-        return {}, thumbnail(image, header["side"])
-    if side is not None:
-        image = _reduced(image, side)
-    return {"size": image.size, "facts": asdict(picture.facts)}, image.tobytes()
-
-
-def pixels_of(box: list[float], size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Return a box of shares in pixels, at least one of them.
+    Parameters
+    ----------
+    limits : Limits, optional
+        Limits beyond which a picture is refused.
+    seconds : float
+        Time limit for one picture.
+    memory : int
+        Bytes that a process may allocate after it has started.
+    processes : int
+        Number of processes.
 
     Examples
     --------
-    >>> pixels_of([0.25, 0.0, 0.5, 1.0], (100, 80)), pixels_of([1.0, 1.0, 1.0, 1.0], (100, 80))
-    ((25, 0, 50, 80), (99, 79, 100, 80))
+    >>> from lookalike.images import emoji_samples
+    >>> with Decoder() as decoder:
+    ...     decoder.decode(emoji_samples()[0].path.read_bytes()).image.size
+    (72, 72)
     """
-    width, height = size
-    left, top = min(int(box[0] * width), width - 1), min(int(box[1] * height), height - 1)
-    right, bottom = round(box[2] * width), round(box[3] * height)
-    return left, top, max(right, left + 1), max(bottom, top + 1)
 
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        seconds: float = 20.0,
+        memory: int = 2 << 30,
+        processes: int = 2,
+    ) -> None:
+        self._limits = limits or Limits()
+        self._seconds, self._memory = seconds, memory
+        self._workers = [_Worker(memory, seconds) for _ in range(processes)]
+        self._free: LifoQueue[_Worker] = LifoQueue()
+        for worker in self._workers:
+            self._free.put(worker)
 
-def _least_side(side: int | None, box: list[float] | None) -> int | None:
-    if side is None or box is None:
-        return side
-    share = max(min(box[2] - box[0], box[3] - box[1]), 0.01)
-    return int(side / share) + 1
+    def __enter__(self) -> "Decoder":
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-def _reduced(image: Image.Image, side: int) -> Image.Image:
-    """Average blocks of pixels while both sides stay as long as asked, or a strip is too long."""
-    factor = max(min(image.size) // side, -(-max(image.size) // (_MAX_STRETCH * side)))
-    return image.reduce(factor) if factor > 1 else image
+    def close(self) -> None:
+        """End the processes; pictures being decoded are refused."""
+        for worker in self._workers:
+            worker.close()
 
+    def decode(
+        self,
+        data: bytes,
+        side: int | None = None,
+        box: Sequence[float] | None = None,
+        limits: Limits | None = None,
+    ) -> Picture:
+        """Decode a picture, as :func:`lookalike.images.decode` does.
 
-def _restrict(memory: int) -> None:
-    """Return up what decoding does not need: memory, files, dumps."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        Parameters
+        ----------
+        data : bytes
+            The content of the file.
+        side : int, optional
+            The shortest useful side; a larger picture is reduced by a whole factor. By default
+            it keeps its size.
+        box : four floats, optional
+            The part to return: left, top, right, bottom, as fractions from 0 to 1.
+        limits : Limits, optional
+            Used instead of the decoder's.
 
+        Raises
+        ------
+        UnreadablePicture
+            With a short reason.
+        """
+        told, pixels = self._ask("pixels", data, side, box, limits)
+        try:
+            width, height = told["size"]
+            return Picture(Image.frombytes("RGB", (width, height), pixels), Facts(**told["facts"]))
+        except (KeyError, ValueError, TypeError) as error:
+            raise _broke_down() from error
 
-def _run(requests: IO[bytes], replies: IO[bytes], seconds: int) -> None:
-    with suppress(EOFError, BrokenPipeError):
-        write_frame(replies, {"ready": True})
-        while True:
-            header, data = read_frame(requests, sys.maxsize)
-            used = int(time.process_time()) + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.RLIM_INFINITY))
+    def jpeg(self, data: bytes, side: int, limits: Limits | None = None) -> bytes:
+        """Return a JPEG of a picture without metadata, its longer side at most ``side``."""
+        return self._ask("jpeg", data, side, None, limits)[1]
+
+    def _ask(
+        self,
+        what: str,
+        data: bytes,
+        side: int | None,
+        box: Sequence[float] | None,
+        limits: Limits | None,
+    ) -> tuple[dict[str, Any], bytes]:
+        if side is not None and side < 1:
+            raise InvalidInput(f"Decoder: side must be above 0; got {side}.")
+        allowed = limits or self._limits
+        allowed.check_bytes(len(data))
+        header = {"do": what, "side": side, "box": _checked(box), "limits": asdict(allowed)}
+        worker = self._free.get()
+        try:
+            told, body = self._twice(worker, header, data, 4 * allowed.max_pixels + _SPARE)
+        finally:
+            self._free.put(worker)
+        if "error" in told:
+            raise UnreadablePicture(str(told["error"])[:300])
+        return told, body
+
+    def _twice(
+        self, worker: "_Worker", header: dict[str, Any], data: bytes, most: int
+    ) -> tuple[dict[str, Any], bytes]:
+        for _ in range(2):
             try:
-                told, body = answer(header, data)
-            except UnreadablePicture as error:
-                told, body = {"error": str(error)}, b""
-            except MemoryError:
-                told, body = {"error": "too large: it does not fit into memory"}, b""
-            write_frame(replies, told, body)
+                return worker.ask(header, data, most)
+            except (EOFError, OSError, ValueError, RecursionError):
+                if worker.late:
+                    raise UnreadablePicture(
+                        f"too slow: decoding it took longer than {self._seconds:g} s"
+                    ) from None
+        raise _broke_down()
 
 
-def main() -> None:
-    """Decode until there is nothing to decode."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    memory, seconds = (int(argument) for argument in sys.argv[1:3])
-    # What a library prints must not come between the frames.
-    replies = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    for optional in ("PIL._avif", "pi_heif"):
-        with suppress(ImportError):
-            import_module(optional)
-    _restrict(memory)
-    _run(sys.stdin.buffer, replies, seconds)
+class _Worker:
+    """One process, started when it is needed; used by one thread at a time."""
+
+    def __init__(self, memory: int, seconds: float) -> None:
+        self._memory, self._seconds = memory, seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
+        self._closed = False
+        self.late = False
+
+    def ask(self, header: dict[str, Any], data: bytes, most: int) -> tuple[dict[str, Any], bytes]:
+        """Return the reply to a request, or end the process."""
+        self.late = False
+        process = self.start()
+        try:
+            return self._exchange(process, self._seconds, header, data, most)
+        except BaseException:
+            self.end()
+            # The kernel kills a process that has used up its time.
+            self.late = self.late or process.returncode == -signal.SIGXCPU
+            raise
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Start the process unless it is running."""
+        with self._lock:
+            if self._process is not None:
+                return self._process
+            if self._closed:
+                raise CollectionError("The server is shutting down; nothing more is decoded.")
+            # Our own settings, including keys, are kept from it.
+            known = {name: v for name, v in os.environ.items() if not name.startswith("LOOKALIKE_")}
+            seconds = max(1, round(self._seconds))
+            command = [sys.executable, "-P", "-m", "lookalike.service.web.decoder_process"]
+            try:
+                process = subprocess.Popen(  # noqa: S603
+                    [*command, str(self._memory), str(seconds)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env={**known, **_ONE_THREAD},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CollectionError(
+                    f"Cannot start the process that decodes pictures: {error}. Free some memory "
+                    f"and try again."
+                ) from error
+            self._process = process
+        try:
+            self._exchange(process, _START_SECONDS, None, b"", 0)
+        except BaseException:
+            self.end()
+            raise
+        return process
+
+    def close(self) -> None:
+        """End the process for good."""
+        with self._lock:
+            self._closed = True
+        self.end()
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                # Unread data no longer matters.
+                with suppress(OSError):
+                    stream.close()
+
+    def _exchange(
+        self,
+        process: "subprocess.Popen[bytes]",
+        seconds: float,
+        header: dict[str, Any] | None,
+        data: bytes,
+        most: int,
+    ) -> tuple[dict[str, Any], bytes]:
+        if process.stdin is None or process.stdout is None:
+            raise EOFError
+        timer = Timer(seconds, self._too_late, [process])
+        timer.daemon = True
+        timer.start()
+        try:
+            if header is not None:
+                write_frame(process.stdin, header, data)
+            return read_frame(process.stdout, most)
+        finally:
+            timer.cancel()
+
+    def _too_late(self, process: "subprocess.Popen[bytes]") -> None:
+        self.late = True
+        process.kill()
 
 
-if __name__ == "__main__":
-    main()
+def _checked(box: Sequence[float] | None) -> list[float] | None:
+    if box is None:
+        return None
+    shares = [float(share) for share in box]
+    if len(shares) != 4 or not all(0 <= share <= 1 for share in shares):
+        raise InvalidInput(f"Decoder: box must be four fractions from 0 to 1; got {box!r:.80}.")
+    if shares[0] >= shares[2] or shares[1] >= shares[3]:
+        raise InvalidInput(f"Decoder: box must be left, top, right, bottom; got {box!r:.80}.")
+    return shares
+
+
+def _broke_down() -> UnreadablePicture:
+    return UnreadablePicture("damaged: it crashed the decoder")

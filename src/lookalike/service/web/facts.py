@@ -1,4 +1,4 @@
-"""Read what answers tell of many pictures at once."""
+"""Read the facts of many pictures at once, for responses."""
 
 import json
 from collections.abc import Iterable
@@ -18,10 +18,10 @@ _FACTS = (
 def match_facts(
     collection: Collection, matches: Iterable[Match], verdicts: dict[int, int]
 ) -> list[dict[str, Any]]:
-    """Tell of matches as ``MatchAnswer`` has it; those deleted meanwhile are left out.
+    """Return matches as ``MatchAnswer`` describes them, without those deleted meanwhile.
 
-    Their facts are read by one query, and not checked again as models: searches are what is asked
-    for most.
+    Their facts are read by one query and not validated as models, since searches are the most
+    frequent requests.
     """
     found = {match.id: match for match in matches}
     known = {row[0]: row for row in collection._database.rows(_FACTS, numbers(found))}
@@ -36,6 +36,6 @@ def match_facts(
 
 
 def picture_answers(collection: Collection, rows: list[PictureRow]) -> list[PictureAnswer]:
-    """Tell of pictures with their labels."""
+    """Return the responses for pictures, with their labels."""
     labels = collection.labels_of([row.id for row in rows])
     return [PictureAnswer.of(row, labels.get(row.id, ())) for row in rows]

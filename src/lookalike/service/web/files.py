@@ -1,4 +1,4 @@
-"""Show pictures: thumbnails, kept queries and originals, from nowhere but the collection."""
+"""Serve thumbnails, stored queries and originals, only from the collection."""
 
 import os
 from collections.abc import Iterable
@@ -13,53 +13,55 @@ from fastapi import Path as InPath
 from lookalike.collection import Collection, PictureRow
 from lookalike.core.errors import NotFound, UnreadablePicture
 from lookalike.images import content_hash, read_bytes
-from lookalike.service.web.decoding import Decoder
-from lookalike.service.web.importing import roots_of
+from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.import_jobs import roots_of
 from lookalike.service.web.settings import Settings
 
 RENDITION_SIDE = 2048
-"""The longer side of a picture that is shown as a JPEG, since browsers do not know its format."""
+"""Longer side of a picture that is converted to JPEG because browsers cannot show its format."""
 SHOWN_AS_THEY_ARE = {
     "JPEG": "image/jpeg",
     "PNG": "image/png",
     "GIF": "image/gif",
     "WEBP": "image/webp",
 }
-"""The only formats that leave as they are, by what their content was found to be."""
+"""The only formats served unchanged, by their detected content."""
 
 _FOREVER = "private, max-age=31536000, immutable"
 _JPEG: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
-    304: {"description": "The client has it already."},
+    304: {"description": "The client already has it."},
 }
 _PICTURE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
-    304: {"description": "The client has it already."},
+    304: {"description": "The client already has it."},
     410: {"description": "The file has changed since it was indexed."},
 }
 
 Number = Annotated[int, InPath(ge=1, le=2**63 - 1, description="A picture's id.")]
-Token = Annotated[str, InPath(pattern="^u[0-9a-f]{32}$", description="The token of a kept query.")]
+Token = Annotated[
+    str, InPath(pattern="^u[0-9a-f]{32}$", description="The token of a stored query.")
+]
 
 router = APIRouter(tags=["files"], default_response_class=Response)
 
 
 @router.get("/thumbnail/{number}.jpg", responses=_JPEG)
 def show_thumbnail(number: Number, request: Request) -> Response:
-    """Return a small JPEG of a picture."""
+    """Return the thumbnail of a picture."""
     return _small(request, request.app.state.collection.thumbnail(number))
 
 
 @router.get("/query/{token}.jpg", responses=_JPEG)
 def show_query(token: Token, request: Request) -> Response:
-    """Return a small JPEG of a kept query."""
+    """Return the thumbnail of a stored query."""
     return _small(request, request.app.state.collection.query_thumbnail(token))
 
 
 @router.get("/image/{number}", responses=_PICTURE)
 async def show_image(number: Number, request: Request) -> Response:
-    """Return a picture as its file has it, or as a JPEG where browsers could not show it."""
-    # Whole files are held in memory, so only a few at a time.
+    """Return the original file, or a JPEG if browsers cannot show its format."""
+    # Whole files are held in memory, so only a few are served at a time.
     state = request.app.state
     return await to_thread.run_sync(_show_image, number, request, limiter=state.reading)
 
@@ -85,25 +87,25 @@ def _show_image(number: int, request: Request) -> Response:
 
 
 def original(collection: Collection, row: PictureRow, settings: Settings) -> tuple[bytes, Path]:
-    """Read the file of a picture, as it was when it was indexed, and say which place it is.
+    """Return the content of a picture's file, unchanged since it was indexed, and its path.
 
-    A file counts only if, links resolved, it lies under a folder that the collection was made
-    from or may be imported from, or was itself added by name; and only with the content that was
-    indexed. So a link put in its place later shows nothing new.
+    A file is used only if, with links resolved, it is inside an indexed or allowed folder, or was
+    itself added by name; and only if its content is what was indexed. So a link that replaces it
+    later reveals nothing.
 
     Raises
     ------
     NotFound
-        If no place has it.
+        If the file is at none of its places.
     HTTPException
-        410 if what lies there has changed.
+        410 if the file has changed.
     """
     folders = shown_folders(collection, settings)
     trouble, changed = "", False
     for place in row.places:
         if not may_show(place, folders):
             trouble = trouble or (
-                f"{place} leads out of the folders of the collection. To show it, start the "
+                f"{place} leads outside the folders of the collection. To show it, start the "
                 f"server with --allow and the folder it leads to."
             )
             continue
@@ -122,13 +124,13 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
 
 
 def shown_folders(collection: Collection, settings: Settings) -> list[Path]:
-    """Return the folders whose pictures may be shown, as they were named."""
+    """Return the folders whose pictures may be shown."""
     uploads = collection.path.absolute() / "uploads"
     return [*roots_of(collection), uploads, *settings.allow]
 
 
 def may_show(place: Path, folders: Iterable[Path]) -> bool:
-    """Say whether a file lies under one of the folders, links resolved, or was named itself."""
+    """Return whether a file is in one of the folders, with links resolved, or was added by name."""
     known = list(folders)
     real = Path(os.path.realpath(place))
     if any(real.is_relative_to(os.path.realpath(folder)) for folder in known):

@@ -1,4 +1,4 @@
-"""Parts of pages that htmx asks for."""
+"""Parts of pages, requested by htmx."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,6 +8,8 @@ from pydantic import BaseModel, Field
 
 from lookalike.collection.records import Event
 from lookalike.core.text import label_name
+from lookalike.service.web.api_errors import Route
+from lookalike.service.web.history import told, votes_on, words_on
 from lookalike.service.web.pages import (
     HISTORY,
     Shown,
@@ -15,10 +17,8 @@ from lookalike.service.web.pages import (
     what_was_learned,
 )
 from lookalike.service.web.parameters import PictureId, RefText, Search, Word, ask
-from lookalike.service.web.problems import Route
 from lookalike.service.web.results import PAGE, asked_pairs, find, words_like
 from lookalike.service.web.state import collection_of, jobs_of, speaker
-from lookalike.service.web.telling import told, votes_on, words_on
 from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ Key = Annotated[str | None, Field(max_length=64)]
 
 
 class Chunk(Shown):
-    """A part of the grid of all pictures."""
+    """A section of the grid of all pictures."""
 
     start: int = Field(0, ge=0)
     count: int = Field(CHUNK, ge=1, le=CHUNK)
 
 
 class Verdict(Search):
-    """What a person says of a picture for a search: more like it (1), less (-1), or nothing."""
+    """A vote on a match: more like this (1), less like this (-1), or none (0)."""
 
     picture: PictureId
     verdict: int = Field(ge=-1, le=1)
@@ -48,14 +48,14 @@ class Verdict(Search):
 
 
 class TakenBack(Search):
-    """An event to undo, and the search to show again after that."""
+    """An event to undo, and the search to show again."""
 
     event: int = Field(ge=1)
     key: Key = None
 
 
 class Said(BaseModel):
-    """What a person says of a picture and a word."""
+    """A word that fits a picture, or does not."""
 
     picture: PictureId
     word: Word
@@ -71,14 +71,14 @@ class Undone(BaseModel):
 
 
 class FilterPanel(Search, Shown):
-    """The filters that are on, and what else the address says."""
+    """The active filters, and the rest of the address."""
 
     path: Literal["/", "/search"] = "/"
 
 
 @router.get("/chunk")
 def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
-    """Return the tiles of a part of the grid."""
+    """Return the tiles of a section of the grid."""
     collection = collection_of(request)
     rows = collection.browse(
         asked.count, offset=asked.start, where=asked.where(), order=asked.order
@@ -90,7 +90,7 @@ def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
 
 @router.get("/filters")
 def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Response:
-    """Return the form of filters with what there is to filter by."""
+    """Return the filter form with the values to choose from."""
     collection = collection_of(request)
     on = dict(filter_pairs(asked))
     kept = [pair for pair in asked_pairs(asked) if pair[0] not in on]
@@ -109,13 +109,13 @@ def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Respons
 
 @router.get("/words")
 def words(request: Request, start: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Return the tags that begin with what was typed, then those that hold it."""
+    """Return the tags that begin with what was typed, then those that contain it."""
     return _part(request, "words.html", words=words_like(collection_of(request), start, WORDS))
 
 
 @router.get("/tag-words")
 def tag_words(request: Request, word: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Return tags for the list beside a field."""
+    """Return tags for a field's list of suggestions."""
     return _part(request, "options.html", words=words_like(collection_of(request), word, WORDS))
 
 
@@ -125,7 +125,7 @@ def matches(
     asked: Annotated[Search, Query()],
     more: Annotated[bool, Query()] = False,
 ) -> Response:
-    """Return the matches of a search, from the start or, for ``more``, those that follow."""
+    """Return the matches of a search, or with ``more`` the next ones."""
     found = find(collection_of(request), asked, min(asked.k, 1000), asked.offset)
     name = "more.html" if more else "matches.html"
     answer = _part(request, name, **_shown_matches(asked, found))
@@ -136,7 +136,7 @@ def matches(
 
 @router.post("/votes")
 def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
-    """Take a vote and show the matches in their new order; a vote of 0 takes the last back."""
+    """Record a vote and show the new ranking; a vote of 0 undoes the last one."""
     collection, who = collection_of(request), speaker(request, None)
     asked = said.ask()
     if asked is None:
@@ -158,7 +158,7 @@ def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
 
 @router.post("/take-back")
 def take_back(request: Request, said: Annotated[TakenBack, Form()]) -> Response:
-    """Undo an event and show the matches in their new order."""
+    """Undo an event and show the new ranking."""
     event = collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
     return _ranked_again(request, said, event)
 
@@ -170,14 +170,14 @@ def reasons(
     like: Annotated[list[RefText], Query(min_length=1, max_length=200)],
     unlike: Annotated[list[RefText], Query(max_length=200)] = [],  # noqa: B006
 ) -> Response:
-    """Say why a picture matches."""
+    """Show why a picture matches."""
     told_reasons = collection_of(request).reasons(ask(like, unlike), picture)
     return _part(request, "reasons.html", reasons=told_reasons, picture=picture, like=like)
 
 
 @router.get("/suggestions/{picture}")
 def suggestions(request: Request, picture: PictureId) -> Response:
-    """Return words that may suit a picture, to accept or refuse."""
+    """Return words that may fit a picture, to accept or reject."""
     return _part(
         request,
         "suggestions.html",
@@ -188,7 +188,7 @@ def suggestions(request: Request, picture: PictureId) -> Response:
 
 @router.post("/tags")
 def tags(request: Request, said: Annotated[Said, Form()]) -> Response:
-    """Say that a picture shows a word, or does not, and show its tags."""
+    """Record that a word fits a picture or does not, and show its tags."""
     event = collection_of(request).say(
         said.picture,
         label_name(said.word),
@@ -201,7 +201,7 @@ def tags(request: Request, said: Annotated[Said, Form()]) -> Response:
 
 @router.post("/tags/undo/{picture}")
 def undo_tag(request: Request, picture: PictureId, said: Annotated[Undone, Form()]) -> Response:
-    """Take back what was said of a picture and a word, and show its tags."""
+    """Undo a change to a picture's tags, and show them."""
     event = collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
     return _tags(request, picture, event)
 
@@ -221,7 +221,7 @@ def history(request: Request, before: Annotated[int | None, Query(ge=1)] = None)
 
 @router.get("/learned")
 def learned(request: Request) -> Response:
-    """Return what was learned, as it is now."""
+    """Return the current state of what was learned."""
     return _part(request, "gate.html", **what_was_learned(collection_of(request)))
 
 
@@ -234,14 +234,14 @@ def undo(request: Request, said: Annotated[Undone, Form()]) -> Response:
 
 @router.post("/reset")
 def reset(request: Request) -> Response:
-    """Let no vote count any more and show what was learned."""
+    """Discard all votes and show what was learned."""
     collection_of(request).reset_votes(who=speaker(request, None))
     return learned(request)
 
 
 @router.post("/rollback")
 def rollback(request: Request) -> Response:
-    """Go back to the models before and show what was learned."""
+    """Go back to earlier models and show what was learned."""
     speaker(request, None)
     with jobs_of(request).writing():
         collection_of(request).rollback()
@@ -253,7 +253,7 @@ def _part(request: Request, name: str, **context: Any) -> Response:
 
 
 def _say(collection: "Collection", said: Verdict, who: str) -> Event | None:
-    """Take a vote on a word: it is right, it is wrong, or what was said counts no more."""
+    """Record a vote in a search by word: the word fits, does not fit, or the vote is undone."""
     word = said.word or ""
     if not said.verdict and (last := words_on(collection, word, said.picture)):
         return _undo(collection, last, said.key, who)
@@ -261,7 +261,7 @@ def _say(collection: "Collection", said: Verdict, who: str) -> Event | None:
 
 
 def _undo(collection: "Collection", events: list[Event], key: str | None, who: str) -> Event | None:
-    """Take back events, the last first, so that an earlier word does not count again."""
+    """Undo events, the last first, so that an earlier one does not come into effect again."""
     undone = None
     for number, event in enumerate(events):
         name = None if key is None else f"{key}-{number}"
@@ -285,7 +285,7 @@ def _tags(request: Request, picture: int, event: Event) -> Response:
 
 
 def _tell(answer: Response, event: Event | None) -> Response:
-    """Let the page know which event it may undo."""
+    """Tell the page which event it may undo."""
     if event is not None:
         answer.headers["HX-Trigger"] = json.dumps(
             {"said": {"event": event.number, "kind": event.kind}}

@@ -1,4 +1,4 @@
-"""Stand before the page and the API: who may ask, from where, how much; and how answers leave."""
+"""Guard the page and the API: who may send requests, from where, how much; secure responses."""
 
 import hmac
 import ipaddress
@@ -13,14 +13,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lookalike.service.web.bodies import Body, Closing
+from lookalike.service.web.error_pages import UNEXPECTED, Refusal, refuse, wants_page
 from lookalike.service.web.keys import Keys, Visitor, enter_page, local
-from lookalike.service.web.refusals import UNEXPECTED, Refusal, refuse, wants_page
 from lookalike.service.web.settings import Settings, is_loopback
 
 SMALL_BODY = 1 << 20
-"""Bytes that a request which sends no picture may have."""
+"""Largest body in bytes of a request that does not upload a picture."""
 UPLOADS = {("POST", "/api/pictures"), ("POST", "/api/queries")}
-"""The requests whose body is a picture."""
+"""Requests whose body is a picture."""
 
 POLICY = (
     "default-src 'self'; img-src 'self' blob: data:; style-src 'self'; script-src 'self'; "
@@ -35,7 +35,7 @@ SECURITY = (
 )
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
-_OPEN = {"/enter", "/static/style.css"}  # exact paths, which only show how to sign in
+_OPEN = {"/enter", "/static/style.css"}  # exact paths that need no key, to sign in
 _SAFE = {"GET", "HEAD"}
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
 
@@ -43,13 +43,13 @@ _log = logging.getLogger(__name__)
 
 
 class Guard:
-    """An ASGI application around another, which hears only of requests that are in order.
+    """An ASGI application around another, which receives only valid requests.
 
-    The order of the checks is: the name the server was called by (against DNS rebinding), the
-    site that sent the browser here, the key, what the key allows, the token of forms (against
-    cross-site requests), the size and speed of the body. No answer has a CORS header, so a page
-    of another site can neither read answers nor send a header of its own. Errors that nobody
-    expected are logged and told without details.
+    The checks, in order: the host name used (against DNS rebinding), the site the request comes
+    from, the key, what the key allows, the token of forms (against cross-site requests), the
+    size and speed of the body. No response has a CORS header, so pages of other sites can
+    neither read responses nor send custom headers. Unexpected errors are logged and reported
+    without details.
 
     The request's ``state.role`` is then ``"write"`` or ``"read"``.
 
@@ -58,9 +58,9 @@ class Guard:
     app : ASGI application
     settings : Settings
     token : str
-        What pages of ours send back in the header ``X-Lookalike-Token`` to change something.
+        Our pages send it in the header ``X-Lookalike-Token`` with changes.
     closing : Closing, optional
-        Ends streams when the server goes down.
+        Ends streams when the server stops.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Guard:
         if scope["method"] not in _SAFE:
             self._check_change(headers, host, visitor)
         body.expect(headers.get("content-length"))
-        # The server goes by the method of its own scope, so ours is a copy.
+        # The server relies on the method in its own scope, so ours is a copy.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         inner = {**scope, "method": method, "state": {**scope.get("state", {}), "role": role}}
         if not upload:
@@ -121,7 +121,7 @@ class Guard:
         if self._uploads >= self._settings.max_uploads_at_once:
             raise Refusal(
                 503,
-                f"{self._uploads} uploads are under way already. Try again in a moment.",
+                f"{self._uploads} uploads are already running. Try again in a moment.",
                 {"Retry-After": "2"},
             )
         self._uploads += 1
@@ -131,7 +131,7 @@ class Guard:
             self._uploads -= 1
 
     def _check_host(self, scope: Scope, headers: MutableMapping[str, str]) -> str:
-        """Refuse to be called by a name that somebody else's DNS may have given us."""
+        """Refuse host names that an attacker's DNS could point here."""
         host = headers.get("host", "").lower()
         found = _HOST.fullmatch(host)
         if found is None:
@@ -141,13 +141,13 @@ class Guard:
         if not known and not self._is_own_address(name):
             raise Refusal(
                 421,
-                f"This server is not known as {name:.80}. Use the address that it printed, or "
-                f"start it with --name {name:.80}.",
+                f"This server does not accept the host name {name:.80}. Use the address that it "
+                f"printed, or start it with --name {name:.80}.",
             )
         return host
 
     def _is_own_address(self, name: str) -> bool:
-        """Say whether a name is the number we listen at; a number is in nobody's DNS."""
+        """Return whether a name is the IP address we listen on, which no DNS can forge."""
         ours = self._settings.host
         if is_loopback(ours):
             return False
@@ -164,11 +164,11 @@ class Guard:
     def _check_change(
         self, headers: MutableMapping[str, str], host: str, visitor: Visitor | None
     ) -> None:
-        """Refuse a change that the key does not allow, or that another site may have sent."""
+        """Refuse a change that the key does not allow or that another site may have sent."""
         if visitor is None or visitor.role != "write":
-            raise Refusal(403, "This key allows looking only. Use the other key to change things.")
+            raise Refusal(403, "This key is read-only. Use the other key to make changes.")
         if "origin" in headers and headers["origin"].lower().partition("://")[2] != host:
-            raise Refusal(403, "The request comes from a page of another site.")
+            raise Refusal(403, "The request comes from another site.")
         if visitor.way == "key":
             return
         if visitor.way == "open" and headers.get("x-lookalike-client") == "1":
@@ -177,23 +177,24 @@ class Guard:
         if given is None:
             remedy = "the key" if visitor.way == "cookie" else "the header X-Lookalike-Client: 1"
             raise Refusal(
-                403, f"A request that changes something needs {remedy}, or the token of a page."
+                403, f"A request that makes changes needs {remedy}, or the token of a page."
             )
         if not hmac.compare_digest(given.encode(), self._token):
             raise Refusal(
-                403, "The page is older than the server. Load it again, then repeat what you did."
+                403,
+                "The server was restarted after this page loaded. Reload the page and try again.",
             )
         if visitor.way == "cookie" and not {"origin", "sec-fetch-site"} & headers.keys():
-            raise Refusal(403, "The request does not say which page it comes from.")
+            raise Refusal(403, "The request does not state which page it comes from.")
 
     async def _enter(self, scope: Scope, body: Body, headers: MutableMapping[str, str]) -> Response:
-        """Show the page that asks for the key, or take the key and remember the browser."""
+        """Show the sign-in page, or check the key and set a cookie."""
         if self._keys.visitor({}) is not None:
             return RedirectResponse("/", 303)
         if scope["method"] in _SAFE:
             query = scope["query_string"].decode("latin-1")
             onward = local(_fields(query).get("next", "/"))
-            return HTMLResponse(enter_page("This collection is kept under a key.", onward))
+            return HTMLResponse(enter_page("This collection is protected by a key.", onward))
         if scope["method"] != "POST":
             raise Refusal(405, "Use GET or POST.", {"Allow": "GET, HEAD, POST"})
         body.expect(headers.get("content-length"))
@@ -208,20 +209,20 @@ class Guard:
         form = _fields(sent.decode("latin-1"))
         onward, role = local(form.get("next", "/")), self._keys.role_of(form.get("key", ""))
         if role is None:
-            return HTMLResponse(enter_page("That key is not right.", onward), 401)
+            return HTMLResponse(enter_page("Wrong key.", onward), 401)
         cookie = self._keys.cookie(role, secure=scope.get("scheme") == "https")
         return RedirectResponse(onward, 303, {"Set-Cookie": cookie})
 
 
 class _Answer:
-    """The way an answer takes out: with the headers that keep browsers safe, or replaced."""
+    """Sends a response with security headers, or replaces it by a refusal."""
 
     def __init__(self, send: Send, body: Body, *, bare: bool) -> None:
         self._send, self._body, self._bare = send, body, bare
         self._started = self._complete = False
 
     async def send(self, message: Message) -> None:
-        """Pass on what the application answers."""
+        """Pass on a message of the application."""
         if self._complete or (self._body.refusal is not None and not self._started):
             return
         if message["type"] == "http.response.start":
@@ -234,7 +235,7 @@ class _Answer:
             await self._send(message)
 
     async def finish(self, scope: Scope, refused: Refusal | None, *, closing: bool) -> None:
-        """Answer where the application did not, or end what it left open."""
+        """Send the refusal if there is one, or end a response that was left open."""
         if refused is not None and not self._started:
             self._body.refusal = None
             response = refuse(scope, refused.status, refused.message, refused.headers)
@@ -256,7 +257,7 @@ def _secured(headers: Any) -> list[tuple[bytes, bytes]]:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """Return the headers by name in lower case; one that is repeated fits nothing we ask for."""
+    """Return the headers by lower-case name; repeated ones are joined, and so match nothing."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
@@ -265,20 +266,20 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _check_site(scope: Scope, headers: MutableMapping[str, str]) -> None:
-    """Refuse what a page of another site asks for, but for links to pages of ours."""
+    """Refuse requests from pages of other sites, except links to our pages."""
     if headers.get("sec-fetch-site", "none") in {"same-origin", "none"}:
         return
     link = headers.get("sec-fetch-mode") == "navigate"
     whole = headers.get("sec-fetch-dest") == "document"
     if not (scope["method"] in _SAFE and link and whole):
-        raise Refusal(403, "The request comes from a page of another site.")
+        raise Refusal(403, "The request comes from another site.")
 
 
 def _stranger(scope: Scope) -> Refusal:
     if scope["method"] in _SAFE and wants_page(scope):
         query = scope["query_string"].decode("latin-1")
         here = quote(scope["path"]) + (f"?{query}" if query else "")
-        return Refusal(303, "Enter first.", {"Location": f"/enter?next={quote(here, safe='')}"})
+        return Refusal(303, "Sign in first.", {"Location": f"/enter?next={quote(here, safe='')}"})
     return Refusal(
         401,
         "A key is needed: send it as the header Authorization: Bearer KEY.",

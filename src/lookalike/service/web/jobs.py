@@ -1,4 +1,4 @@
-"""Long work of the server: one job writes at a time, others queue; each tells how far it is."""
+"""Long-running jobs of the server: one runs at a time, others wait; each reports its progress."""
 
 import logging
 import secrets
@@ -13,17 +13,17 @@ from typing import Any
 
 from lookalike.collection import Collection
 from lookalike.core.errors import CollectionBusy, LookalikeError
-from lookalike.service.web import importing
+from lookalike.service.web import import_jobs
 from lookalike.service.web.answers import JobAnswer, Kind, State, plain
-from lookalike.service.web.problems import TooMuch
+from lookalike.service.web.api_errors import TooMuch
+from lookalike.service.web.fair_lock import Turns
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.turns import Turns
 
 KEPT, WAITING = 50, 20
-"""How many jobs are remembered, and how many may wait."""
+"""How many jobs are kept, and how many may wait."""
 
 PATIENCE = 30.0
-"""Seconds that a deletion or an upload waits for a job before it gives up."""
+"""Seconds that a deletion or an upload waits for a job before giving up."""
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class Stopped(Exception):
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A piece of work, changed by the thread that does it and read by others."""
+    """A task, updated by the thread that runs it and read by others."""
 
     kind: Kind
     work: Callable[["Job"], None]
@@ -51,22 +51,22 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether nothing will change any more."""
+        """Whether the job has ended."""
         return self.state in ("done", "failed", "stopped")
 
     def progress(self, done: int, total: int) -> None:
-        """Note how far the work is; ends it if it was told to stop."""
+        """Record the progress; raise ``Stopped`` if the job was told to stop."""
         if self.stopping.is_set():
             raise Stopped
         self.done, self.total = done, total
 
     def wait(self, seconds: float) -> None:
-        """Pause; ends the work if it is told to stop meanwhile."""
+        """Pause; raise ``Stopped`` if the job is told to stop meanwhile."""
         if self.stopping.wait(seconds):
             raise Stopped
 
     def answer(self) -> JobAnswer:
-        """Tell how the job stands."""
+        """Return the state of the job."""
         return JobAnswer(
             id=self.id,
             kind=self.kind,
@@ -81,12 +81,12 @@ class Job:
 
 
 class Jobs:
-    """The jobs of one collection, done one after the other by a thread of their own.
+    """The jobs of one collection, run one after the other in a separate thread.
 
-    An import works in slices and lets others write in between; :meth:`writing` is how they do.
-    What a stopped or failed job has finished is kept, and the same job started again goes on
-    there. :meth:`close` ends it all; streams of progress end as soon as ``closing`` is set, which
-    a server does when it is told to stop, before it waits for its connections.
+    An import works in batches and lets others write in between, through :meth:`writing`. Finished
+    work of a stopped or failed job is kept, and the same job started again continues there.
+    :meth:`close` stops everything; progress streams end as soon as ``closing`` is set, which a
+    stopping server does before it waits for its connections.
     """
 
     def __init__(self, collection: Collection, settings: Settings) -> None:
@@ -101,43 +101,43 @@ class Jobs:
         self.trouble = ""
 
     def bring_in(self, sources: Sequence[str]) -> Job:
-        """Start to bring in files and folders; folders are among the roots then.
+        """Start to import files and folders; the folders become roots.
 
         Raises
         ------
         InvalidInput
-            If one of them lies outside of what may be imported from.
+            If one of them may not be imported.
         """
-        paths = importing.allowed(self._collection, self._settings, sources)
+        paths = import_jobs.allowed(self._collection, self._settings, sources)
 
         def work(job: Job) -> None:
-            importing.bring_in(self, job, self._collection, self._settings, paths)
+            import_jobs.bring_in(self, job, self._collection, self._settings, paths)
 
         return self._start(Job("import", work, same=("import", *paths)))
 
     def rescan(self) -> Job:
-        """Start to look through all roots again, for new, changed and deleted files."""
+        """Start to scan all roots for new, changed and deleted files."""
 
         def work(job: Job) -> None:
-            importing.rescan(self, job, self._collection)
+            import_jobs.rescan(self, job, self._collection)
 
         return self._start(Job("rescan", work, same="rescan"))
 
     def follow(self, changed: Sequence[Path], gone: Sequence[Path]) -> Job:
-        """Start to bring in files that changed under the roots, and to remove those gone."""
+        """Start to import files that changed under the roots, and to remove those gone."""
 
         def work(job: Job) -> None:
-            importing.follow(self, job, self._collection, changed, gone)
+            import_jobs.follow(self, job, self._collection, changed, gone)
 
         return self._start(Job("import", work))
 
     def learn(self, *, folders: bool = False) -> Job:
-        """Start to learn from the labels and votes there are, or from the names of folders."""
+        """Start to learn from the labels in the collection, or from folder names."""
 
         def work(job: Job) -> None:
             with self.turn():
                 job.progress(0, 0)
-                learned = importing.when_free(
+                learned = import_jobs.when_free(
                     job, lambda: self._collection.learn(folders=folders, progress=job.progress)
                 )
             job.result = plain(asdict(learned))
@@ -147,41 +147,41 @@ class Jobs:
         return self._start(Job("learn", work, same=("learn", folders)))
 
     def all(self) -> list[Job]:
-        """Return the jobs that are remembered, newest first."""
+        """Return the jobs, newest first; the last 50 are kept."""
         with self._changed:
             return list(reversed(self._jobs))
 
     def get(self, name: str) -> Job | None:
-        """Return the job of an id, or None."""
+        """Return the job with an id, or None."""
         return next((job for job in self.all() if job.id == name), None)
 
     def stop(self, job: Job) -> None:
-        """Stop a job: at once if it waits, at its next step if it runs."""
+        """Stop a job: at once if it is waiting, at its next step if it is running."""
         with self._changed:
             job.stopping.set()
             if job.state == "waiting":
-                _end(job, "stopped", "It was stopped before it started.")
+                _end(job, "stopped", "Stopped before it started.")
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Wait for one's turn to write to the collection, and hold it for the work inside.
+        """Wait for permission to write to the collection, and hold it for the work inside.
 
         Raises
         ------
         CollectionBusy
-            If a job has not let go of the collection within ``patience`` seconds.
+            If a job has not released the collection within ``patience`` seconds.
         """
         with self._turns.turn(self.patience):
             yield
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait, as a job does, for the turn to write, however long that takes."""
+        """Wait for permission to write, however long that takes; for jobs."""
         with self._turns.turn():
             yield
 
     def close(self) -> None:
-        """Stop what runs and wait for it; nothing can be started any more."""
+        """Stop all jobs and wait for them; no new ones can be started."""
         self.closing.set()
         for job in self.all():
             self.stop(job)
@@ -201,8 +201,8 @@ class Jobs:
                     return other
             if len(waiting) >= WAITING:
                 raise TooMuch(
-                    f"{WAITING} jobs wait already, which is the most. Wait until one is done, or "
-                    f"stop some.",
+                    f"{WAITING} jobs are already waiting, the most allowed. Wait until one is "
+                    f"done, or stop some.",
                     wait=10,
                 )
             self._jobs.append(job)
@@ -221,15 +221,15 @@ class Jobs:
                 job.work(job)
                 _end(job, "done", job.message)
             except Stopped:
-                _end(job, "stopped", "It was stopped; what was finished is kept.")
+                _end(job, "stopped", "Stopped; finished work is kept.")
             except LookalikeError as error:
                 _end(job, "failed", str(error))
             except Exception:
                 _log.exception("The job %s failed.", job.kind)
-                _end(job, "failed", "It failed by a mistake of the program, which is in its log.")
+                _end(job, "failed", "Internal error; see the server's log.")
 
     def _next(self) -> Job | None:
-        """Wait for a job; None when the server stops."""
+        """Wait for the next job and return it; None when the server stops."""
 
         def first() -> Job | None:
             return next((job for job in self._jobs if job.state == "waiting"), None)

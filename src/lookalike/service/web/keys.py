@@ -1,4 +1,4 @@
-"""Who asks: what a key, or the cookie that stands for one, allows."""
+"""Keys and the cookies that stand for them: who sends a request, and what they may do."""
 
 import hmac
 import time
@@ -7,25 +7,25 @@ from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Literal, NamedTuple, TypeAlias
 
-from lookalike.service.web.refusals import page
+from lookalike.service.web.error_pages import page
 from lookalike.service.web.settings import Settings
 
 Role: TypeAlias = Literal["read", "write"]
 
 COOKIE = "lookalike"
 STAY = 30 * 24 * 3600
-"""Seconds until somebody has to show the key again."""
+"""Seconds until a browser has to sign in again."""
 
 _FORM = """<form method="post" action="/enter" class="enter">
 <p>{message}</p>
 <input type="hidden" name="next" value="{next}">
 <p><label>Key <input type="password" name="key" required autofocus
-autocomplete="current-password"></label> <button>Enter</button></p>
+autocomplete="current-password"></label> <button>Sign in</button></p>
 </form>"""
 
 
 class Visitor(NamedTuple):
-    """What somebody may do, and how we know: by key, by cookie, or since no key is asked for."""
+    """What a client may do, and why: by key, by cookie, or because no key is required."""
 
     role: Role
     way: Literal["key", "cookie", "open"]
@@ -41,7 +41,7 @@ class Keys:
         }
 
     def visitor(self, headers: Mapping[str, str]) -> Visitor | None:
-        """Say who sends these headers; None for a stranger."""
+        """Return who sent these headers; None if unknown."""
         if not self._keys:
             return Visitor("write", "open")
         if "authorization" in headers:
@@ -52,13 +52,13 @@ class Keys:
         return None if role is None else Visitor(role, "cookie")
 
     def role_of(self, key: str) -> Role | None:
-        """Say what a key allows."""
+        """Return what a key allows; None for a wrong key."""
         given = key.encode("utf-8", "replace")
         fits = [role for role, known in self._keys.items() if hmac.compare_digest(known, given)]
         return fits[0] if fits else None
 
     def cookie(self, role: Role, *, secure: bool) -> str:
-        """Return a cookie by which a browser is known from now on, without holding the key."""
+        """Return a cookie that identifies a browser without containing the key."""
         until = int(time.time()) + STAY
         value = f"{role}.{until}.{self._signature(role, until)}"
         rest = f"Path=/; Max-Age={STAY}; HttpOnly; SameSite=Lax"
@@ -87,7 +87,7 @@ def enter_page(message: str, onward: str) -> str:
 
 
 def local(path: str) -> str:
-    r"""Return a path of this server to go on to, or the start page.
+    r"""Return the path if it is on this server, or else the start page.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The pages people see; each has its twin under ``/api``."""
+"""The HTML pages; each has its JSON counterpart under ``/api``."""
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -13,12 +13,12 @@ from pydantic import Field
 from lookalike.collection.records import PictureRow
 from lookalike.core.errors import CollectionError, LookalikeError, NotFound
 from lookalike.core.text import shown
-from lookalike.service.web.importing import roots_of
+from lookalike.service.web.api_errors import refuse, refuse_values
+from lookalike.service.web.history import told
+from lookalike.service.web.import_jobs import roots_of
 from lookalike.service.web.parameters import Filters, Order, Search
-from lookalike.service.web.problems import refuse, refuse_values
 from lookalike.service.web.results import PAGE, asked_pairs, find, option_pairs
 from lookalike.service.web.state import collection_of
-from lookalike.service.web.telling import told
 from lookalike.service.web.views import (
     CHUNK,
     Pairs,
@@ -60,14 +60,14 @@ class Shown(Filters):
 
 
 class Looked(Search):
-    """A picture by itself, and the list it was opened from: all pictures, or a search."""
+    """A single picture, and the list it was opened from: all pictures, or a search."""
 
     order: Order = "newest"
     at: int | None = Field(None, ge=0)
 
 
 class PageRoute(APIRoute):
-    """A route that refuses with a page."""
+    """A route that reports errors as a page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the handler."""
@@ -78,10 +78,10 @@ class PageRoute(APIRoute):
                 return await handle(request)
             except RequestValidationError as error:
                 refused = refuse_values(error)
-                message = "There is something in the address that this page does not understand."
+                message = "The address contains something this page does not understand."
             except NotFound as error:
                 refused = refuse(error)
-                message = "It is not in the collection. It may have been removed."
+                message = "This picture is not in the collection. It may have been removed."
             except LookalikeError as error:
                 refused, message = refuse(error), shown(str(error))
             return trouble(request, refused.status_code, message)
@@ -93,7 +93,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 def trouble(request: Request, status: int, message: str) -> Response:
-    """Return a page that says what is wrong."""
+    """Return a page that reports an error."""
     return page(request, "trouble.html", status=status, message=message, code=status)
 
 
@@ -106,7 +106,7 @@ def page(
     kept: Pairs | None = None,
     **context: Any,
 ) -> Response:
-    """Fill a template; ``kept`` is what the address says besides the filters."""
+    """Render a template; ``kept`` is the part of the address that is not filters."""
     collection = collection_of(request)
     path = "/search" if request.url.path == "/search" else "/"
     on = filter_pairs(filters) if filters is not None else []
@@ -125,15 +125,15 @@ def page(
 
 @router.get("/")
 def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
-    """Show all pictures by month; only the first of them come with the page."""
+    """Show all pictures by month; the page itself contains only the first."""
     collection, where = collection_of(request), asked.where()
     if asked.order == "added":
-        parts = [Section("", "Last added first", 0, collection.count(where))]
+        parts = [Section("", "Recently added", 0, collection.count(where))]
     else:
         months = collection.months(where)
         parts = sections(months if asked.order == "newest" else months[::-1])
     parts = [part for part in parts if part.count]
-    # Whole chunks only: each begins a row, so that a part of one would leave a hole.
+    # Whole chunks only: each starts a row, so a partial one would leave a gap.
     reach = max((p.start + min(p.count, CHUNK) for p in parts if p.start < FIRST), default=0)
     rows = collection.browse(reach, where=where, order=asked.order) if reach else []
     order: Pairs = [("order", asked.order)] if asked.order != "newest" else []
@@ -154,7 +154,7 @@ def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
 
 @router.get("/search")
 def search(request: Request, asked: Annotated[Search, Query()]) -> Response:
-    """Show what a search finds."""
+    """Show the results of a search."""
     collection, ask = collection_of(request), asked.ask()
     kept: Pairs = [("like", ref) for ref in asked.like] + [("unlike", ref) for ref in asked.unlike]
     kept += ([("word", asked.word)] if asked.word else []) + option_pairs(asked)
@@ -176,7 +176,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> Response:
 
 @router.get("/picture/{number}")
 def picture(request: Request, number: int, asked: Annotated[Looked, Query()]) -> Response:
-    """Show a picture with what is known of it."""
+    """Show a picture and what is known about it."""
     collection = collection_of(request)
     row = collection.picture(number)
     searched = bool(asked.like or asked.word)
@@ -199,13 +199,13 @@ def picture(request: Request, number: int, asked: Annotated[Looked, Query()]) ->
 
 @router.get("/learned")
 def learned(request: Request) -> Response:
-    """Show what was learned, how it was judged, and the log."""
+    """Show what was learned, its evaluation, and the log."""
     return page(request, "learned.html", **what_was_learned(collection_of(request)))
 
 
 @router.get("/add")
 def add(request: Request) -> Response:
-    """Show how pictures come in, and the files that could not be used."""
+    """Show how to add pictures, and the files that could not be used."""
     collection = collection_of(request)
     refused = collection.refused()
     allowed = request.app.state.settings.allow
@@ -219,7 +219,7 @@ def add(request: Request) -> Response:
 
 
 def what_was_learned(collection: "Collection") -> dict[str, Any]:
-    """Return what the page about learning shows."""
+    """Return the content of the page about learning."""
     models = collection.models()
     events = collection.history(limit=HISTORY + 1)
     return {
@@ -235,7 +235,7 @@ def what_was_learned(collection: "Collection") -> dict[str, Any]:
 def _neighbours(
     collection: "Collection", row: PictureRow, asked: Looked
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """Return the pictures before and after one in the list it was opened from, with places."""
+    """Return the previous and next pictures in the list, with their positions."""
     if asked.at is None:
         return None, None
     start = max(asked.at - 1, 0)

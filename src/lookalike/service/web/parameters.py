@@ -1,4 +1,4 @@
-"""What addresses may say: filters, searches and pages, the same for the API and the page."""
+"""Query parameters: filters, searches and paging, the same for the API and the page."""
 
 import re
 from typing import Annotated, Any, Literal, TypeAlias
@@ -19,7 +19,7 @@ DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
 PictureId: TypeAlias = Annotated[int, Field(ge=1, le=MAX_ID, description="A picture's id.")]
 RefText: TypeAlias = Annotated[
     str,
-    Field(pattern=REF, description="A picture's id, or the token of a kept query."),
+    Field(pattern=REF, description="A picture's id, or the token of a stored query."),
 ]
 RefValue: TypeAlias = PictureId | RefText
 Word: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_WORD)]
@@ -28,7 +28,7 @@ Order: TypeAlias = Literal["newest", "oldest", "added"]
 
 
 def ref(value: int | str) -> Ref:
-    """Return what a reference stands for: an id as a number, a token as it is.
+    """Return what a reference stands for: an id as a number, a token unchanged.
 
     Examples
     --------
@@ -37,45 +37,51 @@ def ref(value: int | str) -> Ref:
     """
     if isinstance(value, str) and not re.match(REF, value):
         raise InvalidInput(
-            f"{value!r:.80} names no picture. Give the id of one, or the token of a kept query."
+            f"{value!r:.80} is not a picture. Give a picture's id, or the token of a stored query."
         )
     return int(value) if isinstance(value, int) or value.isdigit() else value
 
 
 def ask(like: list[str] | list[int | str], unlike: list[str] | list[int | str]) -> Ask:
-    """Put together what is searched for and voted on."""
+    """Return the query that is searched for and voted on."""
     return Ask(tuple(ref(value) for value in like), tuple(ref(value) for value in unlike))
 
 
 class Filters(BaseModel):
-    """Which pictures count; every part that is given must hold."""
+    """Which pictures to include; every filter given must hold."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
     folder: str | None = Field(
-        None, max_length=MAX_PATH, description="Pictures lying in or below this folder."
+        None, max_length=MAX_PATH, description="Pictures in or below this folder."
     )
     tag: list[Word] = Field(
-        default_factory=list, max_length=MAX_TAGS, description="Labels they have, all of them."
+        default_factory=list, max_length=MAX_TAGS, description="Labels they must have, all of them."
     )
     taken_from: str | None = Field(
-        None, alias="from", pattern=DATE, description="Taken at this time or later, as 2024-05."
+        None,
+        alias="from",
+        pattern=DATE,
+        description="Taken at this time or later, such as 2024-05.",
     )
     taken_to: str | None = Field(
-        None, alias="to", pattern=DATE, description="Taken up to this time, as 2024 for its end."
+        None,
+        alias="to",
+        pattern=DATE,
+        description="Taken up to this time; 2024 includes the whole year.",
     )
     format: list[Annotated[str, Field(pattern="^[A-Za-z0-9]{1,10}$")]] = Field(
-        default_factory=list, max_length=MAX_TAGS, description="JPEG, PNG …; any of them."
+        default_factory=list, max_length=MAX_TAGS, description="JPEG, PNG, …; any of them."
     )
-    min_side: Amount | None = Field(None, description="The longer side at least, in pixels.")
-    max_side: Amount | None = Field(None, description="The longer side at most, in pixels.")
-    min_bytes: Amount | None = Field(None, description="The size of the file at least.")
-    max_bytes: Amount | None = Field(None, description="The size of the file at most.")
+    min_side: Amount | None = Field(None, description="Minimum of the longer side, in pixels.")
+    max_side: Amount | None = Field(None, description="Maximum of the longer side, in pixels.")
+    min_bytes: Amount | None = Field(None, description="Minimum file size.")
+    max_bytes: Amount | None = Field(None, description="Maximum file size.")
 
     @model_validator(mode="before")
     @classmethod
     def _leave_out_empty(cls, given: Any) -> Any:
-        """Take an empty field of a form for one that is not there."""
+        """Treat empty form fields as missing."""
         if not isinstance(given, dict):
             return given
         kept = {
@@ -86,7 +92,7 @@ class Filters(BaseModel):
         return {name: value for name, value in kept.items() if value != []}
 
     def where(self) -> Where | None:
-        """Return the filter for the collection; None where nothing is asked."""
+        """Return the filter for the collection; None if there is none."""
         found = Where(
             folder=self.folder,
             tags=tuple(self.tag),
@@ -102,49 +108,57 @@ class Filters(BaseModel):
 
 
 class Page(Filters):
-    """A part of a list."""
+    """One page of a list."""
 
-    k: int = Field(50, ge=1, le=MAX_K, description="How many to give at most.")
-    offset: int = Field(0, ge=0, le=MAX_REACH, description="How many to pass over.")
+    k: int = Field(50, ge=1, le=MAX_K, description="Most results to return.")
+    offset: int = Field(0, ge=0, le=MAX_REACH, description="Results to skip.")
 
     @model_validator(mode="after")
     def _within_reach(self) -> "Page":
         if self.offset + self.k > MAX_REACH:
-            raise ValueError(f"offset and k together reach at most {MAX_REACH:,}; use filters")
+            raise ValueError(
+                f"offset + k must not exceed {MAX_REACH:,}; narrow the results with filters"
+            )
         return self
 
 
 class Browse(Page):
     """Which pictures to list, and in which order."""
 
-    order: Order = Field("newest", description="By the time taken, or by when they were added.")
+    order: Order = Field("newest", description="By the time taken, or by the time added.")
 
 
 class Search(Page):
-    """What to search for: pictures to be like, or a word."""
+    """What to search for: pictures, or a word."""
 
     like: list[RefText] = Field(
-        default_factory=list, max_length=MAX_REFS, description="What matches shall be like."
+        default_factory=list,
+        max_length=MAX_REFS,
+        description="Pictures that matches should be like.",
     )
     unlike: list[RefText] = Field(
-        default_factory=list, max_length=MAX_REFS, description="What matches shall not be like."
+        default_factory=list,
+        max_length=MAX_REFS,
+        description="Pictures that matches should not be like.",
     )
-    word: str | None = Field(None, max_length=MAX_WORD, description="A word they shall show.")
+    word: str | None = Field(
+        None, max_length=MAX_WORD, description="A word that matches should fit."
+    )
     min_score: float | None = Field(
-        None, allow_inf_nan=False, description="Leave out matches that score less."
+        None, allow_inf_nan=False, description="Leave out matches with a lower score."
     )
     learned: bool = Field(True, description="Whether to use what was learned.")
 
     def ask(self) -> Ask | None:
-        """Return what is searched for by likeness; None for a search by word."""
+        """Return the query of a search by picture; None for a search by word."""
         return ask(self.like, self.unlike) if self.like else None
 
     def check(self) -> None:
-        """Refuse a search for nothing, or for two things."""
+        """Raise an error unless there is exactly one thing to search for."""
         if bool(self.like) == bool(self.word):
             raise InvalidInput(
-                "search: give either like, once or more often, or word; got "
+                "search: give either like, once or several times, or word; got "
                 f"{'both' if self.word else 'neither'}."
             )
         if self.word and self.unlike:
-            raise InvalidInput("search: unlike goes with like; a search by word takes no unlike.")
+            raise InvalidInput("search: unlike works only with like, not with word.")

@@ -1,4 +1,4 @@
-"""What a search comes to on the page: tiles with verdicts, and what to say where there is none."""
+"""The results of a search on the page: tiles with votes, or a message if there are none."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lookalike.collection.where import Where
 from lookalike.core.errors import CollectionError, InvalidInput, NotFound
 from lookalike.core.text import label_name, shown, word_key
+from lookalike.service.web.history import refused_for
 from lookalike.service.web.parameters import Search
-from lookalike.service.web.telling import refused_for
 from lookalike.service.web.views import Pairs, Tile, alt_text, filter_pairs
 
 if TYPE_CHECKING:
@@ -20,21 +20,21 @@ PAGE, INSTEAD = 60, 8
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A part of what a search found.
+    """A page of matches.
 
     Attributes
     ----------
     tiles : list of Tile
     more : bool
-        Whether there are others after these.
+        Whether there are more matches.
     trouble : str
-        Why nothing could be searched for, in a sentence.
+        Why the search failed, in a sentence.
     note : str
-        What is to be known about these results.
+        A note about these results.
     said : int
-        Pictures that were voted on for this search, wherever they rank.
+        Number of pictures voted on in this search, wherever they rank.
     instead : list of str
-        Words to search for where the one that was typed is unknown.
+        Known words to search for instead of an unknown one.
     """
 
     tiles: list[Tile]
@@ -46,7 +46,7 @@ class Results:
 
 
 def asked_pairs(search: Search) -> Pairs:
-    """Return a search as its address says it, with filters, without the page."""
+    """Return a search as query parameters, with filters, without paging."""
     pairs: Pairs = [("like", ref) for ref in search.like]
     pairs += [("unlike", ref) for ref in search.unlike]
     if search.word:
@@ -55,7 +55,7 @@ def asked_pairs(search: Search) -> Pairs:
 
 
 def option_pairs(search: Search) -> Pairs:
-    """Return the cut-off and whether what was learned is left out."""
+    """Return the parameters for the cut-off and for ignoring what was learned."""
     pairs: Pairs = []
     if search.min_score is not None:
         pairs.append(("min_score", f"{search.min_score:g}"))
@@ -65,7 +65,7 @@ def option_pairs(search: Search) -> Pairs:
 
 
 def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> Results:
-    """Search, and tell in words where that cannot be done."""
+    """Return the results of a search, or a message if it fails."""
     try:
         search.check()
         ask = search.ask()
@@ -81,7 +81,7 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
             min_score=search.min_score,
         )
     except NotFound:
-        return Results([], trouble="A picture that this search starts from is no longer there.")
+        return Results([], trouble="A picture of this search is no longer in the collection.")
     except (CollectionError, InvalidInput) as error:
         return Results([], trouble=shown(str(error)))
     tiles = _tiles(collection, matches[:k], offset, verdicts)
@@ -89,9 +89,9 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
 
 
 def words_like(collection: "Collection", typed: str, most: int) -> list[tuple[str, int]]:
-    """Return the tags that begin with what was typed, then those with such a part, then the rest.
+    """Return tags that contain what was typed: at their start, at a word's start, then elsewhere.
 
-    Each comes with the number of its pictures; among equals the most used is first.
+    Each has its number of pictures; among equals the most used comes first.
     """
     start = word_key(label_name(typed))
     held = [pair for pair in collection.labels_used() if start in word_key(pair[0])]
@@ -122,11 +122,11 @@ def _find_word(collection: "Collection", search: Search, k: int, offset: int) ->
 def _tagged(
     collection: "Collection", word: str, where: Where | None, k: int, offset: int
 ) -> Results:
-    """Show the pictures tagged with a word that searches have not learned."""
+    """Return the pictures tagged with a word that the annotator has not learned."""
     tagged = replace(where or Where(), tags=(*(where or Where()).tags, word))
     rows = collection.browse(k + 1, offset=offset, where=tagged)
     if not rows:
-        why = f"No picture is tagged “{shown(word)}”, and the word was not learned."
+        why = f"No picture is tagged “{shown(word)}”, and the word has not been learned."
         instead = [name for name, _ in words_like(collection, word, INSTEAD)]
         if not instead:
             known = {word_key(name): name for name, _ in collection.labels_used()}
@@ -137,7 +137,7 @@ def _tagged(
         Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0]), at, None, 1)
         for at, row in enumerate(rows[:k], offset)
     ]
-    note = f"Pictures tagged “{shown(word)}”. Others that show it are found once it is learned."
+    note = f"Pictures tagged “{shown(word)}”. Once the word is learned, more pictures are found."
     return Results(tiles, len(rows) > k, note=note)
 
 

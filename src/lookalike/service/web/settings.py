@@ -1,4 +1,4 @@
-"""What a server is told before it starts: where it listens, who may use it, what it may cost."""
+"""Settings of a server: where it listens, who may use it, and its limits."""
 
 import ipaddress
 import re
@@ -9,13 +9,13 @@ from lookalike.core.errors import InvalidInput
 from lookalike.images import Limits
 
 LEAST_KEY = 16
-"""Characters of a key at least: there is no limit on guesses, so guessing must be hopeless."""
+"""Minimum length of a key: there is no limit on guesses, so guessing must be hopeless."""
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this computer can reach an address; what is not plainly so is not.
+    """Return whether only this computer can reach an address; False in case of doubt.
 
     Examples
     --------
@@ -37,31 +37,30 @@ class Settings:
     Parameters
     ----------
     host : str
-        The address to listen at. Any but this computer's own needs a key.
+        The address to listen on. Any but this computer's own needs a key.
     port : int
-        0 is any that is free.
+        0 picks a free one.
     key : str, optional
-        What a client has to know for everything. Once there is one it is always asked for.
+        Key for full access. If there is one, every request needs a key.
     read_key : str, optional
-        What a client has to know for looking only.
+        Key for read-only access.
     allow : tuple of Path
-        Folders, besides those the collection was made from, that may be imported from and whose
-        pictures may be shown.
+        Folders, besides those indexed, that may be imported and whose pictures may be shown.
     max_upload_bytes : int
-        The largest picture that may be sent.
+        Largest upload.
     limits : Limits
-        What a picture may cost, sent or in a file.
+        Limits for a picture, uploaded or in a file.
     max_uploads_at_once : int
     watch : bool
         Whether folders are watched for new, changed and deleted files.
     public_hosts : tuple of str
-        Names by which the server is reached, besides those of this computer.
+        Host names the server is reached by, besides those of this computer.
     slow_seconds : float
-        How long the body of a request may dawdle.
+        How long the body of a request may take to arrive.
     decode_seconds : float
         How long decoding one picture may take.
     decode_memory : int
-        Bytes that decoding may take.
+        Memory limit for decoding, in bytes.
 
     Examples
     --------
@@ -90,33 +89,34 @@ class Settings:
         for name in self.public_hosts:
             if not _NAME.fullmatch(name.lower()):
                 raise InvalidInput(
-                    f"serve: a name is that of a computer, without port or path; got {name!r:.80}."
+                    f"serve: name must be a host name without port or path; got {name!r:.80}."
                 )
         for key in (self.key, self.read_key):
             if key is not None and (len(key) < LEAST_KEY or not key.isascii() or " " in key):
                 raise InvalidInput(
-                    f"serve: a key must have at least {LEAST_KEY} characters, of ASCII and without "
-                    f"spaces; got {len(key)}. Make one with: openssl rand -hex 24"
+                    f"serve: a key must have at least {LEAST_KEY} ASCII characters and no spaces; "
+                    f"got {len(key)}. Create one with: openssl rand -hex 24"
                 )
         if self.key is None:
             self._check_open()
         elif self.key == self.read_key:
-            raise InvalidInput("serve: the read key must not be the key itself.")
+            raise InvalidInput("serve: the read key must differ from the key.")
 
     def _check_open(self) -> None:
         where = next((name for name in self.public_hosts if not is_loopback(name)), self.host)
         if not is_loopback(where):
             raise InvalidInput(
-                f"serve: others could reach {where or 'every address'}, so a key is needed. Give "
-                f"one with --key-file FILE or LOOKALIKE_KEY, or listen at 127.0.0.1."
+                f"serve: {where or 'every address'} can be reached by other computers, so a key "
+                f"is needed. Give one with --key-file FILE or LOOKALIKE_KEY, or listen on "
+                f"127.0.0.1."
             )
         if self.read_key is not None:
             raise InvalidInput(
-                "serve: a read key without a key would let nobody write. Give both, or none."
+                "serve: with only a read key, nobody could make changes. Give both keys or neither."
             )
 
     @property
     def upload_limits(self) -> Limits:
-        """What a picture that is sent may cost."""
+        """Limits for an uploaded picture."""
         most = min(self.max_upload_bytes, self.limits.max_bytes)
         return Limits(most, self.limits.max_pixels)

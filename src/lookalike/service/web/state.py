@@ -1,22 +1,22 @@
-"""What the routes work with, as the application keeps it."""
+"""The shared objects that routes work with."""
 
 from typing import cast
 
 from fastapi import Request
 
 from lookalike.collection import Collection
-from lookalike.service.web.decoding import Decoder
+from lookalike.service.web.decoder import Decoder
 from lookalike.service.web.jobs import Jobs
-from lookalike.service.web.people import Rates, who_is
+from lookalike.service.web.users import Rates, who_is
 
 
 def collection_of(request: Request) -> Collection:
-    """Return the collection that is served."""
+    """Return the collection being served."""
     return cast("Collection", request.app.state.collection)
 
 
 def decoder_of(request: Request) -> Decoder:
-    """Return what decodes pictures of strangers."""
+    """Return the decoder for untrusted pictures."""
     return cast("Decoder", request.app.state.decoder)
 
 
@@ -26,7 +26,7 @@ def jobs_of(request: Request) -> Jobs:
 
 
 def speaker(request: Request, named: str | None) -> str:
-    """Return who says something, counted against what one person may say."""
+    """Return who sends feedback, and count it against their rate limit."""
     who = who_is(request, named)
     state = request.app.state
     if not hasattr(state, "rates"):
@@ -36,7 +36,7 @@ def speaker(request: Request, named: str | None) -> str:
 
 
 def next_page(request: Request, more: bool, **changes: int) -> str | None:
-    """Return the address of the next page without the host, or None where there is none."""
+    """Return the address of the next page without the host, or None if there is none."""
     if not more:
         return None
     url = request.url.include_query_params(**changes)

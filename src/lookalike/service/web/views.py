@@ -1,4 +1,4 @@
-"""What the page shows, in people's terms: addresses, dates, sizes, filters as chips, events."""
+"""What the page shows: addresses, dates, sizes, filters as chips, tiles and examples."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A picture in a grid; ``at`` is its place in the list it is part of."""
+    """A picture in a grid; ``at`` is its position in the list."""
 
     id: int
     alt: str
@@ -37,7 +37,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The pictures of a month: a heading, and which part of the list follows it."""
+    """The pictures of a month: a heading, and the part of the list below it."""
 
     key: str
     title: str
@@ -47,7 +47,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is on, and the address without it."""
+    """An active filter, and the address without it."""
 
     text: str
     without: str
@@ -55,10 +55,10 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A picture asked with.
+    """A picture of the query.
 
-    ``picture`` is None for a kept query; ``without`` is the address of the search without it, and
-    ``turned`` of that with its sign turned, empty where nothing to be like would be left.
+    ``picture`` is None for a stored query; ``without`` is the address of the search without it, and
+    ``turned`` the one with like and unlike swapped, empty if no picture to be like would be left.
     """
 
     ref: Ref
@@ -71,7 +71,7 @@ class Example:
 
 
 def address(path: str, pairs: Iterable[tuple[str, object]]) -> str:
-    """Put an address together.
+    """Return a path with query parameters.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def address(path: str, pairs: Iterable[tuple[str, object]]) -> str:
 
 
 def filter_pairs(filters: Filters) -> Pairs:
-    """Return the filters that are on, as an address says them."""
+    """Return the active filters as query parameters."""
     names = Filters.model_fields
     given = filters.model_dump(include=set(names), exclude_defaults=True)
     return [
@@ -94,7 +94,7 @@ def filter_pairs(filters: Filters) -> Pairs:
 
 
 def chips(path: str, pairs: Pairs, kept: Pairs) -> list[Chip]:
-    """Return a chip for each filter; ``kept`` is what else the address says."""
+    """Return a chip for each filter; ``kept`` is the rest of the address."""
     return [
         Chip(_filter_text(*pair), address(path, kept + pairs[:place] + pairs[place + 1 :]))
         for place, pair in enumerate(pairs)
@@ -118,12 +118,12 @@ def _filter_text(name: str, value: str) -> str:
 
 
 def sections(months: Sequence[tuple[str, int]]) -> list[Section]:
-    """Cut a list into months.
+    """Split a list into months.
 
     Examples
     --------
     >>> [(part.title, part.start) for part in sections([("2024-05", 7), ("", 2)])]
-    [('May 2024', 0), ('Without a date', 7)]
+    [('May 2024', 0), ('No date', 7)]
     """
     found, start = [], 0
     for key, count in months:
@@ -133,15 +133,15 @@ def sections(months: Sequence[tuple[str, int]]) -> list[Section]:
 
 
 def month(key: str) -> str:
-    """Name a month, as ``2024-05``."""
+    """Return the name of a month such as ``2024-05``."""
     year, _, number = key.partition("-")
     if number.isdigit() and 1 <= int(number) <= 12:
         return f"{_MONTHS[int(number) - 1]} {year}"
-    return key or "Without a date"
+    return key or "No date"
 
 
 def moment(time: str | None) -> str:
-    """Say a time of the log or of a camera.
+    """Return a time of the log or of a camera in words.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def moment(time: str | None) -> str:
 
 
 def size(count: int) -> str:
-    """Say how large a file is.
+    """Return a file size in words.
 
     Examples
     --------
@@ -174,20 +174,20 @@ def size(count: int) -> str:
 
 
 def folder_name(path: str | Path) -> str:
-    """Return the last two parts of a folder's path, enough to tell it by."""
+    """Return the last two parts of a folder's path, enough to recognise it."""
     parts = [part for part in shown(path).split("/") if part]
     return "/".join(parts[-2:]) or "/"
 
 
 def alt_text(labels: Sequence[str], place: Path | None) -> str:
-    """Say what a picture shows: its tags, or else the name of its file."""
+    """Return a description of a picture: its tags, or else its file name."""
     if labels:
         return ", ".join(shown(label) for label in labels)
     return shown(place.name) if place is not None else "a picture"
 
 
 def tiles(collection: "Collection", rows: Sequence[PictureRow], start: int) -> list[Tile]:
-    """Make the tiles of a part of the list of all pictures."""
+    """Return the tiles for a part of the list of all pictures."""
     labels = collection.labels_of([row.id for row in rows])
     return [
         Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0] if row.places else None), at)
@@ -196,7 +196,7 @@ def tiles(collection: "Collection", rows: Sequence[PictureRow], start: int) -> l
 
 
 def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
-    """Show what was asked with; a picture that is gone keeps its place without a picture."""
+    """Return the pictures of a query; one that is gone is shown without a thumbnail."""
     asked = [(ref, False) for ref in ask.like] + [(ref, True) for ref in ask.unlike]
     pairs = [("unlike" if unlike else "like", str(ref)) for ref, unlike in asked]
     labels = collection.labels_of([ref for ref, _ in asked if isinstance(ref, int)])
@@ -219,6 +219,6 @@ def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
                 alt = alt_text(labels.get(ref, ()), row.places[0] if row.places else None)
                 thumbnail, number = f"/thumbnail/{ref}.jpg", ref
             except CollectionError:
-                alt, thumbnail = "a picture that is gone", ""
+                alt, thumbnail = "a removed picture", ""
         found.append(Example(ref, alt, thumbnail, number, unlike, without, turned))
     return found

@@ -42,7 +42,7 @@ function watch(timeline) {
     const { start, count } = chunk.dataset;
     const path = `/part/chunk${pairs ? `${pairs}&` : "?"}start=${start}&count=${count}`;
     chunk.dataset.asked = "";
-    // One that was scrolled past is given up; of trouble, htmx tells by events.
+    // A chunk scrolled past is given up; htmx reports errors by events.
     htmx.ajax("GET", path, { source: chunk, target: chunk, swap: "innerHTML" }).catch(() => {});
   }
 
@@ -72,7 +72,7 @@ function watch(timeline) {
     near.observe(chunk);
     far.observe(chunk);
   }
-  // What failed may be asked for again when it comes near the next time.
+  // A failed chunk may be requested again the next time it comes near.
   for (const name of ["htmx:responseError", "htmx:sendError"]) {
     timeline.addEventListener(name, (event) => { delete event.target.dataset.asked; });
   }

@@ -1,13 +1,13 @@
-// Long work: started here, followed by server-sent events, found again after a reload.
+// Jobs: started here, followed by server-sent events, found again after a reload.
 
-import { countAgain, send } from "./sending.js";
+import { countAgain, send } from "./requests.js";
 import { say } from "./notices.js";
 
-const NAMES = { import: "Bringing in pictures", rescan: "Looking through all folders", learn: "Learning" };
+const NAMES = { import: "Importing pictures", rescan: "Rescanning all folders", learn: "Learning" };
 const OVER = new Set(["done", "failed", "stopped"]);
-const RECENT = 60_000; // ms for which a job that is over is still told of after a reload
-const LEAVE = "It goes on when you leave this page.";
-const WHILE = { learn: `${LEAVE} Mostly it ends before the bar is full.` };
+const RECENT = 60_000; // ms for which a finished job is still shown after a reload
+const LEAVE = "You can leave this page; the job continues.";
+const WHILE = { learn: `${LEAVE} It usually finishes before the bar is full.` };
 const ENDS = { done: "done", failed: "failed", stopped: "stopped" };
 
 export function startJobs() {
@@ -31,7 +31,7 @@ export function startJobs() {
   });
 }
 
-// What learning under way would decide anew, or wait for, is not to be had until it ends.
+// Learning and rolling back are disabled while a learning job runs.
 function waitForEnd() {
   const learning = document.querySelector('.job[data-kind="learn"]:not(.done, .failed, .stopped)');
   for (const button of document.querySelectorAll('[data-job*="learn"], [hx-post="/part/rollback"]')) {
@@ -86,7 +86,7 @@ function show(box, job) {
   const head = document.createElement("div");
   head.className = "job-head";
   const name = document.createElement("b");
-  name.textContent = `${NAMES[job.kind]}${over ? `: ${ENDS[job.state]}` : job.state === "waiting" ? ": waits for its turn" : " …"}`;
+  name.textContent = `${NAMES[job.kind]}${over ? `: ${ENDS[job.state]}` : job.state === "waiting" ? ": waiting" : "…"}`;
   const button = document.createElement("button");
   button.type = "button";
   button.className = "button small plain";
@@ -102,7 +102,7 @@ function show(box, job) {
     if (job.total) {
       bar.max = job.total;
       bar.value = job.done;
-      // Steps of learning say nothing to people, and mostly fewer are needed than are planned.
+      // Steps of learning mean little to people, and usually fewer are needed than planned.
       if (job.kind !== "learn") name.textContent += ` ${job.done.toLocaleString("en")} of ${job.total.toLocaleString("en")}`;
     }
     bar.setAttribute("aria-label", NAMES[job.kind]);

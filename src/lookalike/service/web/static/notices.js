@@ -1,4 +1,4 @@
-// What the page tells: toasts, words for screen readers, questions before things are lost.
+// Notices: toasts, texts for screen readers, confirmation before things are lost.
 
 const toasts = document.getElementById("toasts");
 const spoken = document.getElementById("spoken");
@@ -29,9 +29,9 @@ export function say(text) {
   spoken.textContent = text;
 }
 
-export const GONE = "The server does not answer. Is “lookalike serve” still running?";
+export const GONE = "The server is not responding. Is “lookalike serve” still running?";
 
-// Gives the server's sentence of a refusal, whatever form it came in.
+// Returns the server's error message, whatever form it came in.
 export function message(status, text) {
   try {
     const told = JSON.parse(text);
@@ -40,7 +40,7 @@ export function message(status, text) {
   } catch {
     // Not JSON.
   }
-  return status ? `The server refused (${status}).` : GONE;
+  return status ? `The server reported an error (${status}).` : GONE;
 }
 
 export function sure(title, text, yes) {
@@ -61,7 +61,7 @@ export function listenForTrouble() {
     toast(message(detail.xhr.status, detail.xhr.responseText), { bad: true });
   });
   body.addEventListener("htmx:sendError", () => toast(GONE, { bad: true }));
-  // htmx asks for each request whether it may go; a question of ours comes in between.
+  // htmx asks before each request; confirmation comes in between.
   body.addEventListener("htmx:confirm", (event) => {
     const asked = event.detail.elt.dataset;
     if (!asked.sure) return;

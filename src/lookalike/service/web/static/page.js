@@ -2,11 +2,11 @@
 
 import { startGrid } from "./grid.js";
 import { startJobs } from "./jobs.js";
-import { startKeys } from "./keys.js";
+import { startKeys } from "./keyboard.js";
 import { listenForTrouble, toast } from "./notices.js";
-import { startSearch } from "./searching.js";
-import { startViewer } from "./viewing.js";
-import { startVoting } from "./voting.js";
+import { startSearch } from "./search.js";
+import { startViewer } from "./viewer.js";
+import { startVoting } from "./votes.js";
 
 function startTheme() {
   const root = document.documentElement;
@@ -42,14 +42,14 @@ function startDialogs() {
     // A click beside a sheet closes it.
     if (event.target instanceof HTMLDialogElement) event.target.close();
   });
-  // Empty fields do not belong into an address.
+  // Empty fields do not belong in an address.
   document.addEventListener("submit", ({ target }) => {
     if (!target.matches(".filters")) return;
     for (const field of target.elements) if (field.value === "") field.disabled = true;
   });
 }
 
-// Times come in UTC; people live somewhere.
+// Times arrive in UTC and are shown in local time.
 function tellTimes() {
   for (const time of document.querySelectorAll("time[datetime$=Z]")) {
     const local = new Date(time.dateTime);
@@ -69,7 +69,7 @@ function startName() {
     event.preventDefault();
     const name = encodeURIComponent(form.elements.name.value.trim());
     document.cookie = `lookalike_user=${name}; path=/; max-age=31536000; samesite=strict`;
-    toast(name ? "Kept." : "You vote without a name.");
+    toast(name ? "Name saved." : "You now vote without a name.");
   });
 }
 

@@ -1,0 +1,142 @@
+"""The command ``lookalike learn``: train the similarity and the annotator."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lookalike.core.errors import InvalidInput
+from lookalike.service.figures import figures_table
+from lookalike.service.options import HERE, AsJson, Seed, Where
+from lookalike.service.screen import Screen, counted, kept
+
+if TYPE_CHECKING:
+    from lookalike.collection import Learned
+
+SHOWN_UNMATCHED = 10
+
+
+def _share(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value:g} must be above 0 and below 1.")
+    return value
+
+
+def learn(
+    *,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--tags",
+            "--labels",
+            metavar="FILE",
+            help="A .csv, .tsv or .json file of labels.",
+        ),
+    ] = None,
+    folders: Annotated[
+        bool,
+        typer.Option(
+            "--folders",
+            help="Use each picture's folder as its label, replacing any labels it has.",
+        ),
+    ] = False,
+    clicks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A .csv file of queries and the files chosen."),
+    ] = None,
+    hold_back: Annotated[
+        float,
+        typer.Option(
+            callback=_share,
+            help="Share of the labelled pictures held out for evaluation; above 0, below 1.",
+        ),
+    ] = 0.2,
+    threshold: Annotated[
+        float,
+        typer.Option(min=0, help="Ignore co-click relevance at or below this."),
+    ] = 0.0,
+    seed: Seed = 0,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Learn what is similar and which words fit, from labels, folders or clicks.
+
+    Labels and folders train the similarity and the annotator; clicks train only the similarity.
+    Each new model is evaluated on held-out pictures and used only if it ranks at least as well as
+    the one it would replace; the first annotator, at least as well as ranking words by how common
+    they are. Without a source, the labels or clicks given before are used again.
+    """
+    from lookalike.collection import Collection
+
+    if labels is None and clicks is None and not folders:
+        _check_known(collection)
+    screen = Screen(as_json)
+    stop = "The collection is unchanged; run the same command again to learn."
+    with kept(stop), Collection.open(collection) as store, screen.bar("Learning") as progress:
+        learned = store.learn(
+            None if labels is None else _labels(labels),
+            folders=folders,
+            clicks=None if clicks is None else _clicks(clicks),
+            threshold=threshold,
+            hold_back=hold_back,
+            random_state=seed,
+            progress=progress,
+        )
+    show_learned(screen, learned)
+    if learned.unmatched:
+        shown = learned.unmatched[:SHOWN_UNMATCHED]
+        rest = len(learned.unmatched) - len(shown)
+        screen.table(
+            ["picture"],
+            [[name] for name in shown] + ([[f"… and {rest:,} more"]] if rest else []),
+            title=f"{counted(len(learned.unmatched), 'picture')} not in the collection",
+        )
+    screen.result({"collection": collection, **asdict(learned)})
+
+
+def show_learned(screen: Screen, learned: "Learned") -> None:
+    """Show the outcome of learning, for the similarity and for the annotator."""
+    for what, trial in (("Ranking", learned.similarity), ("Words", learned.words)):
+        if trial is None:
+            continue
+        if trial.before is None or trial.after is None:
+            screen.say(f"{what}: no new model. {trial.reason}")
+            continue
+        figures_table(screen, trial.before, trial.after, what=what)
+        noun = "word" if trial is learned.words else "label"
+        screen.say(
+            f"Learned from {counted(trial.pictures, 'picture')} with "
+            f"{counted(trial.labels, noun)}.",
+            trial.reason,
+        )
+
+
+def _labels(path: Path) -> dict[str | Path, Sequence[str]]:
+    from lookalike.supervision import read_labels
+
+    return dict(read_labels(path).items())
+
+
+def _clicks(path: Path) -> dict[str, dict[str | Path, float]]:
+    from lookalike.supervision import read_clicks
+
+    queries, files, weights = read_clicks(path)
+    chosen: dict[str, dict[str | Path, float]] = {query: {} for query in queries}
+    table = weights.tocoo()
+    for row, column, weight in zip(table.row, table.col, table.data, strict=True):
+        chosen[queries[row]][files[column]] = float(weight)
+    return chosen
+
+
+def _check_known(place: Path) -> None:
+    """Raise an error if there is nothing to learn from."""
+    from lookalike.collection import Collection
+
+    with Collection.open(place) as store:
+        if not store.labels() and not store.models():
+            raise InvalidInput(
+                f"learn: {place} has nothing to learn from yet. Give --tags FILE, --folders "
+                f"or --clicks FILE."
+            )

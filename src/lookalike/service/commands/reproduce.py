@@ -1,0 +1,85 @@
+"""The command ``lookalike reproduce``: the tables and figures of a paper."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookalike.service.commands.index import Kind
+from lookalike.service.options import AsJson, Seed
+from lookalike.service.screen import Screen
+
+
+class Paper(StrEnum):
+    """The papers whose tables can be reproduced."""
+
+    oasis = "oasis"
+    wsabie = "wsabie"
+
+
+def reproduce(
+    paper: Annotated[Paper, typer.Argument(metavar="PAPER", help="The paper: oasis or wsabie.")],
+    *,
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of pictures with a subfolder per class; for wsabie, or with labels.csv.",
+        ),
+    ],
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="wsabie: table of labels.", show_default="labels.csv in DIR"
+        ),
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="wsabie: column of the table with the labels."),
+    ] = None,
+    isa: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="wsabie: hierarchy of the labels."),
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="wsabie: columns of the hierarchy or of the table, such as fine,coarse,super.",
+        ),
+    ] = None,
+    feature: Annotated[
+        Kind | None, typer.Option(help="wsabie: how to describe pictures.", show_default="visterms")
+    ] = None,
+    dimension: Annotated[
+        int | None,
+        typer.Option(min=1, help="wsabie: codebook size of visterms.", show_default="10,000"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where to write tables and plots.",
+            show_default="reproduce-PAPER",
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a smaller, faster version.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Reproduce the tables and figures of a paper, its numbers beside ours."""
+    from lookalike.service.reproduction import run_reproduction
+
+    folder = Path(f"reproduce-{paper.value}") if out is None else out
+    given = {
+        "labels": labels,
+        "words": words,
+        "isa": isa,
+        "levels": None if levels is None else tuple(levels.split(",")),
+        "feature": None if feature is None else feature.value,
+        "dimension": dimension,
+    }
+    run_reproduction(
+        data, folder, Screen(as_json), quick=quick, seed=seed, paper=paper.value, words=given
+    )

@@ -1,0 +1,43 @@
+"""The command ``lookalike rollback``: go back to earlier models, or discard votes."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from lookalike.service.options import HERE, AsJson, Where
+from lookalike.service.screen import Screen, counted
+
+
+def rollback(
+    *,
+    votes: Annotated[bool, typer.Option("--votes", help="Discard all votes instead.")] = False,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Undo the last learning: use the models from before it again."""
+    from lookalike.collection import Collection
+
+    screen = Screen(as_json)
+    with Collection.open(collection) as store:
+        if votes:
+            count = store.standing().votes
+            event = store.reset_votes().number if count else None
+            screen.say(
+                f"Discarded {counted(count, 'vote')}. To restore them, undo event {event} in the "
+                f"page's history."
+                if count
+                else "There are no votes to discard."
+            )
+            screen.result({"collection": collection, "event": event, "votes": count})
+            return
+        left = store.rollback()
+    screen.say(
+        "Searches no longer use a learned similarity."
+        if left.model is None
+        else f"Searches use similarity model {left.model}.",
+        "There is no annotator in use."
+        if left.tagger is None
+        else f"Words come from annotator {left.tagger}.",
+    )
+    screen.result({"collection": collection, **asdict(left)})

@@ -1,0 +1,138 @@
+"""The command ``lookalike search``: find pictures by picture or by word."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lookalike.core.errors import UnreadablePicture
+from lookalike.service.options import HERE, AsJson, Where
+from lookalike.service.screen import Screen, counted
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection, Match
+    from lookalike.service.contact_sheet import Tile
+
+
+def search(
+    picture: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PICTURE", help="A picture, in the collection or not.", show_default=False
+        ),
+    ] = None,
+    *,
+    word: Annotated[
+        str | None,
+        typer.Option(metavar="WORD", help="Find pictures that match a word instead."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many pictures to show.")] = 10,
+    no_learning: Annotated[
+        bool, typer.Option("--no-learning", help="Ignore what was learned.")
+    ] = False,
+    sheet: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page with the results.")
+    ] = None,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Find the pictures most similar to one, or the best matches for a word."""
+    if (picture is None) == (word is None):
+        raise typer.BadParameter("give either a PICTURE or --word WORD.")
+    if word is not None and no_learning:
+        raise typer.BadParameter(
+            "--no-learning needs a PICTURE; searches by word always use what was learned."
+        )
+    from lookalike.collection import Collection
+
+    screen = Screen(as_json)
+    with Collection.open(collection) as store:
+        if picture is None:
+            matches = store.search_word(str(word), k)
+            if sheet is not None:
+                _write_word_sheet(sheet, store, str(word), matches)
+        else:
+            matches = _most_like(store, picture, k, learned=not no_learning, sheet=sheet)
+    screen.table(
+        ["rank", "score", "picture"],
+        [[rank, f"{match.score:.4f}", match.path] for rank, match in enumerate(matches, start=1)],
+        numbers=["rank", "score"],
+    )
+    if sheet is not None:
+        screen.say(f"Results written to {sheet}.")
+    found = [{"rank": rank, **asdict(match)} for rank, match in enumerate(matches, start=1)]
+    screen.result(
+        {
+            "query": picture,
+            "word": word,
+            "learned": not no_learning,
+            "matches": found,
+            "sheet": sheet,
+        }
+    )
+
+
+def _most_like(
+    store: "Collection", picture: str, k: int, *, learned: bool, sheet: Path | None
+) -> "list[Match]":
+    try:
+        matches = store.search(picture, k, learned=learned)
+        if sheet is not None:
+            _write_sheet(sheet, store, picture, matches)
+    except UnreadablePicture as error:
+        raise UnreadablePicture(f"{picture or '(empty path)'}: {error}") from error
+    return matches
+
+
+def _write_sheet(sheet: Path, store: "Collection", picture: str, matches: "list[Match]") -> None:
+    from lookalike.core.arrays import write_whole
+    from lookalike.service.contact_sheet import Query, Strip, Tile, contact_sheet
+
+    query = Tile(_small(store, picture), Path(picture).name)
+    page = contact_sheet(
+        f"Most similar to {Path(picture).name}",
+        [_lead(store)],
+        [Query(query, [Strip("Found", _tiles(store, matches))])],
+    )
+    write_whole(sheet, page.encode())
+
+
+def _write_word_sheet(sheet: Path, store: "Collection", word: str, matches: "list[Match]") -> None:
+    from lookalike.core.arrays import write_whole
+    from lookalike.service.contact_sheet import Query, Strip, contact_sheet
+
+    tiles = _tiles(store, matches)
+    page = contact_sheet(
+        f"Best matches for “{word}”",
+        [_lead(store)],
+        [Query(best, [Strip("Next", tiles[1:])], "Best") for best in tiles[:1]],
+    )
+    write_whole(sheet, page.encode())
+
+
+def _lead(store: "Collection") -> str:
+    return f"From {counted(len(store), 'picture')}, best first, each with its score."
+
+
+def _tiles(store: "Collection", matches: "list[Match]") -> "list[Tile]":
+    from lookalike.service.contact_sheet import Tile
+
+    return [
+        Tile(store.thumbnail(match.id), match.path.name, f"{match.score:.3f}") for match in matches
+    ]
+
+
+def _small(store: "Collection", picture: str) -> bytes:
+    """Return a thumbnail of a query; the stored one if the file can no longer be read."""
+    from lookalike.images import decode, read_bytes, thumbnail
+
+    try:
+        return thumbnail(decode(read_bytes(picture)).image)
+    except UnreadablePicture:
+        place = Path(os.path.abspath(picture))  # noqa: PTH100
+        for known in store.pictures():
+            if place in known.places:
+                return store.thumbnail(known.id)
+        raise

@@ -1,0 +1,250 @@
+"""The command ``lookalike serve``: the web page and the API of one collection."""
+
+import json
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.service.options import HERE, AsJson, Where, from_home
+from lookalike.service.screen import Screen, counted
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from lookalike.service.web.settings import Settings
+
+GRACE = 5
+"""Seconds that running requests have left once the server is asked to stop."""
+
+
+def serve(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="COLLECTION",
+            callback=lambda path: path and from_home(path),
+            help="Folder of the collection; same as --collection.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on; any but this computer's own needs a key."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+    ] = 8700,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            envvar="LOOKALIKE_KEY",
+            metavar="KEY",
+            help="Key that clients must send. Other users of this computer can see it here; "
+            "prefer --key-file or the environment.",
+            show_envvar=True,
+        ),
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read the key from a file.")
+    ] = None,
+    read_key: Annotated[
+        str | None,
+        typer.Option(
+            envvar="LOOKALIKE_READ_KEY",
+            metavar="KEY",
+            help="Key for clients that may only read.",
+            show_envvar=True,
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Host name the server is reached by. Repeatable."),
+    ] = None,
+    allow: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Another folder the page may import from and show. Repeatable.",
+        ),
+    ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Watch the indexed folders for new, changed and deleted files."
+        ),
+    ] = False,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Serve the web page and the API of a collection until Ctrl-C or SIGTERM.
+
+    Only this computer can reach the server, unless --host names another address, which needs a
+    key.
+    """
+    from lookalike.service.web.settings import Settings
+
+    settings = Settings(
+        host=host,
+        port=port,
+        key=_read_key(key, key_file),
+        read_key=read_key,
+        allow=tuple(_folder(path) for path in allow or []),
+        watch=watch,
+        public_hosts=tuple(name or []),
+    )
+    from lookalike.collection import Collection
+
+    screen = Screen(as_json)
+    with Collection.open(folder or collection) as store, listening(settings) as door:
+        from lookalike.service.web.app import make_app
+
+        address = address_of(settings.host, door)
+
+        def announce() -> None:
+            screen.say(
+                f"Serving {counted(len(store), 'picture')} from {store.path} at {address}",
+                "Stop with Ctrl-C.",
+            )
+            if as_json:
+                facts = {"address": address, "collection": str(store.path), "pictures": len(store)}
+                sys.stdout.write(json.dumps(facts) + "\n")
+            sys.stdout.flush()
+
+        run(make_app(store, settings), door, announce)
+    screen.say("Stopped.")
+
+
+@contextmanager
+def listening(settings: "Settings") -> Iterator[socket.socket]:
+    """Return a listening socket, or raise an error that says why there is none."""
+    from lookalike.service.web.settings import is_loopback
+
+    host, port = settings.host, settings.port
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        door = socket.create_server(found[0][4][:2], family=found[0][0])
+    except OSError as error:
+        raise InvalidInput(
+            f"serve: cannot listen on {host or '*'}:{port}: "
+            f"{str(error.strerror or error).partition(' (while')[0]}. Another server may be "
+            f"running there; choose another port with --port, or let --port 0 pick a free one."
+        ) from error
+    with door:
+        # Asyncio sets this only on sockets that name their protocol, which this one does not.
+        # Without it, a response in two parts waits 40 ms for the client to confirm the first.
+        door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # What a name such as localhost means depends on the computer.
+        if settings.key is None and not is_loopback(door.getsockname()[0]):
+            raise InvalidInput(
+                f"serve: {host} can be reached by other computers, so a key is needed. Give one "
+                f"with --key-file FILE or LOOKALIKE_KEY."
+            )
+        yield door
+
+
+def address_of(host: str, door: socket.socket) -> str:
+    """Return the address to open in a browser."""
+    from ipaddress import ip_address
+
+    number, port = door.getsockname()[:2]
+    if ip_address(number).is_unspecified:
+        named = "localhost"
+    else:
+        named = f"[{number}]" if ":" in number else host
+    return f"http://{named}:{port}/"
+
+
+def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until SIGINT or SIGTERM, then finish running requests and end streams."""
+    import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    from lookalike.service.web.app import begin_closing
+
+    class Connection(H11Protocol):
+        """A connection that is closed when a request arrives too slowly."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._stuck = False
+            self._look_again()
+
+        def _look_again(self) -> None:
+            if self.transport.is_closing():
+                return
+            idle = self.cycle is None or self.cycle.response_complete
+            # Uvicorn times out idle connections itself, but not once a first byte has arrived.
+            stuck = idle and self.timeout_keep_alive_task is None
+            if stuck and self._stuck:
+                self.transport.close()
+                return
+            self._stuck = stuck
+            self.loop.call_later(app.state.settings.slow_seconds / 2, self._look_again)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            announce()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            begin_closing(app)
+            await super().shutdown(sockets)
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            # Uvicorn would raise the signal again at the end; being stopped is not a failure.
+            if threading.current_thread() is not threading.main_thread():
+                yield
+                return
+            signals = (signal.SIGINT, signal.SIGTERM)
+            before = {one: signal.signal(one, self.handle_exit) for one in signals}
+            try:
+                yield
+            finally:
+                for one, handler in before.items():
+                    signal.signal(one, handler)
+
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=512,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=GRACE,
+    )
+    try:
+        Server(config).run([door])
+    except SystemExit as error:
+        raise CollectionError("serve: the server could not start; see its log above.") from error
+
+
+def _read_key(key: str | None, file: Path | None) -> str | None:
+    if file is None:
+        return key
+    try:
+        return from_home(file).read_text(encoding="ascii").strip()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"serve: {file} does not hold a key: it is not ASCII.") from error
+
+
+def _folder(path: Path) -> Path:
+    found = from_home(path)
+    if not found.is_dir():
+        raise InvalidInput(f"serve: --allow must name a folder; {path} is not one.")
+    return found.absolute()

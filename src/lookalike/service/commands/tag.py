@@ -1,0 +1,212 @@
+"""The command ``lookalike tag``: show words for pictures, or write them to files."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lookalike.core.errors import InvalidInput
+from lookalike.service.options import HERE, REFUSED, AsJson, Where
+from lookalike.service.screen import Screen, counted, kept
+
+if TYPE_CHECKING:
+    from lookalike.annotation import Tag
+    from lookalike.collection import TaggedPicture
+    from lookalike.images import Refused
+    from lookalike.supervision import TagTree
+
+SHOWN = 100
+"""Most pictures shown on the screen."""
+
+
+class Form(StrEnum):
+    """The formats words can be written in."""
+
+    csv = "csv"
+    json = "json"
+    xmp = "xmp"
+
+
+@dataclass
+class _Written:
+    """Files written, sidecars that needed no change, files refused, and a line of summary."""
+
+    files: list[Path] = field(default_factory=list)
+    unchanged: int = 0
+    refused: "list[Refused]" = field(default_factory=list)
+    summary: str = ""
+
+
+def tag(
+    pictures: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PICTURES", help="Files, folders or quoted globs.", show_default=False
+        ),
+    ],
+    *,
+    k: Annotated[int, typer.Option("-k", min=1, help="Most words per picture.")] = 10,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Leave out words less certain than this; 0.8 is right about 8 times in 10.",
+            show_default="0.5, or 0 if there were too few pictures to estimate confidence",
+        ),
+    ] = None,
+    write: Annotated[
+        Form | None,
+        typer.Option(help="Write a table of words, or XMP sidecars next to the pictures."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where to write the table.", show_default="tags.csv or tags.json"
+        ),
+    ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Hierarchy of the words, as CSV or JSON, for XMP."),
+    ] = None,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Find words for pictures, with the annotator learned before.
+
+    Without --write the words are only shown. Sidecars (photo.jpg.xmp, as read by darktable,
+    digiKam and immich) keep their content, and no word is added twice. Words with slashes, such
+    as animal/cat, and words in the hierarchy of --tree are written with their levels. Files that
+    cannot be used are listed with the reason, and the exit code is 3.
+    """
+    from lookalike.collection import Collection
+
+    place = _table_place(write, out)
+    above = _tree(write, tree)
+    screen = Screen(as_json)
+    stop = "Nothing was written; run the same command again."
+    bar = screen.bar("Reading pictures")
+    with kept(stop), Collection.open(collection) as store, bar as progress:
+        found = store.tag(pictures, k, min_confidence=min_confidence, progress=progress)
+    if not found.pictures and not found.refused:
+        raise InvalidInput(
+            f"tag: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
+            f"pictures, or a quoted pattern such as 'photos/*.jpg'."
+        )
+    if write is Form.xmp:
+        written = _write_sidecars(found.pictures, above, screen)
+    elif place is not None:
+        written = _write_table(found.pictures, place, as_csv=write is Form.csv)
+    else:
+        written = _Written()
+        _show(screen, found.pictures)
+    tagged = sum(bool(picture.tags) for picture in found.pictures)
+    least = f" with a confidence of {min_confidence:g} or more" if min_confidence else ""
+    screen.say(
+        f"Found words{least} for {tagged:,} of {counted(len(found.pictures), 'picture')}.",
+        *filter(None, [written.summary]),
+    )
+    refused = [*found.refused, *written.refused]
+    if refused:
+        screen.table(
+            ["file", "reason"],
+            [[entry.path, entry.reason] for entry in refused],
+            title=f"{counted(len(refused), 'file')} refused",
+        )
+    screen.result(
+        {
+            "collection": collection,
+            "min_confidence": min_confidence,
+            "pictures": [asdict(picture) for picture in found.pictures],
+            "written": written.files,
+            "unchanged": written.unchanged,
+            "refused": [asdict(entry) for entry in refused],
+            "ignored": found.ignored,
+        }
+    )
+    if refused:
+        raise typer.Exit(REFUSED)
+
+
+def _table_place(write: Form | None, out: Path | None) -> Path | None:
+    """Return where to write the table; an existing file is replaced only if it was named."""
+    if write not in (Form.csv, Form.json):
+        if out is not None:
+            raise typer.BadParameter("--out needs --write csv or --write json.")
+        return None
+    place = Path(f"tags.{write.value}") if out is None else out
+    if out is None and place.exists():
+        raise InvalidInput(
+            f"tag: {place} already exists. To replace it, give --out {place}; or name another file."
+        )
+    return place
+
+
+def _tree(write: Form | None, path: Path | None) -> "TagTree | None":
+    if path is None:
+        return None
+    if write is not Form.xmp:
+        raise typer.BadParameter("--tree needs --write xmp.")
+    from lookalike.supervision import read_tag_tree
+
+    return read_tag_tree(path)
+
+
+def _show(screen: Screen, pictures: "Sequence[TaggedPicture]") -> None:
+    rows = [[picture.path, ", ".join(map(_shown, picture.tags))] for picture in pictures[:SHOWN]]
+    screen.table(["picture", "words with confidence"], rows)
+    if len(pictures) > SHOWN:
+        screen.say(f"… and {len(pictures) - SHOWN:,} more; use --write csv or --json for all.")
+
+
+def _shown(tag: "Tag") -> str:
+    known = not math.isnan(tag.confidence)
+    return f"{tag.word} {tag.confidence:.2f}" if known else tag.word
+
+
+def _write_table(pictures: "Sequence[TaggedPicture]", place: Path, *, as_csv: bool) -> _Written:
+    from lookalike.core.arrays import write_whole
+    from lookalike.images import Refused
+    from lookalike.service.tag_tables import tags_csv, tags_json
+
+    refused = []
+    if as_csv:
+        reason = "its name is not valid Unicode, which CSV cannot hold; use --write json"
+        refused = [
+            Refused(picture.path, reason)
+            for picture in pictures
+            if picture.tags and not _is_text(picture.path)
+        ]
+        named = [picture for picture in pictures if _is_text(picture.path)]
+        write_whole(place, tags_csv(named))
+    else:
+        write_whole(place, tags_json(pictures))
+    return _Written([place], refused=refused, summary=f"Words written to {place}.")
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _write_sidecars(
+    pictures: "Sequence[TaggedPicture]", tree: "TagTree | None", screen: Screen
+) -> _Written:
+    from lookalike.service.sidecars import write_sidecars
+
+    tags = {picture.path: [tag.word for tag in picture.tags] for picture in pictures}
+    stop = "The sidecars written so far are kept; run the same command again to continue."
+    with kept(stop), screen.bar("Writing sidecars") as progress:
+        done = write_sidecars(tags, tree, progress=progress)
+    summary = (
+        f"{counted(len(done.written), 'sidecar')} written; "
+        f"{done.unchanged:,} already had every word."
+    )
+    return _Written(done.written, done.unchanged, done.refused, summary)

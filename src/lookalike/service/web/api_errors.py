@@ -1,0 +1,106 @@
+"""Error responses of the API: a status and one sentence for every expected error."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+
+from lookalike.core.errors import (
+    CollectionBusy,
+    CollectionError,
+    DamagedFile,
+    FingerprintMismatch,
+    InvalidInput,
+    LookalikeError,
+    MissingExtra,
+    NotFitted,
+    NotFound,
+    UnreadablePicture,
+)
+from lookalike.core.text import shown
+from lookalike.service.web.answers import Problem
+
+# The first match decides.
+_STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
+    (NotFound, 404),
+    (InvalidInput, 400),
+    (UnreadablePicture, 422),
+    (DamagedFile, 500),
+    (FingerprintMismatch, 500),
+    (CollectionError, 409),
+    (NotFitted, 409),
+    (MissingExtra, 409),
+)
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The request is invalid."},
+    401: {"model": Problem, "description": "A key is needed."},
+    403: {
+        "model": Problem,
+        "description": "The key is read-only, or the request comes from another site.",
+    },
+    404: {"model": Problem, "description": "No such picture, event, query or job."},
+    409: {"model": Problem, "description": "The collection is busy or not ready for this."},
+    413: {"model": Problem, "description": "The body of the request is too large."},
+    422: {
+        "model": Problem,
+        "description": "A value is out of range, or the upload is not a picture.",
+    },
+    429: {
+        "model": Problem,
+        "description": "Too many requests; Retry-After says when to try again.",
+    },
+    503: {"model": Problem, "description": "Too many uploads at once; try again in a moment."},
+}
+"""Error responses that every route may return, for OpenAPI."""
+
+
+class TooMuch(LookalikeError):
+    """Too many requests; ``wait`` is the number of seconds until the next attempt."""
+
+    def __init__(self, message: str, wait: int) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+def refuse(error: LookalikeError) -> JSONResponse:
+    """Return the response for an expected error."""
+    if isinstance(error, TooMuch):
+        return _problem(429, str(error), wait=error.wait)
+    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
+    return _problem(status, str(error), wait=5 if isinstance(error, CollectionBusy) else None)
+
+
+def refuse_values(error: RequestValidationError) -> JSONResponse:
+    """Return the response for invalid values."""
+    told = []
+    for one in error.errors()[:3]:
+        place = ".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0])
+        told.append(f"{place:.80}: {str(one['msg']).removeprefix('Value error, ')}")
+    return _problem(422, f"{'; '.join(told)}.")
+
+
+class Route(APIRoute):
+    """A route that reports expected errors as JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the handler."""
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                return refuse_values(error)
+            except LookalikeError as error:
+                return refuse(error)
+
+        return answer
+
+
+def _problem(status: int, message: str, *, wait: int | None = None) -> JSONResponse:
+    headers = None if wait is None else {"Retry-After": str(wait)}
+    return JSONResponse({"error": shown(message)}, status, headers)

@@ -1,0 +1,148 @@
+"""The API: votes, labels, the log of events, and trained models."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from lookalike.service.web.answers import (
+    EventAnswer,
+    EventsAnswer,
+    InUseAnswer,
+    ModelAnswer,
+    ModelsAnswer,
+    Said,
+    StandingAnswer,
+)
+from lookalike.service.web.api_errors import Route
+from lookalike.service.web.parameters import MAX_ID, MAX_K, MAX_REFS, PictureId, RefValue, Word, ask
+from lookalike.service.web.state import collection_of, jobs_of, next_page, speaker
+from lookalike.service.web.users import User
+
+router = APIRouter(tags=["learning"], route_class=Route)
+
+EventNumber = Annotated[int, Field(ge=1, le=MAX_ID)]
+
+
+class Statement(BaseModel):
+    """Fields that all feedback shares."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user: User = None
+    key: str | None = Field(
+        None,
+        min_length=1,
+        max_length=128,
+        description="A key of your choice; requests with the same key count once.",
+    )
+
+
+class Vote(Statement):
+    """Which matches fit a search and which do not."""
+
+    like: list[RefValue] = Field(min_length=1, max_length=MAX_REFS)
+    unlike: list[RefValue] = Field(default_factory=list, max_length=MAX_REFS)
+    picked: list[PictureId] = Field(default_factory=list, max_length=MAX_K)
+    rejected: list[PictureId] = Field(default_factory=list, max_length=MAX_K)
+    shown: list[PictureId] = Field(
+        default_factory=list,
+        max_length=MAX_K,
+        description="The matches shown, best first: a picked one beats those above it.",
+    )
+
+
+class Label(Statement):
+    """A word that fits a picture, or does not."""
+
+    picture: PictureId
+    word: Word
+    shows: bool = True
+
+
+class Undo(Statement):
+    """The event to undo."""
+
+    event: EventNumber
+
+
+@router.post("/votes", summary="Vote on matches")
+def vote(request: Request, said: Vote) -> Said:
+    """Record which matches fit a search and which do not; the next search uses it.
+
+    The same vote sent twice counts once.
+    """
+    collection = collection_of(request)
+    event = collection.vote(
+        ask(said.like, said.unlike),
+        picked=said.picked,
+        rejected=said.rejected,
+        shown=said.shown,
+        who=speaker(request, said.user),
+        key=said.key,
+    )
+    return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
+
+
+@router.post("/tags", summary="Label a picture")
+def tag(request: Request, said: Label) -> EventAnswer:
+    """Add a label to a picture, or with `shows` false record that the word does not fit it."""
+    who = speaker(request, said.user)
+    event = collection_of(request).say(
+        said.picture, said.word, shows=said.shows, who=who, key=said.key
+    )
+    return EventAnswer.of(event)
+
+
+@router.post("/undo", summary="Undo an event")
+def undo(request: Request, said: Undo) -> Said:
+    """Undo a vote, label, correction, reset or undo; this is itself an event."""
+    collection, who = collection_of(request), speaker(request, said.user)
+    event = collection.undo(said.event, who=who, key=said.key)
+    return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
+
+
+@router.post("/reset", summary="Discard all votes")
+def reset(request: Request, said: Statement) -> Said:
+    """Discard all votes so far; this can be undone."""
+    collection, who = collection_of(request), speaker(request, said.user)
+    event = collection.reset_votes(who=who, key=said.key)
+    return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
+
+
+@router.post("/rollback", summary="Go back to earlier models")
+def rollback(request: Request, said: Statement) -> InUseAnswer:
+    """Go back to the models used before the last learning from labels."""
+    speaker(request, said.user)
+    with jobs_of(request).writing():
+        used = collection_of(request).rollback()
+    return InUseAnswer(model=used.model, tagger=used.tagger)
+
+
+@router.get("/events", summary="List the log of events")
+def events(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=500, description="Most events to return.")] = 50,
+    before: Annotated[EventNumber | None, Query(description="Only events before this one.")] = None,
+) -> EventsAnswer:
+    """Return the events of the log, newest first."""
+    found = collection_of(request).history(limit + 1, before=before)
+    page = found[:limit]
+    more = len(found) > limit
+    return EventsAnswer(
+        events=[EventAnswer.of(event) for event in page],
+        next=next_page(request, more, before=page[-1].number) if page else None,
+    )
+
+
+@router.get("/standing", summary="Get the state of the votes")
+def standing(request: Request) -> StandingAnswer:
+    """Return whether searches use the votes, and the figures behind that decision."""
+    return StandingAnswer.of(collection_of(request).standing())
+
+
+@router.get("/models", summary="List the trained models")
+def models(request: Request) -> ModelsAnswer:
+    """Return the models trained on labels and clicks, oldest first, published or not."""
+    found = collection_of(request).models()
+    return ModelsAnswer(models=[ModelAnswer.of(row) for row in found])

@@ -1,0 +1,150 @@
+"""The command ``lookalike learn``."""
+
+import csv
+import json
+
+import pytest
+
+from lookalike import Collection
+
+
+def test_learn_from_folders(run, changeable):
+    ran = run("learn", "--folders", "-c", changeable, "--seed", 3)
+    assert ran.code == 0
+    for words in ("mean average precision", "precision at 1", "precision at 10", "before", "after"):
+        assert words in ran.out
+    assert "Ranking on" in ran.out
+    assert "Words on" in ran.out
+    assert "27 pictures with 3 words" in ran.out
+    told = run("learn", "--folders", "-c", changeable, "--seed", 3, "--json").json
+    with Collection.open(changeable) as store:
+        learned = store.learn(folders=True, random_state=3)
+    assert told["similarity"]["reason"] == learned.similarity.reason
+    assert told["words"]["reason"] == learned.words.reason
+
+
+def test_learn_from_labels_lists_unmatched_rows(run, photos, changeable, tmp_path):
+    table = tmp_path / "labels.csv"
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file", "label"])
+        for path in sorted(photos.glob("*/*.png")):
+            writer.writerow([path, path.parent.name])
+        writer.writerows([f"gone/[bold]{number}.png", "red"] for number in range(14))
+    ran = run("learn", "--tags", table, "-c", changeable)
+    assert ran.code == 0
+    assert "14 pictures not in the collection" in ran.out
+    assert "gone/[bold]9.png" in ran.out
+    assert "gone/[bold]10.png" not in ran.out
+    assert "and 4 more" in ran.out
+    told = run("learn", "--labels", table, "-c", changeable, "--json").json
+    assert len(told["unmatched"]) == 14
+    for part in (told["similarity"], told["words"]):
+        assert part["pictures"] == 27
+        assert 0 <= part["before"]["mean_average_precision"] <= 1
+
+
+def test_learn_from_clicks(run, photos, changeable, tmp_path):
+    table = tmp_path / "clicks.csv"
+    rows = [f"{path.parent.name},{path}" for path in sorted(photos.glob("*/*.png"))]
+    table.write_text("\n".join(["query,file", *rows]))
+    told = run("learn", "--clicks", table, "-c", changeable, "--json")
+    assert told.code == 0
+    assert told.json["similarity"]["labels"] == 3
+    assert told.json["words"] is None
+    assert "Words" not in run("learn", "--clicks", table, "-c", changeable).out
+
+
+def test_learn_with_a_threshold(run, photos, changeable, tmp_path, monkeypatch):
+    given = []
+    learn = Collection.learn
+
+    def noted(self, *args, **kwargs):
+        given.append(kwargs["threshold"])
+        return learn(self, *args, **kwargs)
+
+    monkeypatch.setattr(Collection, "learn", noted)
+    table = tmp_path / "clicks.csv"
+    rows = [f"{path.parent.name},{path}" for path in sorted(photos.glob("*/*.png"))]
+    table.write_text("\n".join(["query,file", *rows]))
+    asked = ("learn", "--clicks", table, "-c", changeable)
+    assert run(*asked, "--threshold", 0.001).code == 0
+    assert run(*asked).code == 0
+    assert given == [0.001, 0]
+    none_left = run(*asked, "--threshold", 9)
+    assert none_left.code == 1
+
+
+def test_learn_again_uses_stored_labels(run, changeable):
+    ran = run("learn", "-c", changeable, "--json")
+    assert ran.code == 0
+    assert ran.json["similarity"]["pictures"] == ran.json["words"]["pictures"] == 27
+
+
+def test_learn_without_any_source_says_what_to_do(run, photos, tmp_path):
+    run("index", photos, "-c", tmp_path / "store")
+    ran = run("learn", "-c", tmp_path / "store")
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert "Give --tags FILE, --folders" in ran.err
+
+
+def test_json_of_labels_file(run, photos, changeable, tmp_path):
+    table = tmp_path / "labels.json"
+    names = {str(path): path.parent.name for path in photos.glob("*/*.png")}
+    table.write_text(json.dumps(names))
+    assert run("learn", "--labels", table, "-c", changeable, "--json").json["unmatched"] == []
+
+
+def write(table, names):
+    table.write_text("\n".join(["file,tags", *(f"{path},{tags}" for path, tags in names.items())]))
+    return table
+
+
+def test_learn_words_where_all_is_alike(run, photos, changeable, tmp_path):
+    names = {path: f"photo|{path.parent.name}" for path in sorted(photos.glob("*/*.png"))}
+    asked = ("learn", "--tags", write(tmp_path / "tags.csv", names), "-c", changeable)
+    ran = run(*asked)
+    assert ran.code == 0
+    assert "Ranking: no new model. learn: nothing can be learned from this" in ran.out
+    assert "Ranking on" not in ran.out
+    assert "Words on" in ran.out
+    told = run(*asked, "--json").json
+    assert told["similarity"]["before"] is None
+    assert told["words"]["labels"] == 4
+
+
+def test_learn_where_all_words_are_one(run, photos, changeable, tmp_path):
+    spelled = {"red": "Colour", "green": "COLOUR", "blue": "colour"}
+    names = {path: spelled[path.parent.name] for path in sorted(photos.glob("*/*.png"))}
+    ran = run("learn", "--tags", write(tmp_path / "tags.csv", names), "-c", changeable)
+    assert ran.code == 0
+    assert "Words: no new model. learn: words are learned by ranking them" in ran.out
+    assert "Words on" not in ran.out
+    assert "Ranking on" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"picture,colour\n0.png,red\n", ["tags.csv", "needs a column named", "'tags'"]),
+        (b"file,tags\nred/0.png,r\xf6tlich\n", ["tags.csv, line 2", "not UTF-8", "Save the file"]),
+        (b"file,tags\nred/0.png,a,b\n", ["tags.csv, line 2", "3 cells", "double quotes"]),
+        (b"file,tags\nred/0.png," + b"w" * 10_000, ["tags.csv, line 2", "10000 characters"]),
+        (b"file,tags\nnothing.png,unicorn\n", ["none of the 1 files", "Add the pictures first"]),
+        (b"", ["tags.csv is empty"]),
+    ],
+)
+def test_learn_from_bad_tables_loses_nothing(run, changeable, tmp_path, content, words):
+    (tmp_path / "tags.csv").write_bytes(content)
+
+    def state():
+        with Collection.open(changeable) as store:
+            return store.models(), store.labels(), store.words(), store.search_word("red")
+
+    before = state()
+    ran = run("learn", "--tags", tmp_path / "tags.csv", "-c", changeable)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.count("\n") == 1
+    assert all(some in ran.err for some in words)
+    assert state() == before

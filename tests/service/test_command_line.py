@@ -1,0 +1,303 @@
+import json
+import shutil
+
+import pytest
+
+from lookalike import Collection
+from lookalike.collection import Ask
+from lookalike.evaluate import Spread, Table
+from lookalike.service.command_line import COMMANDS
+
+NAMES = [command.__name__ for command in COMMANDS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_has_examples(run, name):
+    for flag in ("--help", "-h"):
+        ran = run(name, flag)
+        assert ran.code == 0
+        assert "Examples:" in ran.out
+        assert f"$ lookalike {name}" in ran.out
+        assert "--json" in ran.out
+
+
+def test_help_names_commands_and_exit_codes(run):
+    out = run("--help").out
+    assert all(name in out for name in NAMES)
+    assert "Exit codes: 0 success" in out
+
+
+def test_version(run):
+    assert run("--version").out.startswith("lookalike ")
+
+
+def test_collection_by_environment(run, photos, learned, monkeypatch):
+    monkeypatch.setenv("LOOKALIKE_COLLECTION", str(learned))
+    assert run("search", photos / "red" / "0.png").code == 0
+
+
+def test_collection_in_the_home_folder(run, photos, learned, monkeypatch):
+    monkeypatch.setenv("HOME", str(learned.parent))
+    place = f"~/{learned.name}"
+    assert run("search", photos / "red" / "0.png", "-c", place).code == 0
+    monkeypatch.setenv("LOOKALIKE_COLLECTION", place)
+    assert run("search", photos / "red" / "0.png").code == 0
+    assert run("evaluate", "-c", "~no such user/x").code == 2
+
+
+def test_collection_in_the_current_folder(run, photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LOOKALIKE_COLLECTION", raising=False)
+    assert run("index", photos / "red").code == 0
+    assert (tmp_path / "lookalike.collection").is_dir()
+    assert run("search", photos / "red" / "0.png").code == 0
+
+
+def test_evaluate(run, learned):
+    ran = run("evaluate", "-c", learned)
+    assert ran.code == 0
+    assert "Ranking on" in ran.out
+    assert "Words on" in ran.out
+    assert ran.out.count("mean average precision") == 2
+    told = run("evaluate", "-c", learned, "--json").json
+    for part in (told["similarity"], told["words"]):
+        assert part["before"]["queries"] == part["after"]["queries"] > 0
+
+
+def test_evaluate_of_what_was_learned_alone(run, photos, model, tmp_path):
+    place = tmp_path / "store"
+    assert run("index", photos, "-c", place, "--model", model).code == 0
+    rows = [f"{path.parent.name},{path}" for path in sorted(photos.glob("*/*.png"))]
+    (tmp_path / "clicks.csv").write_text("\n".join(["query,file", *rows]))
+    assert run("learn", "--clicks", tmp_path / "clicks.csv", "-c", place).code == 0
+    told = run("evaluate", "-c", place, "--json").json
+    assert told["words"] is None
+    assert told["similarity"]["after"]["queries"] > 0
+    shutil.rmtree(place)
+    assert run("index", photos, "-c", place, "--model", model).code == 0
+    assert run("evaluate", "-c", place).code == 1
+    names = {str(path): ["photo", path.parent.name] for path in photos.glob("*/*.png")}
+    (tmp_path / "tags.json").write_text(json.dumps(names))
+    assert run("learn", "--tags", tmp_path / "tags.json", "-c", place).code == 0
+    told = run("evaluate", "-c", place, "--json").json
+    assert told["similarity"] is None
+    assert told["words"]["after"]["queries"] > 0
+
+
+def test_remove(run, photos, changeable):
+    pictures = [photos / "red" / "0.png", photos / "red" / "1.png"]
+    told = run("remove", *pictures, "-c", changeable, "--json").json
+    assert (told["removed"], told["pictures"]) == (2, 25)
+    assert pictures[0].exists()
+    ran = run("remove", photos / "red" / "2.png", "-c", changeable)
+    assert "1 removed; 24 pictures" in ran.out
+    assert run("remove", photos / "missing.png", "-c", changeable).code == 1
+
+
+def test_rollback(run, photos, changeable):
+    query = ("search", photos / "red" / "0.png", "-c", changeable, "--json")
+    unlearned = run(*query, "--no-learning").json["matches"]
+    ran = run("rollback", "-c", changeable)
+    with Collection.open(changeable) as store:
+        current = any(model.current for model in store.models())
+    assert ran.code == 0
+    assert "Searches no longer use a learned similarity" in ran.out
+    assert "no annotator in use" in ran.out
+    assert not current
+    assert run(*query).json["matches"] == unlearned
+    learn = ("learn", "--folders", "-c", changeable)
+    assert [run(*learn).code for _ in range(2)] == [0, 0]
+    told = run("rollback", "-c", changeable)
+    assert "similarity model 3" in told.out
+    assert "annotator 4" in told.out
+    again = run("rollback", "-c", changeable, "--json").json
+    assert (again["model"], again["tagger"]) == (None, None)
+    empty = run("rollback", "-c", changeable, "--json")
+    assert empty.code == empty.json["exit_code"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["learn"],
+        ["search", "x.png"],
+        ["search", "--word", "x"],
+        ["tag", "x.png"],
+        ["evaluate"],
+        ["remove", "x.png"],
+        ["rollback"],
+        ["index", "missing"],
+        ["reproduce", "oasis", "--data", "missing"],
+    ],
+)
+def test_errors_are_one_line_or_json(run, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LOOKALIKE_COLLECTION", raising=False)
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("Error: ")
+    assert ran.err.count("\n") == 1
+    told = run(*arguments, "--json")
+    assert (told.code, told.err) == (1, "")
+    assert set(told.json) == {"error", "exit_code"}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search"],
+        ["search", "x", "-k", "0"],
+        ["search", "x", "--nonsense"],
+        ["index"],
+        ["index", "x", "--feature", "dreams"],
+        ["index", "x", "--layout", "NCWH"],
+        ["index", "x", "--mean", "0.5,0.5"],
+        ["index", "x", "--std", "1,2,three"],
+        ["index", "x", "--dimension", "0"],
+        ["learn", "--hold-back", "0"],
+        ["learn", "--hold-back", "1"],
+        ["learn", "--hold-back", "nan"],
+        ["learn", "--threshold", "-1"],
+        ["reproduce", "nothing", "--data", "x"],
+        ["nonsense"],
+    ],
+)
+def test_wrong_usage(run, arguments):
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "Usage" in ran.err
+    told = run(*arguments, "--json")
+    assert told.code == told.json["exit_code"] == 2
+    assert told.err == ""
+
+
+def test_files_that_cannot_be_written(run, photos, learned, tmp_path):
+    (tmp_path / "file").touch()
+    sheet = tmp_path / "file" / "sheet.html"
+    ran = run("search", photos / "red" / "0.png", "-c", learned, "--sheet", sheet)
+    assert ran.code == 1
+    assert ran.err.startswith("Error: ")
+    assert "sheet.html" in ran.err or str(tmp_path / "file") in ran.err
+    ran = run("index", photos, "-c", tmp_path / "file")
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "words"),
+    [
+        ("add", ["index", "PHOTOS"], "added so far are kept"),
+        ("learn", ["learn", "--folders"], "collection is unchanged"),
+        ("search", ["search", "PHOTOS/red/0.png"], "Nothing was changed"),
+    ],
+)
+def test_interruption_says_what_is_kept(
+    run, photos, learned, monkeypatch, method, arguments, words
+):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Collection, method, interrupted)
+    given = [argument.replace("PHOTOS", str(photos)) for argument in arguments]
+    ran = run(*given, "-c", learned)
+    assert (ran.code, ran.out) == (130, "")
+    assert ran.err.startswith("Interrupted. ")
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+    told = run(*given, "-c", learned, "--json")
+    assert (told.code, told.err) == (130, "")
+    assert words in told.json["error"]
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    """Stand in for the reproduction, which takes long."""
+
+    def reproduce(data, out, *, quick, random_state, progress):
+        progress(1, 2)
+        out.mkdir(parents=True)
+        (out / "report.md").touch()
+        rows = [["OASIS [bold]", Spread(33.0, 1.6, 5), float("nan")], ["MCML", None, 7]]
+        first = Table(["method", "mAP", "n"], rows, title="Table 5: Caltech | 10")
+        return [first, Table(["quick", "seed"], [[str(quick), random_state]])]
+
+    monkeypatch.setattr("lookalike.service.reproduction.reproduce", reproduce)
+
+
+@pytest.mark.usefixtures("paper")
+def test_reproduce_prints_and_writes_tables(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = run("reproduce", "oasis", "--data", tmp_path)
+    assert ran.code == 0
+    assert "Table 5: Caltech | 10" in ran.out
+    assert "OASIS [bold]  33.0 ± 1.6" in ran.out
+    assert (tmp_path / "reproduce-oasis" / "report.md").exists()
+    out = tmp_path / "out"
+    ran = run(
+        *("reproduce", "oasis", "--data", tmp_path, "--out", out),
+        *("--quick", "--seed", 4, "--json"),
+    )
+    assert ran.code == 0
+    assert ran.json["tables"][1]["rows"] == [["True", 4]]
+    assert ran.json["tables"][0]["rows"][0][1]["mean"] == 33.0
+    names = ["report.md", "table-1-table-5-caltech-10.csv", "table-2-untitled.csv"]
+    assert [path.name for path in sorted(out.iterdir())] == names
+    assert ran.json["files"] == [str(out / name) for name in names]
+    assert (out / names[1]).read_text().startswith("method,mAP,mAP ±,n\n")
+
+
+def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypatch):
+    asked = {}
+
+    def reproduce(data, out, **said):
+        asked.update(said, data=data)
+        out.mkdir()
+        return [Table(["Wörter"], [["Käse"]], title="Table 3: nearest words")]
+
+    monkeypatch.setattr("lookalike.evaluate.reproduce.wsabie.reproduce", reproduce)
+    ran = run(
+        *("reproduce", "wsabie", "--data", tmp_path, "--out", tmp_path / "out", "--json"),
+        *("--words", "fine", "--levels", "fine,coarse", "--feature", "embedding", "--seed", 3),
+    )
+    assert ran.code == 0
+    assert ran.json["tables"][0]["rows"] == [["Käse"]]
+    assert (tmp_path / "out" / "table-1-table-3-nearest-words.csv").read_text() == "Wörter\nKäse\n"
+    del asked["progress"]
+    assert asked == {
+        "data": tmp_path,
+        "words": "fine",
+        "levels": ("fine", "coarse"),
+        "feature": "embedding",
+        "quick": False,
+        "random_state": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["oasis", "--words", "tags"], "--words: only for wsabie. Leave it out for oasis."),
+        (["wsabie"], "must hold a table of words"),
+        (["wsabie", "--words", "tags"], "no column 'tags'"),
+        (["wsabie", "--labels", "missing.csv"], "missing.csv"),
+    ],
+)
+def test_reproduce_says_what_it_lacks(run, tmp_path, given, told):
+    ran = run("reproduce", *given, "--data", tmp_path, "--out", tmp_path / "out")
+    assert (ran.code, ran.out) == (1, "")
+    assert told in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_rollback_of_votes(run, changeable):
+    with Collection.open(changeable) as store:
+        first, second, third = [picture.id for picture in store.pictures()][:3]
+        store.vote(Ask((first,)), picked=[second], rejected=[third])
+    ran = run("rollback", "--votes", "-c", changeable)
+    assert "Discarded 1 vote." in ran.out
+    again = run("rollback", "--votes", "-c", changeable, "--json").json
+    assert (again["votes"], again["event"]) == (0, None)
+    with Collection.open(changeable) as store:
+        assert [event.kind for event in store.history(2)] == ["reset", "vote"]

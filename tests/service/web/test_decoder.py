@@ -1,0 +1,273 @@
+"""The processes that decode: what they give, and what they survive."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lookalike.core.errors import CollectionError, InvalidInput, UnreadablePicture
+from lookalike.images import Limits, decode
+from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.decoder_process import pixels_of
+from tests.images.pictures import FORMATS, HEIC, png, saved, scene
+from tests.images.test_hostile import FILES, claims
+
+
+def bomb(side):
+    """A PNG of few bytes and many pixels."""
+    return png(side, side, 1, 0, [bytes(-(-side // 8))] * side)
+
+
+@pytest.fixture(scope="module")
+def decoder():
+    with Decoder() as made:
+        yield made
+
+
+def running(decoder):
+    return [one._process for one in decoder._workers if one._process is not None]
+
+
+@pytest.mark.parametrize("kind", [*FORMATS, "HEIC"])
+def test_same_as_in_this_process(decoder, kind):
+    data = HEIC if kind == "HEIC" else saved(scene(), kind)
+    here, there = decode(data), decoder.decode(data)
+    assert there.facts == here.facts
+    assert (np.asarray(there.image) == np.asarray(here.image)).all()
+
+
+def test_facts_of_a_turned_picture(decoder):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    data = saved(scene(), "JPEG", exif=exif)
+    assert decoder.decode(data).image.size == (24, 32)
+    assert decoder.decode(data, box=(0, 0, 1, 0.5)).image.size == (24, 16)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_a_side_is_kept_and_little_more(decoder, kind):
+    data = saved(scene(1600, 1200), kind)
+    small = decoder.decode(data, side=100)
+    assert 100 <= min(small.image.size) < 200
+    assert small.facts.width == 1600
+    assert decoder.decode(data, side=1200).image.size == (1600, 1200)
+    assert decoder.decode(data, side=5000).image.size == (1600, 1200)
+    assert max(decoder.decode(data, side=1).image.size) <= 2
+
+
+def test_a_strip_does_not_come_whole(decoder):
+    data = saved(Image.new("RGB", (40_000, 20)), "PNG")
+    assert max(decoder.decode(data, side=20).image.size) <= 16 * 20
+
+
+def test_a_part_is_cut_out_before_it_is_made_smaller(decoder):
+    data = saved(scene(1600, 1200), "JPEG")
+    part = decoder.decode(data, side=100, box=(0.5, 0.5, 0.75, 0.75)).image
+    assert min(part.size) >= 100
+    assert np.abs(np.asarray(part).mean((0, 1)) - (230, 230, 60)).max() < 6
+    one = decoder.decode(data, box=(0.999999, 0.999999, 1, 1)).image
+    assert one.size[0] >= 1
+
+
+def test_parts_have_at_least_a_pixel():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        size = tuple(int(length) for length in rng.integers(1, 50, 2))
+        (left, right), (top, bottom) = np.sort(rng.random((2, 2)))
+        box = pixels_of([left, top, right, bottom], size)
+        assert 0 <= box[0] < box[2] <= size[0]
+        assert 0 <= box[1] < box[3] <= size[1]
+
+
+@pytest.mark.parametrize(
+    "box",
+    [(0, 0, 1), (0, 0, 1, 1.1), (-0.1, 0, 1, 1), (0.5, 0, 0.5, 1), (0, 1, 1, 0), (0, 0, 1, np.nan)],
+)
+def test_boxes_that_are_none(decoder, box):
+    with pytest.raises(InvalidInput):
+        decoder.decode(FILES["PNG"], box=box)
+
+
+def test_jpegs(decoder):
+    made = decode(decoder.jpeg(saved(scene(3000, 100), "TIFF"), 2048))
+    assert (made.facts.format, made.facts.width) == ("JPEG", 2048)
+    with pytest.raises(InvalidInput):
+        decoder.jpeg(FILES["PNG"], 0)
+
+
+def test_hostile_files_are_refused_with_their_reasons_by_one_process(decoder):
+    decoder.decode(FILES["PNG"])
+    before = {one.pid for one in running(decoder)}
+    bodies = [data for _, _, data in claims()] + [b"x", b"<svg/>", bomb(12_000), FILES["PNG"][:60]]
+    for data in bodies:
+        try:
+            decode(data)
+            reason = None
+        except UnreadablePicture as error:
+            reason = str(error)
+        assert reason is not None
+        with pytest.raises(UnreadablePicture) as caught:
+            decoder.decode(data)
+        assert str(caught.value) == reason
+    assert before <= {one.pid for one in running(decoder)}
+
+
+def test_limits_by_the_call(decoder):
+    with pytest.raises(UnreadablePicture, match="too large"):
+        decoder.decode(FILES["PNG"], limits=Limits(max_pixels=10))
+    with pytest.raises(UnreadablePicture, match="too large"):
+        decoder.decode(FILES["PNG"], limits=Limits(max_bytes=10))
+    with pytest.raises(UnreadablePicture, match="empty"):
+        decoder.decode(b"")
+
+
+def test_memory_is_limited():
+    with Decoder(memory=96 << 20) as decoder:
+        with pytest.raises(UnreadablePicture, match="too large: it does not fit into memory"):
+            decoder.decode(bomb(8000))
+        pid = running(decoder)[0].pid
+        assert decoder.decode(FILES["PNG"]).image.size == (32, 24)
+        assert running(decoder)[0].pid == pid
+        limits = Path(f"/proc/{pid}/limits").read_text(encoding="ascii")
+    assert "Max cpu time              2" in limits
+    assert "Max file size             0" in limits
+
+
+def test_time_is_limited_and_what_takes_too_long_is_not_tried_again():
+    with Decoder(seconds=3, processes=1) as decoder:
+        decoder.decode(FILES["PNG"])
+        os.kill(running(decoder)[0].pid, signal.SIGSTOP)  # for a picture that takes for ever
+        with pytest.raises(UnreadablePicture, match=r"too slow: .* longer than 3 s"):
+            decoder.decode(FILES["PNG"])
+        assert running(decoder) == []
+        assert decoder.decode(FILES["PNG"]).image.size == (32, 24)
+
+
+def test_a_killed_process_is_replaced():
+    with Decoder(processes=1) as decoder:
+        for sign in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
+            decoder.decode(FILES["PNG"])
+            process = running(decoder)[0]
+            os.kill(process.pid, sign)
+            process.wait()
+            assert decoder.decode(FILES["JPEG"]).image.size == (32, 24)
+            assert running(decoder)[0].pid != process.pid
+
+
+def test_what_kills_twice_is_refused():
+    with Decoder(processes=1) as decoder:
+        done, killed = threading.Event(), set()
+
+        def kill():
+            while not done.is_set():
+                for process in running(decoder):
+                    if process.poll() is None:
+                        process.kill()
+                        killed.add(process.pid)
+                time.sleep(0.002)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            with pytest.raises(UnreadablePicture, match="crashed the decoder"):
+                decoder.decode(bomb(11_000))
+        finally:
+            done.set()
+            killer.join()
+        assert len(killed) == 2
+        assert decoder.decode(FILES["JPEG"]).image.size == (32, 24)
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "printf nonsense-of-a-fair-length",
+        "exit 3",
+        "head -c 100000 /dev/zero",
+        # A frame that announces more than was asked for, and one whose header is no header.
+        r"printf '\0\0\0\2\177\0\0\0\0\0\0\0{}'",
+        r"printf '\0\0\0\2\0\0\0\0\0\0\0\0[]'",
+        r"printf '\0\0\0\2\0\0\0\0\0\0\0\0{}\0\0\0\2\0\0\0\0\0\0\0\0{}'",
+    ],
+)
+def test_what_a_lost_process_says_is_not_believed(says, tmp_path, monkeypatch):
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/sh\n{says}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", str(script))
+    with Decoder() as decoder, pytest.raises(UnreadablePicture, match="crashed the decoder"):
+        decoder.decode(FILES["PNG"])
+
+
+def test_a_process_that_cannot_start_is_no_fault_of_the_picture(monkeypatch):
+    monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", "/nowhere/python")
+    with Decoder() as decoder, pytest.raises(CollectionError, match="Cannot start"):
+        decoder.decode(FILES["PNG"])
+
+
+def test_threads_share_it():
+    with Decoder(processes=2) as decoder:
+        bodies = {name: data for name, data in FILES.items() if name != "HEIC"}
+        expected = {name: np.asarray(decode(data).image) for name, data in bodies.items()}
+        wrong = []
+
+        def work():
+            for name, data in bodies.items():
+                if not (np.asarray(decoder.decode(data).image) == expected[name]).all():
+                    wrong.append(name)
+
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert len(running(decoder)) == 2
+
+
+def test_closing_ends_what_runs():
+    decoder = Decoder(processes=2)
+    decoder.decode(FILES["PNG"])
+    processes = running(decoder)
+    told = []
+
+    def work():
+        try:
+            decoder.decode(bomb(11_000))
+        except CollectionError as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(0.1)
+    decoder.close()
+    decoder.close()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert "shutting down" in told[0]
+    assert all(process.returncode is not None for process in processes)
+    with pytest.raises(CollectionError, match="shutting down"):
+        decoder.decode(FILES["PNG"])
+
+
+def test_the_process_is_told_no_key_and_imports_nothing_from_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOOKALIKE_KEY", "k" * 24)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("raise SystemExit('not this one')")
+    with Decoder(processes=1) as decoder:
+        assert decoder.decode(FILES["PNG"]).image.size == (32, 24)
+        pid = running(decoder)[0].pid
+        assert b"LOOKALIKE_KEY" not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_it_ends_with_its_parent():
+    with Decoder(processes=1) as decoder:
+        decoder.decode(FILES["PNG"])
+        process = running(decoder)[0]
+        process.stdin.close()
+        assert process.wait(10) == 0

@@ -1,0 +1,195 @@
+"""Watching folders: what happens in them happens in the collection, but no drive takes it along."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from lookalike.collection import Collection
+from lookalike.service.web import import_jobs
+from lookalike.service.web import watcher as watching
+from lookalike.service.web.jobs import Jobs
+from lookalike.service.web.settings import Settings
+from lookalike.service.web.watcher import Watcher
+from tests.collection.colours import PALETTE, Colours, album, picture
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch):
+    monkeypatch.setattr(watching, "QUIET", 0.1)
+    monkeypatch.setattr(watching, "LOOK", 50)
+
+
+@pytest.fixture
+def photos(tmp_path):
+    album(tmp_path / "photos", 4)
+    return tmp_path / "photos"
+
+
+@pytest.fixture
+def store(tmp_path, photos):
+    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
+        made.add([photos])
+        yield made
+
+
+@pytest.fixture
+def work(store):
+    made = Jobs(store, Settings(watch=True))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def watcher(store, work):
+    made = Watcher(store, work, Settings(watch=True))
+    made.start()
+    eventually(lambda: made.folders)
+    quiet(work)
+    yield made
+    made.close()
+
+
+def eventually(condition, seconds=15):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def quiet(work):
+    eventually(lambda: work.all() and all(job.over for job in work.all()))
+
+
+def names(store):
+    return {place.name for row in store.pictures() for place in row.places}
+
+
+def test_it_starts_with_a_rescan(store, work, photos):
+    picture(photos / "before.png", PALETTE["rot"], 50)
+    made = Watcher(store, work, Settings(watch=True))
+    made.start()
+    try:
+        eventually(lambda: "before.png" in names(store))
+        assert [job.kind for job in work.all()] == ["rescan"]
+        assert made.folders == [photos]
+    finally:
+        made.close()
+    assert made.folders == []
+
+
+def test_new_changed_moved_and_deleted_files_are_followed(store, watcher, photos):
+    picture(photos / "new.png", PALETTE["rot"], 51)
+    eventually(lambda: "new.png" in names(store))
+    before = {row.places[0].name: row.id for row in store.pictures()}
+    picture(photos / "new.png", PALETTE["blau"], 52)
+    eventually(lambda: before["new.png"] not in {row.id for row in store.pictures()})
+    (photos / "rot" / "rot-0.png").rename(photos / "moved.png")
+    eventually(lambda: "moved.png" in names(store))
+    assert "rot-0.png" not in names(store)
+    moved = next(row for row in store.pictures() if row.places[0].name == "moved.png")
+    assert moved.id == before["rot-0.png"]
+    (photos / "moved.png").unlink()
+    eventually(lambda: "moved.png" not in names(store))
+    assert len(store) == 12
+
+
+def test_whole_folders_that_come_and_go_are_followed(store, watcher, photos, tmp_path):
+    album(tmp_path / "elsewhere", 1)
+    (tmp_path / "elsewhere").rename(photos / "come.in")
+    eventually(lambda: len(store) == 12 and len(names(store)) == 12)
+    picture(tmp_path / "other" / "deep" / "x.png", PALETTE["rot"], 53)
+    (tmp_path / "other").rename(photos / "other")
+    eventually(lambda: "x.png" in names(store))
+    (photos / "other").rename(tmp_path / "gone")
+    eventually(lambda: "x.png" not in names(store))
+
+
+def test_what_is_hidden_no_picture_or_our_own_is_left_alone(tmp_path, photos):
+    with Collection.create(photos / "store", features=[Colours()]) as store:
+        store.add([photos])
+        work = Jobs(store, Settings(watch=True))
+        watcher = Watcher(store, work, Settings(watch=True))
+        watcher.start()
+        try:
+            eventually(lambda: watcher.folders)
+            quiet(work)
+            picture(photos / "sign.png", PALETTE["rot"], 57)
+            eventually(lambda: "sign.png" in names(store))
+            quiet(work)
+            before = len(work.all())
+            (photos / "notes.txt").write_text("no picture")
+            (photos / "notes.txt").unlink()
+            picture(photos / ".hidden.png", PALETTE["rot"], 54)
+            picture(photos / ".cache" / "1.png", PALETTE["rot"], 55)
+            picture(photos / "store" / "uploads" / "1.png", PALETTE["rot"], 56)
+            old = (photos / "rot" / "rot-1.png").stat()
+            (photos / "rot" / "rot-1.png").write_bytes((photos / "rot" / "rot-1.png").read_bytes())
+            os.utime(photos / "rot" / "rot-1.png", ns=(old.st_atime_ns, old.st_mtime_ns))
+            time.sleep(0.6)
+            assert len(work.all()) == before
+            assert len(store) == 13
+        finally:
+            watcher.close()
+            work.close()
+
+
+def test_a_drive_that_goes_and_comes_back_loses_nothing(store, work, watcher, photos, tmp_path):
+    photos.rename(tmp_path / "unplugged")
+    eventually(lambda: not watcher.folders)
+    quiet(work)
+    assert len(store) == 12
+    photos.mkdir()
+    eventually(lambda: watcher.folders)
+    quiet(work)
+    assert len(store) == 12
+    photos.rmdir()
+    eventually(lambda: not watcher.folders)
+    picture(tmp_path / "unplugged" / "since.png", PALETTE["rot"], 58)
+    (tmp_path / "unplugged").rename(photos)
+    eventually(lambda: "since.png" in names(store))
+    assert len(store) == 13
+
+
+def test_when_most_pictures_go_at_once_none_is_removed(store, work, watcher, photos, monkeypatch):
+    monkeypatch.setattr(import_jobs, "FEW", 3)
+    for file in sorted(photos.rglob("*.png"))[:8]:
+        file.unlink()
+    eventually(lambda: work.trouble)
+    assert "8 of 12" in work.trouble
+    assert len(store) == 12
+
+
+def test_a_root_added_later_is_watched(store, watcher, tmp_path):
+    (tmp_path / "more").mkdir()
+    store.add([tmp_path / "more"])
+    eventually(lambda: tmp_path / "more" in watcher.folders)
+    picture(tmp_path / "more" / "late.png", PALETTE["rot"], 59)
+    eventually(lambda: "late.png" in names(store))
+
+
+def test_trouble_is_told_and_tried_again(store, work, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(28, "inotify limit reached")
+
+    made = Watcher(store, work, Settings(watch=True))
+    monkeypatch.setattr(watching, "AGAIN", 0.05)
+    with monkeypatch.context() as patch:
+        patch.setattr(watching, "watch", refuse)
+        made.start()
+        try:
+            eventually(lambda: "inotify limit reached" in made.trouble)
+            assert "max_user_watches" in made.trouble
+            patch.undo()
+            eventually(lambda: made.folders and not made.trouble)
+        finally:
+            made.close()
+
+
+def test_without_the_setting_nothing_is_watched(store, work):
+    made = Watcher(store, work, Settings())
+    made.start()
+    assert not made.on
+    assert not any(thread.name == "lookalike-watcher" for thread in threading.enumerate())
+    made.close()
