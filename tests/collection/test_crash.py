@@ -102,7 +102,7 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             assert database.rows("PRAGMA foreign_key_check") == []
             rows = list(collection.pictures())
             ids = sorted(row.id for row in rows)
-            for table in ("vectors", "thumbnails"):
+            for table in ("records_1", "thumbnails"):
                 assert database.row(f"SELECT count(*) FROM {table}") == (len(ids),)
             assert not set(ids) & removed
             assert begun.isdisjoint(ids) or begun - removed <= set(ids)

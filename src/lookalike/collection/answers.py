@@ -70,7 +70,7 @@ class Standing:
         The share of their comparisons that searches had in the right order without votes, and
         with what was learned from votes on *other* queries; None without any.
     labels_before, labels_after : float or None
-        Mean average precision on labelled pictures held back, without votes and with them; None
+        Mean average precision on labelled pictures held out, without votes and with them; None
         where no labels were learned from.
     strength : float
         How far searches go with what votes taught: 1, or less where labelled pictures held
@@ -154,7 +154,7 @@ class Trial:
     Attributes
     ----------
     before, after : Figures or None
-        What was in use and what was newly learned, on the pictures held back; None where nothing
+        What was in use and what was newly learned, on the pictures held out; None where nothing
         could be learned.
     published : bool
         Whether what was learned is used: only if it is at least as good in mean average precision
@@ -319,7 +319,7 @@ class ModelRow:
         When, in UTC.
     settings : dict
     before, after : Figures
-        What was in use then and what was learned, on the pictures held back.
+        What was in use then and what was learned, on the pictures held out.
     published, current : bool
         Whether it came into use, and whether it is in use now.
     """

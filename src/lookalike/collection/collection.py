@@ -148,7 +148,7 @@ class Collection:
         feature = folder.read_manifest()
         if not folder.database.exists():
             raise DamagedFile(
-                f"{folder.database} is missing. Put back a copy of the collection, or index again."
+                f"{folder.database} is missing. Restore a backup of the collection, or index again."
             )
         given = list(features)
         collection = cls(folder, Database(folder.database, feature), given)
@@ -325,7 +325,7 @@ class Collection:
         """
         if isinstance(pictures, str | bytes | os.PathLike):
             raise InvalidInput(
-                f"Collection.remove: pictures must be a list; got {pictures!r}. Put it into one."
+                f"Collection.remove: pictures must be a list; got {pictures!r}. Wrap it in a list."
             )
         events.check_names(who, key)
         return removing.remove(self._opened, pictures, who=who, key=key)
@@ -474,8 +474,8 @@ class Collection:
         """Learn what is alike and what pictures are called, and use it if it is no worse.
 
         Labels and folders teach both: which pictures are alike, and their words (paper 2). Clicks
-        teach only what is alike. A share of the pictures is held back; the models learn from the
-        others, and each is judged beside what is in use now by those held back: how these rank each
+        teach only what is alike. A share of the pictures is held out; the models learn from the
+        others, and each is judged beside what is in use now by those held out: how these rank each
         other, and how they rank words. Without words in use, words are ranked by how many pictures
         have them, and only mean average precision is compared. Pictures that a model in use was
         judged by or learned from stay on their side, so that the two are compared on what neither
@@ -530,13 +530,13 @@ class Collection:
         return models.models(self._opened.database)
 
     def evaluate(self, by: str | None = None) -> tuple[Figures, Figures]:
-        """Judge cosine and what searches use now, on the pictures last held back."""
+        """Judge cosine and what searches use now, on the pictures last held out."""
         return learning.evaluate_similarity(
             self.path, self._opened.database, self._opened.rankers.get(by)
         )
 
     def evaluate_words(self, by: str | None = None) -> tuple[Figures, Figures]:
-        """Judge the commonest words and those in use now, on the pictures last held back.
+        """Judge the commonest words and those in use now, on the pictures last held out.
 
         The first is the ranking of all words by how many pictures have them, the same for each
         picture.

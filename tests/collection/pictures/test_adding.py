@@ -21,15 +21,15 @@ def consistent(collection):
     """Every picture has its parts and a place, and the index holds the same vectors."""
     rows = collection._opened.database.rows
     ids = [number for (number,) in rows("SELECT id FROM pictures ORDER BY id")]
-    for table in ("vectors", "thumbnails"):
+    for table in ("records_1", "thumbnails"):
         assert [n for (n,) in rows(f"SELECT picture FROM {table} ORDER BY 1")] == ids
     assert [n for (n,) in rows("SELECT DISTINCT picture FROM places ORDER BY 1")] == ids
     assert len(collection) == len(ids) == len(list(collection.pictures()))
     ranker = collection._opened.rankers.get()
     assert sorted(ranker.plain.ids.tolist()) == ids
-    for number, blob in rows("SELECT picture, raw FROM vectors"):
+    for number, blob in rows("SELECT picture, record FROM records_1"):
         stored = np.frombuffer(blob, "<f2").astype(np.float32)
-        np.testing.assert_array_equal(ranker.vector(number)[0], stored)
+        np.testing.assert_array_equal(ranker.vectors([number])[0], stored)
     return ids
 
 
@@ -171,11 +171,11 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, pictures):
 
 def test_a_feature_that_fails_ends_the_run_and_keeps_the_collection(collection, pictures):
     picture(pictures / "neu.png", (7, 7, 7), 1)
-    record = collection.feature.record
-    collection.feature.record = lambda image: 1 / 0
+    record = collection.features["colours"].record
+    collection.features["colours"].record = lambda image: 1 / 0
     with pytest.raises(ZeroDivisionError):
         collection.add([pictures])
-    collection.feature.record = record
+    collection.features["colours"].record = record
     assert len(consistent(collection)) == 24
     assert counts(collection.add([pictures])) == (1, 24, 0, 0, 0)
 
@@ -202,11 +202,13 @@ def test_visterms_are_fitted_on_the_first_pictures(tmp_path):
         found = reader.search(tmp_path / "p" / "0.png", 3)
         assert len(found) == 3
         assert found == writer.search(1, 3)
-        assert writer.feature.fingerprint == reader.feature.fingerprint
+        assert [f.fingerprint for f in writer.features.values()] == [
+            f.fingerprint for f in reader.features.values()
+        ]
         before = [row.id for row in reader.pictures()]
     with Collection.open(tmp_path / "c") as again:
         labels = {tmp_path / "p" / f"{n}.png": [str(n)] for n in range(6)}
-        with pytest.raises(InvalidInput, match="held back"):
+        with pytest.raises(InvalidInput, match="hold any out"):
             again.learn(labels, settings={"steps": 50})
         assert again.labels() == {}
         again.remove([1])

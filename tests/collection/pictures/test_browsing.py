@@ -53,7 +53,7 @@ def keep(database, shots, roots=("/p",)):
 @pytest.fixture
 def database(tmp_path):
     Database.create(tmp_path / "some.sqlite")
-    with closing(Database(tmp_path / "some.sqlite")) as opened:
+    with closing(Database(tmp_path / "some.sqlite", {})) as opened:
         yield opened
 
 
@@ -61,7 +61,7 @@ def database(tmp_path):
 def shared(tmp_path_factory):
     path = tmp_path_factory.mktemp("filtering") / "some.sqlite"
     Database.create(path)
-    with closing(Database(path)) as opened:
+    with closing(Database(path, {})) as opened:
         yield opened
 
 

@@ -44,14 +44,14 @@ def test_several_examples_are_spoken_of_together(collection):
     told = collection.reasons(Ask((1, 17)), 3, 9)
     assert told[0] == "It is tagged “Hund”, like the examples."
     assert told[1] == "It is tagged “garten”, like 1 of the 2 examples."
-    assert "It lies in the same folder as 1 of the 2 examples, blau." in told
+    assert "It is in the same folder as 1 of the 2 examples, blau." in told
 
 
 def test_a_folder_and_a_day_in_common(collection):
     set_taken(collection, {1: "2019-07-01T10:00:00", 2: "2019-07-01T18:00:00", 3: "2019-07-02"})
     told = collection.reasons(Ask((1,)), 2)
     # The day is rarer than the folder.
-    assert told.index("Taken on the same day.") < told.index("They lie in the same folder, blau.")
+    assert told.index("Taken on the same day.") < told.index("Both are in the folder blau.")
     assert "Taken on the same day." not in collection.reasons(Ask((1,)), 3)
     assert not any("folder" in reason for reason in collection.reasons(Ask((1,)), 17))
     assert not any("day" in reason for reason in collection.reasons(Ask((4,)), 5))
@@ -81,7 +81,7 @@ def test_nearly_the_same_and_alike(collection):
         if hit.score > 0.95:
             assert told[0] == "Nearly the same picture."
         else:
-            assert told[-1] == f"Its colours and shapes are alike (cosine {hit.score:.2f})."
+            assert told[-1] == f"It looks similar (cosine {hit.score:.2f})."
 
 
 def test_what_people_said_comes_first(collection):
@@ -107,21 +107,21 @@ def test_votes_speak_for_and_against(collection):
     seen = set()
     for asked, on in ((ask, "this search"), (other, first)):
         said = collection.verdicts(asked)
-        vector = preferences.vault.ask(asked, said)
+        vector = preferences.source.ask(asked, said)
         for row in collection.pictures():
             if row.id in (*asked.like, *said):
                 continue
-            item = preferences.item(collection._opened.rankers.get().vector(row.id))
+            item = preferences.item(collection._opened.rankers.get().vectors([row.id]))
             moved = float((preferences.turned(preferences.item(vector)) @ item.T)[0, 0])
             pair = f"preferring {'it' if row.id == red[3] else good} to "
             pair += "it" if row.id == blue[1] else bad
             where = "it" if row.id == blue[0] else on
-            way = "for" if moved > 0 else "against"
+            way = "up" if moved > 0 else "down"
             told = [r for r in collection.reasons(asked, row.id, 20) if "vote on" in r]
             loud = abs(moved) >= explaining.LEAST_SPOKEN
-            assert told == [f"Your vote on {where}, {pair}, speaks {way} it."] * loud
+            assert told == [f"Your vote on {where}, {pair}, moved it {way}."] * loud
             seen |= {(on, way)} if loud else set()
-    assert {way for _, way in seen} == {"for", "against"}
+    assert {way for _, way in seen} == {"up", "down"}
     assert {on for on, _ in seen} == {"this search", first}
 
 
@@ -132,7 +132,7 @@ def test_votes_of_several_people_are_nobodys(collection):
     named = name(collection, blue[0])
     told = [r for n in red for r in collection.reasons(Ask((blue[4],)), n, 20) if " on " in r]
     assert any(r.startswith(f"Votes on {named}, preferring ") for r in told)
-    assert all(r.endswith((", speak for it.", ", speak against it.")) for r in told)
+    assert all(r.endswith((", moved it up.", ", moved it down.")) for r in told)
 
 
 def test_a_query_that_rejects_only(collection):
@@ -141,7 +141,7 @@ def test_a_query_that_rejects_only(collection):
     collection.vote(Ask((token,)), rejected=[red[0]])
     told = collection.reasons(Ask((blue[0],)), red[1])
     named = name(collection, red[0])
-    vote = f"Your vote on a picture searched with, rejecting {named}, speaks against it."
+    vote = f"Your vote on a query picture, rejecting {named}, moved it down."
     assert vote in told
 
 
@@ -153,7 +153,7 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
         collection.vote(Ask((query,)), picked=[int(picked)], rejected=[int(rejected)])
     ranker = collection._opened.rankers.get()
     preferences = ranker.votes
-    query, item = (preferences.item(ranker.vector(n)) for n in (3, 20))
+    query, item = (preferences.item(ranker.vectors([n])) for n in (3, 20))
     queries, links, _ = preferences.factors()
     parts = preferences.parts(query, item)
     added = float((preferences.turned(query) @ item.T)[0, 0])
@@ -173,7 +173,7 @@ def test_a_vote_alone_adds_its_own_part(collection):
     for query, (good, bad) in votes.items():
         collection.vote(Ask((query,)), picked=[good], rejected=[bad])
     both = collection._opened.rankers.get().votes
-    query, item = (both.item(collection._opened.rankers.get().vector(n)) for n in (6, 20))
+    query, item = (both.item(collection._opened.rankers.get().vectors([n])) for n in (6, 20))
     _, links, _ = both.factors()
     for number in (1, 2):
         collection.undo(number)
@@ -210,7 +210,7 @@ def test_what_was_learned_moves_a_picture(collection):
     for number in after:
         old, new = 1 + before.index(number), 1 + after.index(number)
         way = "up" if new < old else "down"
-        sentence = f"What was learned from labels moved it {way} from place {old} to {new}."
+        sentence = f"What was learned from labels moved it {way} from rank {old} to {new}."
         far = max(old, new) > 1.5 * min(old, new)
         assert (sentence in collection.reasons(Ask((1,)), number, 20)) == far
         told += far
@@ -242,7 +242,7 @@ def test_words_that_both_look_like(tmp_path):
         ranker = made._opened.rankers.get()
         tagger = made._opened.rankers.annotator(ranker)
         one, other = (n for n in bare if made.picture(n).places[0].parent.name == "rot")
-        sure = [tagger.annotate(ranker.vector(n), 1)[0][0].confidence for n in (one, other)]
+        sure = [tagger.annotate(ranker.vectors([n]), 1)[0][0].confidence for n in (one, other)]
         shares = " and ".join(f"{100 * c:.0f} %" for c in sure)
         assert f"Both look like “rot” ({shares} sure)." in made.reasons(Ask((one,)), other)
         blue = next(n for n in bare if made.picture(n).places[0].parent.name == "blau")

@@ -14,8 +14,8 @@ from tests.collection.teaching import in_use
 @pytest.mark.parametrize(
     ("sql", "why"),
     [
-        ("UPDATE vectors SET raw = x'00' WHERE picture = 3", "a vector cannot be made out"),
-        ("DELETE FROM vectors WHERE picture = 3", "lacks the vectors of 1"),
+        ("UPDATE records_1 SET record = x'00' WHERE picture = 3", "a record cannot be read"),
+        ("DELETE FROM records_1 WHERE picture = 3", "lacks the records of 1"),
     ],
 )
 def test_a_damaged_row_is_told(collection, sql, why):
@@ -73,7 +73,7 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         assert now.space.fingerprint != fitted
         # All that hung on the old space went with it: the model was learned again in the new.
         assert (now.number, now.annotator) == (3, 4)
-        assert now.model.fingerprint_ == now.space.fingerprint
+        assert now.similarity.fingerprint_ == now.space.fingerprint
         first_run, second_run = collection.models()[:2], collection.models()[2:]
         assert [model.settings for model in first_run] == [model.settings for model in second_run]
         assert reader.search(first[0], 99) == collection.search(first[0], 99)
@@ -81,7 +81,7 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         assert reader.search_word("rot", 9) == collection.search_word("rot", 9)
         collection.add([])
         left = files(collection)
-        assert not set(kept) & set(left) - {"feature.safetensors"}
+        assert not set(kept) & set(left) - {"1.safetensors"}
         assert len(left) == 5
         assert collection.rollback() == InUse(None, None)
     with Collection.open(tmp_path / "c", features=[Colours()]) as again:
@@ -193,10 +193,10 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
             assert collection.search(1, 9) == collection.search(1, 9, learned=False)
         else:
             assert not again.words.published
-            assert "rank worse" in added.unlearned_words
+            assert "ranks words worse" in added.unlearned_words
             assert added.unlearned_words == again.words.reason
             assert (ranker.number, ranker.annotator) == (3, None)
-            with pytest.raises(CollectionError, match="no words"):
+            with pytest.raises(CollectionError, match="no annotator"):
                 collection.search_word("rot")
         collection.remove([])
         assert len(list((collection.path / "models").iterdir())) == 1
@@ -211,7 +211,7 @@ def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
     with collection:
         assert added.learned_again is None
         assert "has no labels" in added.unlearned
-        assert "has no words" in added.unlearned_words
+        assert "has no labels left" in added.unlearned_words
         assert (
             collection._opened.rankers.get().number,
             collection._opened.rankers.get().annotator,

@@ -22,7 +22,7 @@ def test_a_word_just_given_is_suggested_for_what_is_like_it_and_nothing_else(col
     assert all(suggested(collection, number) == ["Mohn"] for number in red[1:])
     assert not any(suggested(collection, number) for number in [*blue, *green])
     (first,) = collection.suggest(red[1])
-    assert (first.confidence, first.why) == (None, "the most alike tagged picture has it")
+    assert (first.confidence, first.why) == (None, "the most similar labelled picture has it")
     for number in blue:
         collection.say(number, "Meer")
     assert collection.suggest(red[1]) == [first]
@@ -47,12 +47,12 @@ def test_the_reason_counts_the_most_alike(collection):
         collection.say(number, "eins")
     asked = red[7]
     (hit,) = [s for s in collection.suggest(asked) if s.word == "eins"]
-    assert hit.why == "all 5 most alike tagged pictures have it"
+    assert hit.why == "all 5 most similar labelled pictures have it"
     nearest = [m.id for m in collection.search(asked, 20) if m.id in red[:6]][:5]
     for number in nearest[1:4]:
         collection.say(number, "zwei")
     (hit,) = [s for s in collection.suggest(asked) if s.word == "zwei"]
-    assert hit.why == "3 of the 5 most alike tagged pictures have it"
+    assert hit.why == "3 of the 5 most similar labelled pictures have it"
 
 
 def test_a_common_word_needs_more(collection):
@@ -108,10 +108,10 @@ def test_learned_words_come_with_how_sure_they_are(tmp_path):
         ranker = collection._opened.rankers.get()
         tagger = collection._opened.rankers.annotator(ranker)
         assert tagger.confidence_ is not None
-        (tag,) = tagger.annotate(ranker.vector(bare), 1)[0]
+        (tag,) = tagger.annotate(ranker.vectors([bare]), 1)[0]
         (found,) = collection.suggest(bare)
         assert (found.word, found.confidence) == ("rot", pytest.approx(tag.confidence))
-        assert found.why == "all 5 most alike tagged pictures have it"
+        assert found.why == "all 5 most similar labelled pictures have it"
         # With few pictures left that have it, what was learned speaks for it alone.
         with collection._opened.database.transaction() as connection:
             connection.execute("UPDATE labels SET label = 'x' WHERE label = 'rot' AND picture % 9")

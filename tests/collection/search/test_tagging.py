@@ -88,8 +88,8 @@ def test_a_picture_of_the_collection_is_not_described_again(collection, pictures
         return [{tag.word: pytest.approx(tag.score, abs=1e-5) for tag in one.tags} for one in found]
 
     before = tags(path)
-    record = collection.feature.record
-    collection.feature.record = lambda image: 1 / 0
+    record = collection.features["colours"].record
+    collection.features["colours"].record = lambda image: 1 / 0
     assert tags(path) == before
     # A copy elsewhere, and a file only touched, are known by their content.
     copy = tmp_path / "copy.png"
@@ -100,7 +100,7 @@ def test_a_picture_of_the_collection_is_not_described_again(collection, pictures
     picture(path, PALETTE["blau"], 12345)
     with pytest.raises(ZeroDivisionError):
         collection.tag([path])
-    collection.feature.record = record
+    collection.features["colours"].record = record
     assert collection.tag([path]).pictures[0].tags[0].word == "blau"
 
 
@@ -141,9 +141,9 @@ def test_a_word_finds_pictures(collection):
 @pytest.mark.parametrize(
     ("word", "why"),
     [
-        ("grüm", r"never learned the word 'grüm', only 7 others\. Did you mean 'grün'\?"),
+        ("grüm", r"has not learned the word 'grüm' \(it knows 7\)\. Did you mean 'grün'\?"),
         ("nr 1", "Did you mean 'Nr. 1'"),
-        ("", "Learn it from pictures"),
+        ("", "Learn it first"),
         ("x" * 10_000, r"'x{70,80}"),
         (3, "a word is text; got 3"),
     ],
@@ -174,9 +174,9 @@ def test_before_any_words_the_remedy_is_told(collection, pictures):
         lambda: collection.word_neighbours("rot"),
         collection.words,
     ):
-        with pytest.raises(CollectionError, match=r"no words to tag with.*learn --tags FILE"):
+        with pytest.raises(CollectionError, match=r"no annotator yet.*learn --labels FILE"):
             ask()
-    with pytest.raises(InvalidInput, match="nothing to judge by"):
+    with pytest.raises(InvalidInput, match="no trained model to evaluate"):
         collection.evaluate_words()
 
 
@@ -195,7 +195,7 @@ def test_k_is_checked(collection, pictures, k):
 @pytest.mark.parametrize("least", [-0.1, 1.1, float("nan")])
 def test_confidence_is_checked_before_anything_is_read(collection, tmp_path, least):
     learn(collection)
-    collection.feature.record = lambda image: 1 / 0
+    collection.features["colours"].record = lambda image: 1 / 0
     foreign = picture(tmp_path / "fremd.png", (9, 9, 9), 1)
     with pytest.raises(InvalidInput, match="min_confidence must be from 0 to 1"):
         collection.tag([foreign], min_confidence=least)
@@ -265,7 +265,7 @@ def test_words_of_other_vectors_are_refused(collection):
 
 def test_a_reader_sees_words_at_once(collection):
     with Collection.open(collection.path, features=[Colours()]) as reader:
-        with pytest.raises(CollectionError, match="no words"):
+        with pytest.raises(CollectionError, match="no annotator"):
             reader.words()
         learn(collection)
         assert reader.words() == collection.words()

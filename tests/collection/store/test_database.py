@@ -1,5 +1,6 @@
 """Databases of an older version load, and become ones of this version whole."""
 
+import json
 import signal
 import sqlite3
 import subprocess
@@ -11,9 +12,8 @@ from threading import Event, Thread
 import pytest
 
 from lookalike.collection import Collection, InUse
-from lookalike.collection.store import database as databases
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.schema import VERSION
+from lookalike.collection.store.schema import UPDATES, VERSION
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.colours import Colours
 
@@ -83,6 +83,9 @@ COMMIT;
 
 SETTINGS = {"steps": 300, "blend": 0.5}
 
+FEATURE = {"name": "colours", "fingerprint": Colours().fingerprint}
+"""What the manifest of version 1 says."""
+
 
 @pytest.fixture
 def old(collection):
@@ -106,8 +109,15 @@ def old(collection):
             if table != "sqlite_sequence":
                 columns = connection.execute(f"PRAGMA main.table_info({table})").fetchall()
                 names = ", ".join(column[1] for column in columns)
-                connection.execute(f"INSERT INTO {table} SELECT {names} FROM now.{table}")
+                source = "records_1" if table == "vectors" else table
+                taken = names.replace("raw", "record")
+                connection.execute(f"INSERT INTO {table} SELECT {taken} FROM now.{source}")
+        # What was in use, and the only feature, as version 1 kept them.
+        connection.execute("INSERT INTO state SELECT 'model', similarity FROM now.rankers")
     now.unlink()
+    (collection.path / "features" / "1.safetensors").rename(collection.path / "feature.safetensors")
+    manifest = {"format": 1, "feature": FEATURE}
+    (collection.path / "manifest.json").write_text(json.dumps(manifest))
     return collection.path, found
 
 
@@ -127,7 +137,7 @@ def test_a_database_of_version_1_loads(old):
         assert runs == [(1, 1), (2, 2)]
         assert collection.evaluate()[1].queries
         assert collection.rollback() == InUse(1, None)
-        with pytest.raises(CollectionError, match="lookalike learn --tags"):
+        with pytest.raises(CollectionError, match="lookalike learn --labels"):
             collection.tag([])
         learned = collection.learn(folders=True, settings=SETTINGS)
         assert learned.words.model == 4
@@ -138,7 +148,7 @@ def test_a_database_of_version_1_loads(old):
 
 def test_its_tables_become_those_of_a_new_one(old, tmp_path):
     folder, _ = old
-    Database(folder / "collection.sqlite").close()
+    Database(folder / "collection.sqlite", FEATURE).close()
     Database.create(tmp_path / "new.sqlite")
     told = []
     for file in (folder / "collection.sqlite", tmp_path / "new.sqlite"):
@@ -153,7 +163,7 @@ def test_its_tables_become_those_of_a_new_one(old, tmp_path):
 
 
 KILLED = """
-import os, signal, sqlite3, sys
+import json, os, signal, sqlite3, sys
 from pathlib import Path
 from lookalike.collection.store.database import Database
 
@@ -168,7 +178,7 @@ class Dying(sqlite3.Connection):
         return super().execute(sql, *values)
 
 sqlite3.connect = lambda *given, **named: connect(*given, factory=Dying, **named)
-Database(Path(sys.argv[1]))
+Database(Path(sys.argv[1]), json.loads(sys.argv[3]))
 """
 
 
@@ -176,6 +186,7 @@ Database(Path(sys.argv[1]))
 def test_killed_while_it_is_brought_up(old, moment, left):
     folder, found = old
     arguments = [sys.executable, "-c", KILLED, str(folder / "collection.sqlite"), moment]
+    arguments.append(json.dumps(FEATURE))
     assert subprocess.run(arguments, check=False).returncode == -signal.SIGKILL
     assert version(folder) == left
     with Collection.open(folder, features=[Colours()]) as collection:
@@ -185,9 +196,13 @@ def test_killed_while_it_is_brought_up(old, moment, left):
 
 def test_a_step_that_fails_leaves_the_version_before(old, monkeypatch):
     folder, found = old
-    broken = (*databases._UPDATES[1][:2], "UPDATE nowhere SET x = 1")
+
+    def broken(connection, feature):
+        connection.execute("ALTER TABLE models ADD COLUMN kind TEXT")
+        connection.execute("UPDATE nowhere SET x = 1")
+
     with monkeypatch.context() as patch:
-        patch.setattr(databases, "_UPDATES", {1: broken})
+        patch.setitem(UPDATES, 1, broken)
         with pytest.raises(CollectionError, match="no such table"):
             Collection.open(folder, features=[Colours()])
     assert version(folder) == 1
@@ -199,11 +214,11 @@ def test_another_process_may_have_brought_it_up(old, monkeypatch):
     folder, found = old
     update = Database._update
 
-    def late(self):
+    def late(self, feature):
         with monkeypatch.context() as patch:
             patch.setattr(Database, "_update", update)
-            Database(folder / "collection.sqlite").close()
-        update(self)
+            Database(folder / "collection.sqlite", FEATURE).close()
+        update(self, feature)
 
     monkeypatch.setattr(Database, "_update", late)
     with Collection.open(folder, features=[Colours()]) as collection:

@@ -19,7 +19,8 @@ from lookalike.core.errors import (
     InvalidInput,
 )
 from lookalike.core.progress import silent
-from lookalike.similarity import OASIS
+from lookalike.similarity import OASIS, Cosine
+from lookalike.similarity.registry import SIMILARITIES
 from lookalike.supervision import Relevance
 from tests.collection.colours import Colours, picture
 
@@ -73,7 +74,7 @@ def test_learning_improves_the_ranking_and_is_used(stripes):
 def test_searches_score_like_the_model(stripes):
     stripes.learn(labels(), settings=QUICK)
     ranker = stripes._opened.rankers.get()
-    expected = ranker.similarity.scores(ranker.vector(1), ranker.plain.vectors)[0]
+    expected = ranker.similarity.scores(ranker.vectors([1]), ranker.plain.vectors)[0]
     order = [n for n in ranker.plain.ids[np.argsort(-expected, kind="stable")] if n != 1]
     found = stripes.search(1, 59)
     assert [match.id for match in found] == order
@@ -109,7 +110,7 @@ def test_a_worse_model_is_not_published(stripes):
             return self
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learning, "OASIS", Worse)
+        patch.setitem(SIMILARITIES._here, "oasis", Worse)
         learned = stripes.learn(labels(), settings=QUICK).similarity
     assert not learned.published
     assert learned.model is None
@@ -191,38 +192,32 @@ def test_clicks(stripes):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({}, "knows no labels"),
-        ({"labels": {"1.png": ["a"]}, "folders": True}, "give one of"),
+        ({}, "has no labels"),
+        ({"labels": {"1.png": ["a"]}, "folders": True}, "give only one of"),
         ({"labels": {f"{n}.png": ["a"] for n in range(60)}}, "nothing"),
-        ({"labels": {f"{n}.png": [str(n)] for n in range(60)}}, "held back"),
-        ({"labels": {"1.png": ["a"], "2.png": ["b"]}}, "held back"),
-        ({"labels": {"1.png": [], "2.png": []}}, "held back"),
+        ({"labels": {f"{n}.png": [str(n)] for n in range(60)}}, "hold any out"),
+        ({"labels": {"1.png": ["a"], "2.png": ["b"]}}, "hold any out"),
+        ({"labels": {"1.png": [], "2.png": []}}, "hold any out"),
         ({"labels": labels(), "hold_back": 0}, "hold_back must be above 0"),
         ({"labels": labels(), "hold_back": 1.5}, "hold_back must be above 0"),
-        ({"labels": labels(), "settings": {"stepps": 1}}, "settings may name"),
+        (
+            {"labels": labels(), "settings": {"stepps": 1}},
+            "no setting 'stepps'",
+        ),
         ({"labels": labels(), "settings": {"steps": -1}}, "steps"),
         ({"labels": labels(), "settings": {"steps": np.zeros(3)}}, "settings must be"),
         ({"labels": labels(), "random_state": -1}, "random_state"),
-        ({"labels": labels(), "threshold": 0.1}, "threshold is for clicks"),
+        ({"labels": labels(), "threshold": 0.1}, "threshold needs clicks"),
         ({"clicks": {"x": {"1.png": 1, "2.png": 1}}, "threshold": 1.5}, "threshold must be"),
         ({"clicks": {"x": {"1.png": 1, "2.png": 1}}}, "pictures clicked for 1 queries"),
         (
             {"clicks": {"x": {f"{n}.png": 1 for n in range(60)}}},
-            "of 60 pictures clicked for 1 queries, none is alike .* Give clicks on",
+            "of 60 pictures clicked for 1 queries, none is related .* Give clicks on",
         ),
         ({"clicks": CLICKS, "threshold": 0.9}, "lower the threshold"),
-        (
-            {
-                "labels": labels(),
-                "settings": {
-                    "steps": 9,
-                    "symmetric": "dissimilarity",
-                    "normalize": False,
-                    "blend": 1.0,
-                },
-            },
-            "cannot be searched",
-        ),
+        ({"labels": labels(), "method": "magic"}, "no similarity 'magic'. Choose one of oasis,"),
+        ({"labels": labels(), "feature": "magic"}, "no ranker 'magic'. Choose one of colours"),
+        ({"labels": {**labels(), "1.png": ["a", "b"]}, "method": "lda"}, "one class"),
     ],
 )
 def test_what_cannot_be_learned_changes_nothing(stripes, given, why):
@@ -239,7 +234,7 @@ def test_what_cannot_be_learned_changes_nothing(stripes, given, why):
 
 
 def test_rollback(stripes):
-    with pytest.raises(CollectionError, match="uses no model"):
+    with pytest.raises(CollectionError, match="no model to roll back"):
         stripes.rollback()
     plain = stripes.search(1, 9)
     found = {}
@@ -286,7 +281,7 @@ def test_one_can_roll_back_from_a_damaged_model(stripes):
     with Collection.open(stripes.path, features=[Colours()]) as again:
         with pytest.raises(DamagedFile):
             again.search(1)
-        assert again.rollback().model == 1
+        assert again.rollback().similarity == 1
         assert again.search(1, 9) == found
 
 
@@ -318,29 +313,29 @@ def test_what_is_no_better_than_the_start_is_not_published(stripes):
     plain = stripes.search(1, 9)
     learned = stripes.learn(clicks=CLICKS, settings={"steps": 50, "blend": 0.0}).similarity
     assert (learned.published, learned.model) == (False, None)
-    assert learned.reason.startswith("Nothing was learned that ranks better than the start")
+    assert learned.reason.startswith("Learning did not improve the ranking")
     assert stripes.search(1, 9) == plain
     assert [(model.published, model.current) for model in stripes.models()] == [(False, False)]
     assert not list(stripes.path.glob("models/*"))
-    with pytest.raises(CollectionError, match="uses no model"):
+    with pytest.raises(CollectionError, match="no model to roll back"):
         stripes.rollback()
 
 
 def test_the_reason_tells_the_outcomes_apart(stripes):
     first = stripes.learn(labels(), settings=QUICK).similarity
     assert first.published
-    assert "searches use it from now on" in first.reason
+    assert "is now in use" in first.reason
     # Over a model in use the start is a change, which has to pass the gate.
     worse = stripes.learn(labels(), settings={"steps": 50, "blend": 0.0}).similarity
     assert not worse.published
-    assert "ranks worse than what it would replace" in worse.reason
+    assert "ranks worse than the one in use" in worse.reason
 
 
 @pytest.mark.parametrize("given", [{"folders": True}, {"labels": {"1.png": ["a"]}}, {}])
 def test_an_empty_collection_says_that_it_is(tmp_path, given):
     with (
         Collection.create(tmp_path / "c", features=[Colours()]) as empty,
-        pytest.raises(CollectionError, match=r"holds no pictures yet.*lookalike index"),
+        pytest.raises(CollectionError, match=r"has no pictures yet.*lookalike index"),
     ):
         empty.learn(**given)
 
@@ -366,8 +361,8 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
     rng = np.random.default_rng(0)
     X = sp.random(40, 300, 0.05, "csr", dtype=np.float32, random_state=rng)
     relevance = Relevance.of([number % 4 for number in range(40)])
-    learner = OASIS(steps=50, random_state=0).fit(X, relevance) if model else None
-    whole = learning.figures(learner, X, relevance)
+    learner = OASIS(steps=50, random_state=0).fit(X, relevance) if model else Cosine()
+    whole = learning.similarity_figures(learner, X, relevance)
     asked = []
     original = OASIS.query_vectors
 
@@ -377,7 +372,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
 
     monkeypatch.setattr(OASIS, "query_vectors", noted)
     monkeypatch.setattr("lookalike.core.ranking._BLOCK_SCORES", 400)
-    found = learning.figures(learner, X, relevance)
+    found = learning.similarity_figures(learner, X, relevance)
     assert found.mean_average_precision == pytest.approx(whole.mean_average_precision)
     assert asked == ([10] * 4 if model else [])
 
@@ -392,35 +387,42 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
         "UPDATE models SET held_back = x'00'",
         "UPDATE models SET held_back = 'text'",
         "UPDATE models SET threshold = 'x'",
-        "UPDATE state SET value = 'x' WHERE key = 'model'",
-        "UPDATE state SET value = 'x' WHERE key = 'tagger'",
-        "INSERT INTO state VALUES ('reduction', '../x')",
-        "INSERT INTO state VALUES ('reduction', 3)",
-        "UPDATE vectors SET raw = substr(raw, 1, 10) || x'007e' || substr(raw, 13) "
+        "UPDATE rankers SET similarity = 'x'",
+        "UPDATE rankers SET annotator = 'x'",
+        "UPDATE rankers SET reduction = '../x'",
+        "UPDATE rankers SET reduction = 3",
+        "UPDATE rankers SET rerankers = '[1]'",
+        "DELETE FROM rankers",
+        "UPDATE records_1 SET record = substr(record, 1, 10) || x'007e' || substr(record, 13) "
         "WHERE picture = 3",
-        "UPDATE vectors SET raw = 'text' WHERE picture = 3",
+        "UPDATE records_1 SET record = 'text' WHERE picture = 3",
     ],
 )
 def test_damaged_values_are_told(stripes, damage):
     stripes.learn(labels(), settings=QUICK)
     with stripes._opened.database.transaction() as connection:
         connection.execute(damage)
-    with Collection.open(stripes.path, features=[Colours()]) as again:
-        told = []
-        for work in (lambda: again.search(1), again.models, again.evaluate, again.learn):
-            try:
-                work()
-            except DamagedFile as error:
-                told.append(str(error))
-        assert told
-        assert all("Put back a copy" in message for message in told)
+    told = []
+    for work in (
+        lambda again: again.search(1),
+        Collection.models,
+        Collection.evaluate,
+        Collection.learn,
+    ):
+        try:
+            with Collection.open(stripes.path, features=[Colours()]) as again:
+                work(again)
+        except DamagedFile as error:
+            told.append(str(error))
+    assert told
+    assert all("Restore a backup" in message for message in told)
 
 
 def test_damaged_clicks_are_told(stripes):
     stripes.learn(clicks=CLICKS, settings=QUICK)
     with stripes._opened.database.transaction() as connection:
         connection.execute("UPDATE clicks SET weight = 'x' WHERE picture = 3")
-    with pytest.raises(DamagedFile, match=r"a click cannot be made out.*Put back a copy"):
+    with pytest.raises(DamagedFile, match=r"a click cannot be read.*Restore a backup"):
         stripes.learn()
 
 

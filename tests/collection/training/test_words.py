@@ -28,10 +28,10 @@ def test_words_are_learned_beside_the_similarity(collection):
     assert (learned.words.pictures, learned.words.labels, learned.words.held_back) == (24, 7, 5)
     assert learned.words.after.queries == 5
     assert learned.words.after.precision_at_1 > learned.words.before.precision_at_1
-    assert "tags come from them from now on" in learned.words.reason
+    assert "is now in use" in learned.words.reason
     assert collection.evaluate_words() == (learned.words.before, learned.words.after)
     kinds = [(model.kind, model.published, model.current) for model in collection.models()]
-    assert kinds == [("similarity", True, True), ("tags", True, True)]
+    assert kinds == [("similarity", True, True), ("words", True, True)]
     assert collection.models()[1].after == learned.words.after
 
 
@@ -57,7 +57,7 @@ def test_clicks_teach_no_words_and_forget_none(collection):
     before = collection.search_word("rot", 9)
     told = collection.learn(clicks=clicks(collection), settings=QUICK)
     assert told.words is None
-    assert in_use(collection).tagger == 2
+    assert in_use(collection).annotator == 2
     assert collection.search_word("rot", 9) == before
     # Learning again takes what each was learned from.
     again = collection.learn(settings=QUICK)
@@ -75,7 +75,7 @@ def test_words_alone_can_be_learned(collection):
     assert learned.words.published
     assert in_use(collection) == InUse(None, 1)
     assert "Bild" in collection.words()
-    assert [model.kind for model in collection.models()] == ["tags"]
+    assert [model.kind for model in collection.models()] == ["words"]
     assert collection.rollback() == InUse(None, None)
 
 
@@ -167,9 +167,7 @@ def test_worse_words_are_not_published(collection, monkeypatch):
     assert learned.similarity.published
     assert (learned.words.published, learned.words.model) == (False, None)
     assert learned.words.before == first.words.after
-    assert (
-        learned.words.reason == "The new words rank worse than those in use, so they are not used."
-    )
+    assert "ranks words worse than the one in use" in learned.words.reason
     assert in_use(collection) == InUse(3, 2)
     assert collection.search_word("rot", 9) == before[5]
     assert not (collection.path / "models" / "4.safetensors").exists()
@@ -195,7 +193,7 @@ def test_rollback_undoes_what_was_learned_together(collection):
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert in_use(again) == states[1]
         assert again.rollback() == states[0]
-        with pytest.raises(CollectionError, match="uses no model"):
+        with pytest.raises(CollectionError, match="no model to roll back"):
             again.rollback()
 
 
@@ -248,7 +246,7 @@ def test_words_that_cannot_be_learned_lose_nothing(collection):
     with pytest.raises(InvalidInput, match="nothing can be"):
         learn(collection, one)
     each = {path: [path.name] for path in words(collection)}
-    with pytest.raises(InvalidInput, match="held back"):
+    with pytest.raises(InvalidInput, match="hold any out"):
         learn(collection, each)
     assert seen(collection) == before
 
@@ -301,7 +299,7 @@ def test_words_need_not_be_right_at_once_as_often_as_the_commonest(
     beside_commonest, after, published
 ):
     lesson = Lesson(
-        kind="tags",
+        kind="words",
         model=WSABIE(),
         source="labels",
         threshold=0.0,
@@ -315,4 +313,4 @@ def test_words_need_not_be_right_at_once_as_often_as_the_commonest(
         beside_commonest=beside_commonest,
     )
     assert lesson.published is published
-    assert ("how common" in lesson.reason) is beside_commonest
+    assert ("by frequency" in lesson.reason) is beside_commonest

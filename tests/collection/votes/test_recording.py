@@ -29,6 +29,10 @@ def again(collection):
     return Collection.open(collection.path, features=[Colours()])
 
 
+def taught(vote):
+    return vote.taught[1].pictures, vote.taught[1].weights[-1]
+
+
 def state(collection):
     """What votes taught, to the last bit."""
     preferences = collection._opened.rankers.get().votes
@@ -119,7 +123,7 @@ def test_undoing_is_refused_where_it_makes_no_sense(collection):
     event = collection.vote(Ask((1,)), picked=[2])
     collection.undo(event.number, key="k")
     assert collection.undo(event.number, key="k").kind == "undo"
-    with pytest.raises(InvalidInput, match="undone already"):
+    with pytest.raises(InvalidInput, match="already undone"):
         collection.undo(event.number)
     with pytest.raises(NotFound, match="no event 99"):
         collection.undo(99)
@@ -144,7 +148,7 @@ def test_a_reset_and_its_undoing(collection):
 
 @pytest.mark.parametrize("every", [2, 256])
 def test_reading_the_log_again_gives_the_same_bytes(collection, monkeypatch, every):
-    monkeypatch.setattr("lookalike.collection.listening.SNAPSHOT_EVERY", every)
+    monkeypatch.setattr("lookalike.collection.votes.recording.SNAPSHOT_EVERY", every)
     rng = np.random.default_rng(0)
     numbers = []
     for turn in range(12):
@@ -215,7 +219,7 @@ def test_a_picture_that_comes_changes_nothing_learned(collection, pictures):
 
 
 def test_one_person_can_go_only_so_far(collection, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.voting.MOST_WEIGHT", 0.05)
+    monkeypatch.setattr("lookalike.collection.votes.steps.MOST_WEIGHT", 0.05)
     assert MOST_WEIGHT > 100
     green, blue = ids(collection, "grün"), ids(collection, "blau")
     query = Ask((ids(collection, "rot")[0],))
@@ -223,11 +227,11 @@ def test_one_person_can_go_only_so_far(collection, monkeypatch):
         collection.vote(query, picked=[good], rejected=[bad])
     ledger = collection._opened.rankers.get().votes.ledger
     assert len(ledger.votes) == 8
-    assert ledger.votes[0].weights.any()
-    assert not ledger.votes[-1].weights.any()
-    assert ledger.totals[""] == ledger.votes[0].reach
+    assert ledger.votes[0].taught[1].weights.any()
+    assert not ledger.votes[-1].taught[1].weights.any()
+    assert ledger.reach[1, ""] == ledger.votes[0].taught[1].reach
     collection.vote(query, picked=[green[0]], rejected=[blue[0]], who="another")
-    assert collection._opened.rankers.get().votes.ledger.votes[-1].weights.any()
+    assert collection._opened.rankers.get().votes.ledger.votes[-1].taught[1].weights.any()
 
 
 def test_votes_that_rank_others_worse_are_not_used(collection):
@@ -242,7 +246,7 @@ def test_votes_that_rank_others_worse_are_not_used(collection):
     assert collection.search(red[7], 30) != start
     preferences = collection._opened.rankers.get().votes
     for vote in preferences.ledger.votes:
-        object.__setattr__(vote, "right", (1.0, 0.5))
+        object.__setattr__(vote.taught[1], "right", (1.0, 0.5))
     del preferences.standing
     assert collection.standing().strength == 0.0
     assert "worse" in collection.standing().reason
@@ -381,7 +385,7 @@ def test_a_changed_log_is_found(collection):
 
 
 def test_a_damaged_snapshot_is_as_none(collection, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.listening.SNAPSHOT_EVERY", 1)
+    monkeypatch.setattr("lookalike.collection.votes.recording.SNAPSHOT_EVERY", 1)
     for number in (2, 3, 4):
         collection.vote(Ask((1,)), picked=[number], rejected=[20 + number])
     kept = state(collection)
@@ -403,17 +407,17 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
     ranker = collection._opened.rankers.get()
     assert ranker.votes.standing.strength == 1.0
     everyone = ranker.plain.vectors
-    items = everyone if ranker.similarity is None else ranker.similarity.item_vectors(everyone)
+    items = ranker.similarity.item_vectors(everyone)
     row = {number: items[k].astype(float) for k, number in enumerate(ranker.plain.ids.tolist())}
     D = np.zeros((items.shape[1],) * 2)
     for vote in ranker.votes.ledger.votes:
         query = row[int(vote.subject)]
-        for number, weight in zip(vote.pictures, vote.weights[-1], strict=True):
+        for number, weight in zip(*taught(vote), strict=True):
             other = row.get(number, query)
             D += weight / 2 * (np.outer(query, other) + np.outer(other, query))
             D -= weight / 2 * OWN * np.outer(other, other)
     assert np.abs(D).max() > 0.01
-    M = np.eye(len(D)) if ranker.similarity is None else ranker.similarity.W_
+    M = ranker.similarity.W_ if learned else np.eye(len(D))
     query = red[7]
     expected = {n: row[query] @ (M + D) @ row[n] for n in row if n != query}
     assert scores(collection, Ask((query,))) == pytest.approx(expected, abs=1e-4)
@@ -426,8 +430,9 @@ def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
     collection.vote(ask, picked=[2, 3], rejected=[9, 10])
     collection.remove([2, 10])
     event = collection.vote(ask, picked=[4], rejected=[11], shown=[2, 12, 4, 10, 999])
-    taught = collection._opened.rankers.get().votes.ledger.votes[-1]
-    assert taught.number == event.number
+    vote = collection._opened.rankers.get().votes.ledger.votes[-1]
+    taught = vote.taught[1]
+    assert vote.number == event.number
     assert not {2, 10, 999} & set(taught.pictures)
     assert {3, 4, 9, 11, 12} == set(taught.pictures)
 

@@ -141,13 +141,13 @@ class Told(RuleBasedStateMachine):
         with Collection.open(self.collection.path, features=[Colours()]) as other:
             ours, theirs = (it._opened.rankers.get().votes for it in (self.collection, other))
             assert ledgers.packed(ours.ledger.votes) == ledgers.packed(theirs.ledger.votes)
-            assert ours.ledger.totals == theirs.ledger.totals
+            assert ours.ledger.reach == theirs.ledger.reach
             assert self.collection.standing() == other.standing()
             assert self.collection.search(1, 9) == other.search(1, 9)
 
 
 def test_what_was_told_is_what_a_replay_finds(tmp_path, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.listening.SNAPSHOT_EVERY", 3)
+    monkeypatch.setattr("lookalike.collection.votes.recording.SNAPSHOT_EVERY", 3)
     album(tmp_path / "bilder", 2)
     with Collection.create(tmp_path / "sammlung", features=[Colours()]) as made:
         made.add([tmp_path / "bilder"])

@@ -41,7 +41,7 @@ def test_equals_steps_on_a_whole_matrix(seed, chosen, fold):
     votes = []
     for _ in range(3):
         query, pictures = rng.normal(size=width) / 2, rng.normal(size=(5, width)) / 2
-        taught = learn(chosen, geometry(query, pictures, base, W), fold)
+        taught = learn(range(5), chosen, geometry(query, pictures, base, W), fold)
         for learner, weights in enumerate(taught.weights):
             across = np.outer(query, weights @ pictures)
             W[learner] += (across + across.T - OWN * (pictures.T * weights) @ pictures) / 2
@@ -60,17 +60,17 @@ def test_a_vote_is_judged_by_a_learner_that_did_not_see_its_query():
     pictures[1] = pictures[0] + 0.1 * query
     W = np.zeros((FOLDS + 1, 4, 4))
     W[2] = np.outer(query, pictures[0] - pictures[1]) * 100
-    wrong = learn([(0, 1)], geometry(query, pictures, np.eye(4), W), fold=1)
-    right = learn([(0, 1)], geometry(query, pictures, np.eye(4), W), fold=2)
-    assert (wrong.right_before, wrong.right_after) == (0.0, 0.0)
-    assert (right.right_before, right.right_after) == (0.0, 1.0)
+    wrong = learn(range(3), [(0, 1)], geometry(query, pictures, np.eye(4), W), fold=1)
+    right = learn(range(3), [(0, 1)], geometry(query, pictures, np.eye(4), W), fold=2)
+    assert wrong.right == (0.0, 0.0)
+    assert right.right == (0.0, 1.0)
 
 
 def test_a_step_is_never_longer_than_allowed():
     rng = np.random.default_rng(1)
     pictures = rng.normal(size=(4, 6))
     none = np.zeros((FOLDS + 1, 6, 6))
-    taught = learn([(0, 1), (2, 3)], geometry(pictures[0], pictures, np.eye(6), none), 0)
+    taught = learn(range(4), [(0, 1), (2, 3)], geometry(pictures[0], pictures, np.eye(6), none), 0)
     assert np.abs(taught.weights).max() <= AGGRESSIVENESS + 1e-15
     assert abs(taught.weights.sum(axis=1)).max() < 1e-15
 
@@ -78,9 +78,9 @@ def test_a_step_is_never_longer_than_allowed():
 def test_pictures_that_are_the_same_teach_nothing():
     pictures = np.ones((2, 3))
     none = np.zeros((FOLDS + 1, 3, 3))
-    taught = learn([(0, 1)], geometry(pictures[0], pictures, np.eye(3), none), 0)
+    taught = learn(range(2), [(0, 1)], geometry(pictures[0], pictures, np.eye(3), none), 0)
     assert not taught.weights.any()
-    assert (taught.right_before, taught.right_after) == (0.0, 0.0)
+    assert taught.right == (0.0, 0.0)
 
 
 def test_what_is_picked_goes_before_what_was_passed_over():

@@ -115,6 +115,7 @@ def add_feature(
         row = _resumed(opened, name, feature) or add_ranker(
             opened.folder, database, name, feature, index=index, rerankers=rerankers
         )
+        opened.rankers.use(row.id, feature)
         files = [Path(path) for path, _ in pictures.all_places(database)]
         used = fitted(opened, row, files, limits, progress)
         if isinstance(used, str):

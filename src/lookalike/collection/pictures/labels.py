@@ -18,7 +18,7 @@ def check_word(word: str) -> str:
     """Return a word as labels are spelled, or raise InvalidInput."""
     name = label_name(word) if isinstance(word, str) else ""
     if not name:
-        raise InvalidInput(f"Collection.say: a word is text that is not empty; got {word!r:.80}.")
+        raise InvalidInput(f"Collection.say: a word must be non-empty text; got {word!r:.80}.")
     return name
 
 

@@ -145,7 +145,7 @@ class Case:
         yield from self._words()
         yield from self._moves()
         if 0 < cosine <= NEARLY_THE_SAME:
-            yield f"Its colours and shapes are alike (cosine {cosine:.2f})."
+            yield f"It looks similar (cosine {cosine:.2f})."
         elif cosine <= 0:
             yield f"Only slightly similar (cosine {cosine:.2f}), and the rest are less so."
 
@@ -207,9 +207,9 @@ class Case:
             # Where folders were taken for tags, that was said.
             if having and word_key(folder.name) not in self._shared:
                 name = shown(folder.name or str(folder))
-                told = f"They lie in the same folder, {name}."
+                told = f"Both are in the folder {name}."
                 if len(self._ask.like) > 1:
-                    told = f"It lies in the same folder as {self._some(having)}, {name}."
+                    told = f"It is in the same folder as {self._some(having)}, {name}."
                 yield self._share(count(self._database, Where(folder=str(folder)))), told
 
     def _votes(self) -> Iterator[str]:
@@ -228,9 +228,8 @@ class Case:
             whose = (
                 ("Your vote" if one else "Your votes") if own else ("A vote" if one else "Votes")
             )
-            verb = "speaks" if one else "speak"
-            side = "for" if part.total > 0 else "against"
-            yield f"{whose} on {self._subject(part)}, {verb} {side} it."
+            way = "up" if part.total > 0 else "down"
+            yield f"{whose} on {self._subject(part)}, moved it {way}."
 
     def _subject(self, part: Spoken) -> str:
         ask = read_ask(part.subject)
@@ -296,14 +295,14 @@ class Case:
         if ref == self._picture:
             return "it"
         places = pictures.places_of(self._database, [ref]) if isinstance(ref, int) else {}
-        return shown(places[ref][0].name) if ref in places else "a picture searched with"
+        return shown(places[ref][0].name) if ref in places else "a query picture"
 
 
 def _moved(what: str, before: int, after: int) -> Iterator[str]:
     if before > FARTHER * after:
-        yield f"{what} moved it up from place {before:,} to {after:,}."
+        yield f"{what} moved it up from rank {before:,} to {after:,}."
     elif after > FARTHER * before:
-        yield f"{what} moved it down from place {before:,} to {after:,}."
+        yield f"{what} moved it down from rank {before:,} to {after:,}."
 
 
 def _cosine(one: Any, other: Any) -> float:

@@ -53,7 +53,7 @@ def export(ranker: Ranker, database: Database, path: Path) -> None:
         write_whole(recipe_beside(path), _page(manifest).encode())
     except OSError as error:
         raise InvalidInput(
-            f"export: {path} cannot be written: {error.strerror or error}. Name another place."
+            f"export: {path} cannot be written: {error.strerror or error}. Choose another path."
         ) from error
 
 
@@ -145,7 +145,7 @@ def _page(manifest: dict[str, Any]) -> str:
         taught.append(f"model {manifest['model']}, learned from {source}")
     if manifest["strength"]:
         votes = "vote" if manifest["votes"] == 1 else "votes"
-        taught.append(f"what {manifest['votes']:,} {votes} taught")
+        taught.append(f"{manifest['votes']:,} {votes}")
     rows = " of a SciPy CSR matrix" if manifest["sparse"] else ""
     return f"""# Search with what was learned
 

@@ -171,8 +171,8 @@ def pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
     left, top, right, bottom = (float(side) for side in box)
     if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
         raise InvalidInput(
-            f"a region is left, top, right and bottom as shares of 0 to 1, the first two below "
-            f"the others; got {box!r:.120}."
+            f"a region is left, top, right and bottom as fractions from 0 to 1, the first two "
+            f"below the others; got {box!r:.120}."
         )
     width, height = size
     x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)

@@ -171,6 +171,11 @@ class Rankers:
             self._features[row.id] = feature
             return feature
 
+    def use(self, ranker: int, feature: Feature) -> None:
+        """Use this feature for a ranker that has just been made with it."""
+        with self.lock:
+            self._features[ranker] = feature
+
     def annotator(self, ranker: Ranker) -> Annotator | None:
         """Return the model that gives words for a ranker's vectors, or None."""
         number = ranker.annotator
@@ -203,8 +208,8 @@ class Rankers:
                 continue
             if model is None:
                 raise CollectionError(
-                    f"{self._folder.path} has learned no words yet. Learn some first (lookalike "
-                    f"learn --labels FILE, or Collection.learn)."
+                    f"{self._folder.path} has no annotator yet. Train one first (lookalike learn "
+                    f"--labels FILE, or Collection.learn)."
                 )
             return ranker, model
 
@@ -236,7 +241,7 @@ class Rankers:
     def empty(self) -> CollectionError:
         """Return the error of a collection without pictures."""
         return CollectionError(
-            f"{self._folder.path} holds no pictures yet. Add some first (lookalike index, or "
+            f"{self._folder.path} has no pictures yet. Add some first (lookalike index, or "
             f"Collection.add)."
         )
 
@@ -259,7 +264,7 @@ class Rankers:
                 self._ledger = Ledger.read(self._database, self._ledger)
         if not self._rows:
             raise DamagedFile(
-                f"{self._folder.database} is damaged: it names no ranker. Put back a copy of the "
+                f"{self._folder.database} is damaged: it names no ranker. Restore a backup of the "
                 f"collection, or index again."
             )
         self._seen = version

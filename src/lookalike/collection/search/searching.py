@@ -137,7 +137,7 @@ def known_word(path: Path, word: str, annotator: Annotator) -> str:
         close = [spelled[key] for key in get_close_matches(word_key(word), spelled)]
         near = f"Did you mean {' or '.join(map(repr, close))}?" if close else "Learn it first."
         raise InvalidInput(
-            f"{path} never learned the word {word!r:.80}, only {len(words):,} others. {near}"
+            f"{path} has not learned the word {word!r:.80} (it knows {len(words):,}). {near}"
         ) from error
 
 

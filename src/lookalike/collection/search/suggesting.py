@@ -99,19 +99,19 @@ def suggest(
 
 
 def _told(has: list[bool]) -> str:
-    """Say how many of the pictures most alike have a word.
+    """Return how many of the pictures most alike have a word.
 
     Examples
     --------
     >>> _told([False, True, True])
-    '2 of the 3 most alike tagged pictures have it'
+    '2 of the 3 most similar labelled pictures have it'
     """
     some = has[:FIRST] if any(has[:FIRST]) else has
     if len(some) == 1:
-        return "the most alike tagged picture has it"
+        return "the most similar labelled picture has it"
     everyone = "both" if len(some) == 2 else f"all {len(some)}"
     many = everyone if all(some) else f"{sum(some)} of the {len(some)}"
-    return f"{many} most alike tagged pictures {'has' if sum(some) == 1 else 'have'} it"
+    return f"{many} most similar labelled pictures {'has' if sum(some) == 1 else 'have'} it"
 
 
 def _said(database: Database, ref: Ref) -> set[str]:

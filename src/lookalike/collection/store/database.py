@@ -104,7 +104,7 @@ class Database:
             yield
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise DamagedFile(
-                f"{self._path} is damaged: {what} cannot be read: {error}. Put back a copy of "
+                f"{self._path} is damaged: {what} cannot be read: {error}. Restore a backup of "
                 f"the collection, or index again."
             ) from error
 
@@ -188,8 +188,8 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise CollectionError(
-            f"{path} cannot be used: {error}. What was finished before is kept; see that the "
-            f"disk has room and the folder may be written to, then do it again."
+            f"{path} cannot be used: {error}. Finished work is kept; check disk space and "
+            f"permissions, then try again."
         ) from error
     except sqlite3.ProgrammingError as error:
         if "closed" not in str(error):
@@ -197,5 +197,5 @@ def _explained(path: Path) -> Iterator[None]:
         raise CollectionError(f"The collection of {path} was closed. Open it again.") from error
     except sqlite3.DatabaseError as error:
         raise DamagedFile(
-            f"{path} is damaged: {error}. Put back a copy of the collection, or index again."
+            f"{path} is damaged: {error}. Restore a backup of the collection, or index again."
         ) from error

@@ -78,7 +78,7 @@ def with_key(connection: Connection, key: str | None) -> Event | None:
     row = connection.execute(
         "SELECT number, at, kind, who, body FROM events WHERE key = ?", (key,)
     ).fetchone()
-    return None if row is None else _event(row)
+    return None if row is None else _event(row, shown=True)
 
 
 def last_number(database: Database) -> int:
@@ -141,9 +141,7 @@ def event(database: Database, number: int) -> Event:
     if row is not None:
         with database.parsing("an event"):
             return replace(_event(row, shown=True), undone=is_undone(database, number))
-    raise NotFound(
-        f"Collection: there is no event {number}. Collection.history lists those there are."
-    )
+    raise NotFound(f"Collection: there is no event {number}. See Collection.history.")
 
 
 def undid(database: Database, event: Event) -> Event:
@@ -205,8 +203,7 @@ def undo(
         )
     if target.undone:
         raise InvalidInput(
-            f"Collection.undo: event {number} is undone already. Undo the undoing to let "
-            f"it count again."
+            f"Collection.undo: event {number} is already undone. Undo that event to restore it."
         )
     body = {"event": target.number, "undid": target.kind}
     return target, append(
@@ -225,9 +222,14 @@ def check(database: Database) -> None:
     _, damaged = after(database, 0)
     if damaged is not None:
         raise DamagedFile(
-            f"the log is damaged from event {damaged} on; what was said before it is whole. Put "
-            f"back a copy of the collection."
+            f"the log is damaged from event {damaged} on; what was said before it is intact. "
+            f"Restore a backup of the collection."
         )
+
+
+def shown(event: Event) -> Event:
+    """Return an event without what only the learner reads."""
+    return replace(event, body={k: it for k, it in event.body.items() if k != "taught"})
 
 
 def _event(row: Sequence[Any], *, shown: bool = False) -> Event:

@@ -57,7 +57,7 @@ class Folder:
     def making(cls, path: Path) -> Iterator["Folder"]:
         """Return a folder beside the place, which takes it whole when all is written."""
         if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
-            what = "is a collection already" if (path / _MANIFEST).exists() else "exists already"
+            what = "is already a collection" if (path / _MANIFEST).exists() else "already exists"
             raise CollectionError(f"{path} {what}. Open it, or name a new or empty folder.")
         beside = path.absolute().with_name(f".{path.absolute().name}.{secrets.token_hex(8)}")
         try:
@@ -66,7 +66,7 @@ class Folder:
             beside.replace(path)
         except OSError as error:
             raise CollectionError(
-                f"{path} cannot be made a collection: {error}. Name a folder that does not exist "
+                f"cannot create a collection at {path}: {error}. Name a folder that does not exist "
                 f"yet, where you may write."
             ) from error
         finally:
@@ -118,8 +118,8 @@ class Folder:
     def not_written(self, error: OSError) -> CollectionError:
         """Return the error of a file that could not be written."""
         return CollectionError(
-            f"{self.path} cannot be written to: {error}. What was finished before is kept; make "
-            f"room and do it again."
+            f"cannot write to {self.path}: {error}. Finished work is kept; free some space and "
+            f"try again."
         )
 
     @contextmanager
@@ -128,15 +128,15 @@ class Folder:
         try:
             handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise CollectionError(f"{self.path} cannot be written to: {error}.") from error
+            raise CollectionError(f"cannot write to {self.path}: {error}.") from error
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 pid = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
                 raise CollectionBusy(
-                    f"{self.path} is being written to by the process {pid}. Wait until it is "
-                    f"done, or stop it: what it has finished is kept."
+                    f"process {pid} is writing to {self.path}. Wait until it is done, or stop it: "
+                    f"what it has finished is kept."
                 ) from error
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)

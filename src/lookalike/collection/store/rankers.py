@@ -195,7 +195,7 @@ def records(database: Database, ranker: int, ids: Iterable[int]) -> list[bytes]:
     missing = len(wanted) - len(found)
     if missing:
         raise DamagedFile(
-            f"the database lacks the records of {missing} pictures. Put back a copy of the "
+            f"the database lacks the records of {missing} pictures. Restore a backup of the "
             f"collection, or index again."
         )
     return [record for (record,) in found]

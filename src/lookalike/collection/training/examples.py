@@ -93,14 +93,14 @@ class Alike:
     def _problem(self, train: NDArray[np.intp], held: NDArray[np.intp]) -> str:
         if not self.relevance.subset(held).has_alike.any():
             return (
-                f"learn: nothing can be held back to judge by: {self._extent} leave too little "
-                f"that is alike. {self._remedy}"
+                f"learn: too few related pictures to hold any out for evaluation: {self._extent}. "
+                f"{self._remedy}"
             )
         why = self.relevance.subset(train).trainable()
         if why and self.source == "clicks":
             return (
-                f"learn: nothing can be learned from this: of {self._extent}, none is alike to "
-                f"one and unlike another. {self._remedy}"
+                f"learn: nothing can be learned from this: of {self._extent}, none is related to "
+                f"one and unrelated to another. {self._remedy}"
             )
         return f"learn: nothing can be learned from this: {why}" if why else ""
 
@@ -191,8 +191,8 @@ class Named:
             return str(error)
         if not held.size:
             return (
-                f"learn: no picture can be held back to judge the words by: each of "
-                f"{len(self.ids)} has a word that no other has. Give words to several pictures."
+                f"learn: no picture can be held out: each of {len(self.ids)} has a label that no "
+                f"other has. Give labels to several pictures."
             )
         return ""
 

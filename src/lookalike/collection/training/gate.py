@@ -10,20 +10,20 @@ from lookalike.similarity.base import Similarity
 
 _REASONS: dict[Kind, tuple[str, str, str]] = {
     "similarity": (
-        "The new similarity ranks no worse, so searches use it from now on.",
-        "The new similarity ranks worse than what it would replace, so it is not used.",
-        "Nothing was learned that ranks better than cosine, so nothing changed.",
+        "The new similarity ranks no worse and is now in use.",
+        "The new similarity ranks worse than the one in use, so nothing changed.",
+        "Learning did not improve the ranking, so nothing changed.",
     ),
     "words": (
-        "The new words rank no worse than those in use, so they are used from now on.",
-        "The new words rank worse than those in use, so they are not used.",
+        "The new annotator ranks words no worse and is now in use.",
+        "The new annotator ranks words worse than the one in use, so nothing changed.",
         "",
     ),
 }
 
 _BESIDE_COMMONEST = (
-    "The words learned rank better than the commonest ones, so they are used from now on.",
-    "The words learned rank worse than the commonest ones, so they are not used.",
+    "The annotator ranks words better than by frequency and is now in use.",
+    "The annotator ranks words worse than by frequency, so it is not used.",
 )
 
 

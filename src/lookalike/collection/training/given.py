@@ -46,12 +46,10 @@ def read_given(
 ) -> Given:
     """Find the pictures that labels or clicks are about."""
     if (labels is not None) + folders + (clicks is not None) > 1:
-        raise InvalidInput(
-            "learn: give one of labels, folders and clicks; they are not learned from together."
-        )
+        raise InvalidInput("learn: give only one of labels, folders and clicks.")
     if clicks is None and threshold != 0:
         raise InvalidInput(
-            f"learn: threshold is for clicks, and none are given; got {threshold!r}. Give the "
+            f"learn: threshold needs clicks; got {threshold!r} without any. Give the "
             f"clicks again, or leave it out: those given before keep theirs."
         )
     if labels is None and clicks is None and not folders:

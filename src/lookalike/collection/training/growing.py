@@ -101,7 +101,7 @@ def _words_again(
 ) -> Lesson | Trial:
     words = examples.named(database, Given())
     if words is None:
-        raise InvalidInput("learn: the collection has no words any more. Give it labels.")
+        raise InvalidInput("learn: the collection has no labels left. Add some.")
     _, settings = models.settings_of(database, current)
     return learning.teach_words(
         words.among(ranker.plain.ids),

@@ -1,4 +1,4 @@
-"""Learn a similarity and words for a ranker, and judge both on pictures that were held back."""
+"""Learn a similarity and words for a ranker, and judge both on pictures that were held out."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -119,7 +119,7 @@ def rollback(opened: Opened) -> InUse:
     with opened.writing():
         back = models.before_the_last_run(database)
         if not back:
-            raise CollectionError(f"{opened.path} uses no model, so there is none to roll back.")
+            raise CollectionError(f"{opened.path} has no model to roll back.")
         spaces = {row.id: str(row.space) for row in rankers.rows()}
         load = {"similarity": rankers.load_similarity, "words": rankers.load_annotator}
         for (ranker, kind), (previous, kept) in back.items():
@@ -255,7 +255,7 @@ def word_figures(model: Annotator | Commonest, X: Vectors, relevance: Relevance)
 
 
 def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple[Figures, Figures]:
-    """Judge cosine, and what searches use, by the pictures that were last held back."""
+    """Judge cosine, and what searches use, by the pictures that were last held out."""
     sides = models.sides(database, models.last_model(database, "similarity", ranker.id))
     if sides is None:
         raise _unlearned(path, "labels, folders or clicks")
@@ -272,7 +272,7 @@ def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple
 def evaluate_words(
     path: Path, database: Database, ranker: Ranker, annotator: Annotator | None
 ) -> tuple[Figures, Figures]:
-    """Judge the commonest words, and those in use, by the pictures that were last held back."""
+    """Judge the commonest words, and those in use, by the pictures that were last held out."""
     sides = models.sides(database, models.last_model(database, "words", ranker.id))
     words = examples.named(database, Given())
     if sides is None or words is None:
@@ -289,12 +289,9 @@ def evaluate_words(
 
 def _unlearned(path: Path, source: str) -> InvalidInput:
     return InvalidInput(
-        f"{path} has learned nothing yet, so there is nothing to judge by. Learn from {source} "
-        f"first {LEARN}."
+        f"{path} has no trained model to evaluate. Learn from {source} first {LEARN}."
     )
 
 
 def _too_few(path: Path) -> InvalidInput:
-    return InvalidInput(
-        f"{path} holds too few of the pictures it was judged by. Learn again {LEARN}."
-    )
+    return InvalidInput(f"{path} has too few of its held-out pictures left. Learn again {LEARN}.")

@@ -1,4 +1,4 @@
-"""Labelled pictures that were held back from learning, to judge by what votes add to it."""
+"""Labelled pictures that were held out from learning, to judge by what votes add to it."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ MOST = 200
 
 
 class HeldLabels:
-    """How pictures held back rank each other, without votes and with them.
+    """How pictures held out rank each other, without votes and with them.
 
     What votes add counts as harm where it lowers the mean average precision by more than one
     standard error of the difference: a few votes move it up or down a little by chance.

@@ -282,26 +282,20 @@ class Preferences:
 def _reason(votes: int, judged: int, worse: bool, labels: float, damaged: int | None) -> str:
     lost = f" Votes from event {damaged} on are damaged and were left out." if damaged else ""
     if not votes:
-        return f"Nobody has voted yet.{lost}"
+        return f"No votes yet.{lost}"
     if worse:
-        said = (
-            "What votes taught ranks worse on votes it did not learn from, so it is not used "
-            "until it ranks no worse."
-        )
+        said = "Votes are paused: with them, held-out votes rank worse."
     elif not labels:
-        said = (
-            "What votes taught ranks worse on labelled pictures held back, so it is not used "
-            "until it ranks no worse."
-        )
+        said = "Votes are paused: with them, held-out labelled pictures rank worse."
     elif labels < STRENGTHS[0]:
         said = (
-            f"What votes taught is used at {labels:.0%}; with more of it, labelled pictures held "
-            f"back would rank worse."
+            f"Votes are used at {labels:.0%} strength; with more, held-out labelled pictures rank "
+            f"worse."
         )
     elif judged:
-        said = "What votes taught ranks no worse on votes it did not learn from, so it is used."
+        said = "Votes are in use: with them, held-out votes rank no worse."
     else:
-        said = "What votes taught is used; no vote compares pictures yet, so it was not judged."
+        said = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
     return said + lost
 
 

@@ -97,7 +97,7 @@ def record_vote(
     event = events.append(connection, "vote", body, who=verdict.who, key=key, about=subject)
     if ledger.votes and len(ledger.votes) % SNAPSHOT_EVERY == 0 and ledger.damaged is None:
         ledger.keep(connection)
-    return event
+    return events.shown(event)
 
 
 def _teach(ranker: int, preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.Taught:
