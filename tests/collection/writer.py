@@ -59,12 +59,15 @@ class Events:
         self.count += 1
 
     def at_commits(self):
-        """Let an event happen before each commit and another after it."""
+        """Let an event happen before each commit of a writer and another after it."""
         connect, happen = sqlite3.connect, self.happen
 
         class Counting(sqlite3.Connection):
+            writes = False
+
             def execute(self, sql, *values):
-                if sql != "COMMIT":
+                self.writes |= sql == "BEGIN IMMEDIATE"
+                if sql != "COMMIT" or not self.writes:
                     return super().execute(sql, *values)
                 happen()
                 done = super().execute(sql, *values)

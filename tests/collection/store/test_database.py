@@ -13,7 +13,7 @@ import pytest
 
 from lookalike.collection import Collection, InUse
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.schema import UPDATES, VERSION
+from lookalike.collection.store.schema import UPDATES, VERSION, create_records
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.colours import Colours
 
@@ -150,6 +150,8 @@ def test_its_tables_become_those_of_a_new_one(old, tmp_path):
     folder, _ = old
     Database(folder / "collection.sqlite", FEATURE).close()
     Database.create(tmp_path / "new.sqlite")
+    with closing(sqlite3.connect(tmp_path / "new.sqlite")) as connection:
+        connection.execute(create_records(1))
     told = []
     for file in (folder / "collection.sqlite", tmp_path / "new.sqlite"):
         with closing(sqlite3.connect(file)) as connection:

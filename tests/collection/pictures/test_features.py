@@ -1,0 +1,206 @@
+"""A feature added to a collection: described in steps that are kept, while searches go on."""
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lookalike.collection import Ask, Collection
+from lookalike.collection.pictures import describing
+from lookalike.core.errors import CollectionError
+from tests.collection.colours import Colours, Fine, picture
+from tests.collection.teaching import QUICK, words
+
+
+def test_all_pictures_are_described_by_it(collection):
+    before = collection.search(1, 9)
+    told = []
+    info = collection.add_feature(Fine(), progress=lambda done, total: told.append((done, total)))
+    assert (info.name, info.ready, info.pictures, info.undescribed) == ("fine", True, 24, 0)
+    assert told[0] == (0, 24)
+    assert told[-1] == (24, 24)
+    assert collection.search(1, 9) == before
+    with Collection.create(collection.path.parent / "neu", features=[Fine()]) as fresh:
+        fresh.add([collection.path.parent / "bilder"])
+        assert [(m.path, m.score) for m in collection.search(1, 9, by="fine")] == [
+            (m.path, m.score) for m in fresh.search(collection.picture(1).places[0], 9)
+        ]
+    assert collection.history(1)[0].kind == "feature"
+    assert collection.history(1)[0].body == {"name": "fine", "feature": "fine"}
+
+
+def test_new_pictures_are_described_by_all(collection, pictures):
+    collection.add_feature(Fine())
+    picture(pictures / "neu.png", (9, 9, 9), 999)
+    collection.add([pictures])
+    assert all(info.pictures == 25 for info in collection.rankers())
+    assert len(collection.search(1, 99, by="fine")) == 24
+    collection.remove([1])
+    assert len(collection.search(2, 99, by="fine")) == 23
+
+
+def test_earlier_votes_teach_it(collection, pictures):
+    for query in (1, 2, 9, 10, 17):
+        collection.vote(Ask((query,)), picked=[query + 1], rejected=[(query + 11) % 24 + 1])
+    undone = collection.vote(Ask((3,)), rejected=[5])
+    collection.undo(undone.number)
+    token = collection.keep_query((pictures / "rot" / "rot-0.png").read_bytes(), box=(0, 0, 1, 0.5))
+    collection.vote(Ask((token,)), picked=[18], rejected=[2])
+    collection.add_feature(Fine())
+    standing = collection.standing("fine")
+    assert (standing.votes, standing.judged) == (6, 6)
+    # As if they had been there from the start.
+    with Collection.create(collection.path.parent / "neu", features=[Fine()]) as fresh:
+        fresh.add([pictures])
+        ids = {row.places[0]: row.id for row in fresh.pictures()}
+        same = {row.id: ids[row.places[0]] for row in collection.pictures()}
+        for vote in collection._opened.rankers.ledger.votes[:5]:
+            fresh.vote(
+                Ask((same[int(vote.subject)],)),
+                picked=[same[n] for n in vote.picked],
+                rejected=[same[n] for n in vote.rejected],
+            )
+        ours = collection._opened.rankers.ledger.votes
+        theirs = fresh._opened.rankers.ledger.votes
+        for one, other in zip(ours[:5], theirs, strict=True):
+            np.testing.assert_allclose(one.taught[2].weights, other.taught[1].weights, atol=1e-9)
+            assert one.taught[2].right == other.taught[1].right
+    collection.check_log()
+    assert "teach" not in {event.kind for event in collection.history(100)}
+    found = collection.search(Ask((1,)), 9, by="fine")
+    with Collection.open(collection.path, features=[Colours(), Fine()]) as again:
+        assert again.search(Ask((1,)), 9, by="fine") == found
+    collection.undo(1)
+    assert collection.standing("fine").votes == 5
+    collection.undo(collection.history(1)[0].number)
+    assert collection.search(Ask((1,)), 9, by="fine") == found
+
+
+def test_searches_go_on_meanwhile(collection, monkeypatch):
+    entered, leave, found = threading.Event(), threading.Event(), []
+    describe = describing._described
+
+    def slow(*given):
+        entered.set()
+        leave.wait(10)
+        return describe(*given)
+
+    monkeypatch.setattr(describing, "_described", slow)
+    adding = threading.Thread(target=lambda: collection.add_feature(Fine()))
+    adding.start()
+    assert entered.wait(10)
+    with Collection.open(collection.path, features=[Colours()]) as other:
+        found.append(other.search(1, 9))
+        other.vote(Ask((1,)), picked=[2], rejected=[20])
+        with pytest.raises(CollectionError, match="24 pictures are still to be described"):
+            other.search(1, by="fine")
+        assert [info.ready for info in other.rankers()] == [True, False]
+    found.append(collection.search(1, 9))
+    leave.set()
+    adding.join(30)
+    assert len(found) == 2
+    assert collection.search(1, by="fine")
+    assert collection.standing("fine").votes == 1
+
+
+def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch):
+    described, describe = [], describing._described
+
+    def counted(row, *given):
+        if len(described) == 10:
+            raise KeyboardInterrupt
+        described.append(row.id)
+        return describe(row, *given)
+
+    monkeypatch.setattr(describing, "_described", counted)
+    monkeypatch.setattr(describing, "BATCH_PICTURES", 4)
+    with pytest.raises(KeyboardInterrupt):
+        collection.add_feature(Fine(), threads=1)
+    with pytest.raises(CollectionError, match="not ready"):
+        collection.search(1, by="fine")
+    kept = collection.rankers()[1].pictures
+    assert kept >= 8
+    assert collection.search(1)
+    described.clear()
+    monkeypatch.setattr(describing, "_described", lambda *a: described.append(1) or describe(*a))
+    assert collection.add_feature(Fine()).ready
+    assert len(described) == 24 - kept
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[0] = sys.argv[2]
+from colours import Colours, Fine
+from lookalike.collection import Collection
+from lookalike.collection.pictures import describing
+describing.BATCH_PICTURES = 5
+left = [int(sys.argv[3])]
+import sqlite3
+connect = sqlite3.connect
+class Dying(sqlite3.Connection):
+    def execute(self, sql, *values):
+        if sql == "COMMIT":
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().execute(sql, *values)
+sqlite3.connect = lambda *a, **k: connect(*a, factory=Dying, **k)
+with Collection.open(Path(sys.argv[1]), features=[Colours()]) as collection:
+    collection.add_feature(Fine(), threads=1)
+"""
+
+
+@pytest.mark.parametrize("step", [2, 5, 8, 10, 12])
+def test_killed_it_goes_on_where_it_stopped(collection, step):
+    collection.vote(Ask((1,)), picked=[20], rejected=[2])
+    before = collection.search(1, 9)
+    root = Path(__file__).parents[1]
+    arguments = [sys.executable, "-c", KILLED, str(collection.path), str(root), str(step)]
+    done = subprocess.run(arguments, check=False)
+    assert done.returncode in (0, -signal.SIGKILL)
+    with Collection.open(collection.path, features=[Colours(), Fine()]) as again:
+        assert again.search(1, 9) == before
+        if done.returncode:
+            again.add_feature(Fine())
+        assert len(again.search(1, 99, by="fine")) == 23
+        assert again.standing("fine").votes == 1
+        assert sum(event.kind == "feature" for event in again.history()) == 1
+        again.check_log()
+
+
+def test_files_that_cannot_be_read_are_told_and_tried_again(collection, pictures):
+    gone = collection.picture(3).places[0]
+    away = gone.rename(gone.with_name("weg"))
+    changed = collection.picture(4).places[0]
+    picture(changed, (1, 2, 3), 77)
+    info = collection.add_feature(Fine())
+    assert (info.ready, info.pictures, info.undescribed) == (True, 22, 2)
+    assert {
+        (refused.path, refused.reason.split(":")[0]) for refused in collection.undescribed("fine")
+    } == {
+        (gone, "cannot be read"),
+        (changed, "it has changed since it was added"),
+    }
+    assert collection.undescribed() == []
+    assert not {3, 4} & {match.id for match in collection.search(1, 99, by="fine")}
+    assert {3, 4} <= {match.id for match in collection.search(1, 99)}
+    # What is said of them counts where they are known.
+    collection.vote(Ask((1,)), picked=[3], rejected=[20])
+    collection.vote(Ask((3,)), picked=[1], rejected=[20])
+    collection.learn(words(collection), feature="fine", settings=QUICK)
+    away.rename(gone)
+    info = collection.add_feature(Fine())
+    assert (info.pictures, info.undescribed) == (23, 1)
+    assert 3 in {match.id for match in collection.search(1, 99, by="fine")}
+
+
+def test_an_empty_collection_takes_one_too(tmp_path, pictures):
+    with Collection.create(tmp_path / "leer", features=[Colours()]) as empty:
+        assert empty.add_feature(Fine()).ready
+        empty.add([pictures])
+        assert len(empty.search(1, 9, by="fine")) == 9
