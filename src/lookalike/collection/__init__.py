@@ -13,12 +13,11 @@ from lookalike.collection.answers import (
     RankerInfo,
     Standing,
     Suggestion,
-    TaggedPicture,
-    Tagging,
     Trial,
 )
 from lookalike.collection.collection import Collection
 from lookalike.collection.pictures.filter import Where
+from lookalike.collection.search.tagging import TaggedPicture, Tagging
 
 __all__ = [
     "Added",

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from lookalike.annotation import Tag
 from lookalike.images import Refused
 
 Ref: TypeAlias = int | str
@@ -258,33 +257,6 @@ class Match:
     path: Path
     score: float
     places: tuple[Path, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TaggedPicture:
-    """A picture with the words that suit it, best first."""
-
-    path: Path
-    tags: tuple[Tag, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Tagging:
-    """What ``tag`` came back with.
-
-    Attributes
-    ----------
-    pictures : list of TaggedPicture
-        In the order of the sources and sorted within each.
-    refused : list of Refused
-        Files, folders and patterns that could not be used, each with the reason.
-    ignored : int
-        Hidden files and files of another ending that folders held.
-    """
-
-    pictures: list[TaggedPicture] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-    ignored: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from lookalike.collection.answers import (
     Ref,
     Standing,
     Suggestion,
-    Tagging,
 )
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures import adding, browsing, removing
@@ -38,7 +37,7 @@ from lookalike.collection.search import exporting, queries, searching, suggestin
 from lookalike.collection.search.explaining import reasons
 from lookalike.collection.search.queries import Box, Query
 from lookalike.collection.search.rankers import Rankers
-from lookalike.collection.search.tagging import FileTagging
+from lookalike.collection.search.tagging import FileTagging, Tagging
 from lookalike.collection.store import events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder

@@ -63,9 +63,9 @@ class Stored(ABC):
             if kind != cls.file_kind:
                 manifest = cls._updated(kind, manifest)
             part = cls._made(arrays, manifest["settings"])
-            part._check_parameters()
+            cls._check_parameters(part)
             part.fingerprint_ = str(manifest["fingerprint"])
-            part._restore(arrays, manifest["learned"])
+            cls._restore(part, arrays, manifest["learned"])
         except NOT_WHOLE as error:
             raise DamagedFile(f"{path} is not a whole {cls.__name__}: {error}") from error
         return part

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from sqlite3 import Connection
 
 from lookalike.collection.answers import Added
 from lookalike.collection.opened import Opened
@@ -74,8 +75,8 @@ def add_ranker(
             index_kind=index,
             rerankers=[(one.name, one.settings()) for one in rerankers],
         )
-    if feature.is_fitted:
-        _save(folder, database, number, feature)
+        if feature.is_fitted:
+            _save(folder, connection, number, feature)
     return next(row for row in ranker_rows.rankers(database) if row.id == number)
 
 
@@ -94,7 +95,8 @@ def fitted(
     if row.fingerprint is None:
         fit_feature(feature, files, limits, progress)
         if feature.is_fitted:
-            _save(opened.folder, opened.database, row.id, feature)
+            with opened.database.transaction() as connection:
+                _save(opened.folder, connection, row.id, feature)
     return feature
 
 
@@ -157,7 +159,7 @@ def _resumed(opened: Opened, name: str, feature: Feature) -> RankerRow | None:
     return None
 
 
-def _save(folder: Folder, database: Database, ranker: int, feature: Feature) -> None:
+def _save(folder: Folder, connection: Connection, ranker: int, feature: Feature) -> None:
     """Write a fitted feature, then the row that names it."""
     file = folder.feature(ranker)
     try:
@@ -165,5 +167,4 @@ def _save(folder: Folder, database: Database, ranker: int, feature: Feature) -> 
     except OSError as error:
         raise folder.not_written(error) from error
     name = file.relative_to(folder.path).as_posix()
-    with database.transaction() as connection:
-        ranker_rows.set_feature(connection, ranker, name, feature.fingerprint)
+    ranker_rows.set_feature(connection, ranker, name, feature.fingerprint)

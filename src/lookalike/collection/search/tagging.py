@@ -2,13 +2,13 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
-from lookalike.annotation.base import Annotator
-from lookalike.collection.answers import TaggedPicture, Tagging
+from lookalike.annotation.base import Annotator, Tag
 from lookalike.collection.search.queries import as_it_was
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.store import pictures as rows
@@ -26,6 +26,33 @@ BLOCK = 512
 
 _Picture: TypeAlias = int | bytes
 """A picture of the collection by its id, or the record of another."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedPicture:
+    """A picture with the words that suit it, best first."""
+
+    path: Path
+    tags: tuple[Tag, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging:
+    """What ``tag`` came back with.
+
+    Attributes
+    ----------
+    pictures : list of TaggedPicture
+        In the order of the sources and sorted within each.
+    refused : list of Refused
+        Files, folders and patterns that could not be used, each with the reason.
+    ignored : int
+        Hidden files and files of another ending that folders held.
+    """
+
+    pictures: list[TaggedPicture] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    ignored: int = 0
 
 
 class FileTagging:

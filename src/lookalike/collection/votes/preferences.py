@@ -122,7 +122,7 @@ class Preferences:
         self._ranker = ranker
         self._similarity = similarity
         self._width = width
-        self._held = held
+        self.held = held
         self._queries, self._pictures, self._links = Rows(width), Rows(width), Links.none()
         self.ledger = Ledger()
 
@@ -130,9 +130,7 @@ class Preferences:
         """Return what a ledger that goes on from this one comes to."""
         known = len(self.ledger.votes)
         goes_on = ledger.votes[:known] == self.ledger.votes
-        following = Preferences(
-            self._ranker, self.source, self._similarity, self._width, self._held
-        )
+        following = Preferences(self._ranker, self.source, self._similarity, self._width, self.held)
         if goes_on:
             following._queries, following._pictures = self._queries, self._pictures
             following._links = self._links
@@ -149,7 +147,7 @@ class Preferences:
     def judged_by(self, held: HeldLabels | None) -> "Preferences":
         """Return the same with other labelled pictures to judge by."""
         other = copy(self)
-        other._held = held
+        other.held = held
         other.__dict__.pop("standing", None)
         return other
 
@@ -263,8 +261,8 @@ class Preferences:
         if right:
             before, after = (sum(side) / len(right) for side in zip(*right, strict=True))
         labels: tuple[float | None, float | None, float] = (None, None, STRENGTHS[0])
-        if self._held is not None and votes:
-            labels = self._held.judge(self.turned_all, STRENGTHS)
+        if self.held is not None and votes:
+            labels = self.held.judge(self.turned_all, STRENGTHS)
         worse = after is not None and before is not None and after < before
         strength = 0.0 if worse or not votes else labels[2]
         return Standing(
