@@ -99,9 +99,9 @@ class World:
 
     def learned_precision(self, queries: list[int]) -> float:
         """Precision at 10 by what the collection has learned: as its searches rank, all at once."""
-        serving = self.collection._opened.rankers.get()
+        ranker = self.collection._opened.rankers.get()
         rows = [self.row(number) for number in queries]
-        asked = np.vstack([serving.query(self.vectors[[row]]) for row in rows])
+        asked = np.vstack([ranker.query(self.vectors[[row]]) for row in rows])
         return self._precision(queries, asked)
 
     def _precision(self, queries: list[int], asked: Vectors) -> float:

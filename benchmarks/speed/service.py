@@ -27,8 +27,9 @@ from oasis import embedded
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection.training.growing import grow
 from lookalike.collection.answers import Added
+from lookalike.collection.store.rankers import keep_record
+from lookalike.collection.training.growing import grow
 from lookalike.core.progress import silent
 from lookalike.features import pack_vector
 from lookalike.images import thumbnail
@@ -62,15 +63,16 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                     "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 90000, 0)",
                     [(f"{pictures}/{n % 97:02}/{n}.jpg", n) for n in some],
                 )
-                connection.executemany(
-                    "INSERT INTO vectors VALUES (?, ?)",
-                    [(n, pack_vector(row)) for n, row in zip(some, raw, strict=True)],
-                )
+                for number, row in zip(some, raw, strict=True):
+                    keep_record(connection, 1, number, pack_vector(row))
                 connection.executemany(
                     "INSERT INTO thumbnails VALUES (?, ?)", [(n, small) for n in some]
                 )
-        grow(store._opened.folder, store._opened.database, store.feature, Added(), silent)
-        store._save_cache()
+        opened = store._opened
+        (row,) = opened.rankers.rows()
+        feature = opened.rankers.feature(row)
+        grow(opened.folder, opened.database, row, feature, Added(), silent)
+        opened.rankers.save_cache(opened.rankers.get())
 
 
 class Server:
@@ -138,10 +140,10 @@ def together(each: list[Callable[[int], Any]], queries: list[int]) -> NDArray[np
 def in_process(place: Path, rounds: list[list[int]]) -> Callable[[int], NDArray[np.float64]]:
     """Return a function that times searches on the index itself, several at once."""
     store = Collection.open(place)
-    serving = store._opened.rankers.get()
+    ranker = store._opened.rankers.get()
 
     def search(number: int) -> None:
-        serving.index.search(serving.query(serving.vector(number)), FOUND, exclude=[[number]])
+        ranker.index.search(ranker.query(ranker.vectors([number])), FOUND, exclude=[[number]])
 
     search(1)
     return lambda turn: together([search] * CLIENTS, rounds[turn])
@@ -259,7 +261,7 @@ def unchanged(place: Path) -> tuple[Any, ...]:
     """Return values that would change if anything were indexed again."""
     files = [(file.name, file.stat()) for file in sorted((place / "cache").iterdir())]
     with Collection.open(place) as store:
-        changes = store._opened.database.state()["changes"]
+        changes = store._opened.database.changes()
     return changes, [(name, facts.st_mtime_ns, facts.st_size) for name, facts in files]
 
 

@@ -14,11 +14,15 @@ import http.client
 import json
 import os
 import random
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -33,7 +37,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection import events, ledger
+from lookalike.collection import Ask
+from lookalike.collection.store import events
+from lookalike.collection.store.schema import VERSION
+from lookalike.collection.votes import ledger
 from lookalike.core.text import word_key
 from lookalike.service.commands.serve import listening, run
 from lookalike.service.web.app import make_app
@@ -50,6 +57,11 @@ COLOURS = (
 WORDS = ("Straße", "STRASSE", "Meer", "été", "x/y", "🐈")
 PICTURES = 60
 LONGEST_LIFE = 1.0
+LONGEST_UPDATE = 0.1
+EVERY = 10
+"""How often it is not the server that is killed, but the update of an older collection."""
+
+OLDER = Path(__file__).resolve().parents[2] / "tests" / "collection" / "older"
 WORLDS = 4
 HEADERS = {"X-Lookalike-Client": "1", "Content-Type": "application/json"}
 
@@ -274,7 +286,7 @@ def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]
         database = store._opened.database
         expect(database.rows("PRAGMA integrity_check") == [("ok",)], "the database is damaged")
         expect(not database.rows("PRAGMA foreign_key_check"), "something has no picture")
-        for table in ("vectors", "thumbnails", "places"):
+        for table in ("records_1", "thumbnails", "places"):
             rows = database.rows(
                 f"SELECT id FROM pictures WHERE id NOT IN (SELECT picture FROM {table})"
             )
@@ -319,6 +331,44 @@ def check_words(store: Collection) -> None:
         expect(has == (told[-1].kind == "tag"), f"{subject} is not as the log says")
 
 
+def update_and_kill(place: Path, chance: random.Random) -> None:
+    """Kill a process while it brings a collection of an older version up to date, and check it."""
+    archive = chance.choice(sorted(OLDER.glob("*.tar.xz")))
+    shutil.rmtree(place, ignore_errors=True)
+    with tarfile.open(archive) as content:
+        content.extractall(place, filter="data")
+    expected = json.loads((place / "expected.json").read_text())
+    child = os.fork()
+    if child == 0:
+        try:
+            Collection.open(place).search(1)
+        finally:
+            os._exit(0)
+    time.sleep(chance.random() * LONGEST_UPDATE)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with contextlib.closing(sqlite3.connect(place / "collection.sqlite")) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    expect(version in (3, VERSION), f"an update was left half way, at version {version}")
+    found = forked(lambda: look_into_older(place))
+    expect(found == {name: expected[name] for name in found}, "an update has lost something")
+
+
+def look_into_older(place: Path) -> dict[str, Any]:
+    """Return what a collection of an older version answers once it is up to date."""
+    with Collection.open(place) as store:
+        store.check_log()
+        return {
+            "pictures": len(store),
+            "labels": {str(number): names for number, names in store.labels().items()},
+            "search": {str(n): [m.id for m in store.search(n, 10)] for n in (1, 9, 17)},
+            "asked": [match.id for match in store.search(Ask((1, 2), (9,)), 10)],
+            "word": [match.id for match in store.search_word("rot", 10)],
+            "history": [[e.number, e.kind, e.undone] for e in store.history(100)],
+        }
+
+
 def survive(kills: int, seed: int) -> dict[str, int]:
     """Create a collection and kill its server the given number of times."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -335,7 +385,11 @@ def survive(kills: int, seed: int) -> dict[str, int]:
         forked(make)
         world = World(place, pictures, random.Random(seed))
         world.check()
+        older = Path(temporary) / "older"
         for kill in range(1, kills + 1):
+            if kill % EVERY == 0:
+                update_and_kill(older, world.random)
+                continue
             world.live()
             world.check()
             if kill % 50 == 0:
