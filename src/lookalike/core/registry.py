@@ -8,9 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from lookalike.core.arrays import stored_manifest
 from lookalike.core.errors import DamagedFile, InvalidInput, MissingPart
-from lookalike.core.stored import parameters
 
 T = TypeVar("T")
 
@@ -81,6 +79,9 @@ class Registry(Generic[T]):
 
     def make(self, name: str, settings: Mapping[str, Any] | None = None) -> T:
         """Return a part with these settings, the others as they are by default."""
+        # These take long to be imported, and help texts need only the names.
+        from lookalike.core.stored import parameters
+
         part = self.get(name)
         known = parameters(part)
         for setting in settings or {}:
@@ -103,6 +104,8 @@ class Registry(Generic[T]):
         MissingPart
             If that part is not installed; it says which package brings it.
         """
+        from lookalike.core.arrays import stored_manifest
+
         manifest = stored_manifest(Path(path))
         kind = str(manifest["kind"])
         name = next((one for one in self.names if self._writes(one, kind)), None)

@@ -25,6 +25,7 @@ from lookalike.service.client_answers import (
     Job,
     Match,
     Picture,
+    Ranker,
     Ref,
     Said,
     Standing,
@@ -111,6 +112,7 @@ class Client:
         *,
         word: str | None = None,
         k: int = 10,
+        by: str | None = None,
         offset: int = 0,
         min_score: float | None = None,
         learned: bool = True,
@@ -118,20 +120,21 @@ class Client:
     ) -> list[Match]:
         """Return the pictures most like some and unlike others, or those matching a word.
 
-        The best match comes first.
+        The best match comes first. ``by`` names a ranker, as :meth:`rankers` lists them; by
+        default it is the first.
         """
         asked = {
             **{"like": _several(like), "unlike": _several(unlike), "word": word},
-            **{"k": k, "offset": offset, "min_score": min_score, "learned": learned},
+            **{"k": k, "by": by, "offset": offset, "min_score": min_score, "learned": learned},
         }
         answer = self._get("/api/search", {**asked, **_filters(where)})
         return cast("list[Match]", answer["matches"])
 
     def search_file(
-        self, path: str | Path, *, k: int = 10, **where: Unpack[Filters]
+        self, path: str | Path, *, k: int = 10, by: str | None = None, **where: Unpack[Filters]
     ) -> list[Match]:
         """Return the pictures most like a local file, best first; the file is not added."""
-        return self.search(self.keep_query(path), k=k, **where)
+        return self.search(self.keep_query(path), k=k, by=by, **where)
 
     def keep_query(self, picture: str | Path | bytes) -> str:
         """Upload a picture to search with and vote on; return its token."""
@@ -145,12 +148,16 @@ class Client:
         picked: Iterable[int] = (),
         rejected: Iterable[int] = (),
         shown: Iterable[int] = (),
+        by: str | None = None,
         key: str | None = None,
     ) -> Said:
-        """Record which matches fit a search and which do not; the next search uses it."""
+        """Record which matches fit a search and which do not; the next search uses it.
+
+        Votes teach every ranker; ``by`` names the one whose standing is returned.
+        """
         body = {
             **{"like": _several(like), "unlike": _several(unlike), "picked": list(picked)},
-            **{"rejected": list(rejected), "shown": list(shown), "key": key},
+            **{"rejected": list(rejected), "shown": list(shown), "by": by, "key": key},
         }
         return cast("Said", self._say("/api/votes", body))
 
@@ -176,13 +183,33 @@ class Client:
         answer = self._get("/api/events", {"limit": limit, "before": before})
         return cast("list[Event]", answer["events"])
 
-    def standing(self) -> Standing:
+    def standing(self, *, by: str | None = None) -> Standing:
         """Return whether searches use the votes, and the figures behind that decision."""
-        return cast("Standing", self._get("/api/standing"))
+        return cast("Standing", self._get("/api/standing", {"by": by}))
 
-    def suggestions(self, picture: Ref, k: int = 8) -> list[dict[str, Any]]:
+    def rankers(self) -> list[Ranker]:
+        """Return the ways to search, the default first."""
+        return cast("list[Ranker]", self._get("/api/rankers")["rankers"])
+
+    def reasons(
+        self,
+        like: Ref | Iterable[Ref],
+        unlike: Ref | Iterable[Ref] = (),
+        *,
+        picture: int,
+        k: int = 5,
+        by: str | None = None,
+    ) -> list[str]:
+        """Explain in sentences why a picture matches a search."""
+        asked = {"like": _several(like), "unlike": _several(unlike), "picture": picture}
+        answer = self._get("/api/reasons", {**asked, "k": k, "by": by})
+        return cast("list[str]", answer["reasons"])
+
+    def suggestions(
+        self, picture: Ref, k: int = 8, *, by: str | None = None
+    ) -> list[dict[str, Any]]:
         """Return words that may fit a picture, each with its confidence and a reason."""
-        answer = self._get(f"/api/suggestions/{picture}", {"k": k})
+        answer = self._get(f"/api/suggestions/{picture}", {"k": k, "by": by})
         return cast("list[dict[str, Any]]", answer["suggestions"])
 
     def pictures(
@@ -222,9 +249,32 @@ class Client:
         body = {"kind": "import", "folder": str(Path(path).absolute())}
         return self._do(body, progress)
 
-    def learn(self, *, folders: bool = False, progress: Progress = silent) -> Job:
-        """Learn from the labels in the collection, or from folder names, and wait until done."""
-        return self._do({"kind": "learn", "folders": folders}, progress)
+    def learn(
+        self,
+        *,
+        folders: bool = False,
+        method: str = "oasis",
+        feature: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        progress: Progress = silent,
+    ) -> Job:
+        """Learn from the labels in the collection, or from folder names, and wait until done.
+
+        Parameters
+        ----------
+        folders : bool
+            Use each picture's folder as its label.
+        method : str
+            The similarity to train.
+        feature : str, optional
+            The ranker to train; by default the first.
+        settings : mapping, optional
+            Settings of the method.
+        progress : callable
+            Called with the number of steps done and the total.
+        """
+        body = {"kind": "learn", "folders": folders, "method": method, "feature": feature}
+        return self._do({**body, "settings": dict(settings or {})}, progress)
 
     def jobs(self) -> list[Job]:
         """Return the jobs of the server, newest first."""
@@ -234,9 +284,9 @@ class Client:
         """Stop a job; finished work is kept."""
         self._ask("DELETE", f"/api/jobs/{job}")
 
-    def export(self, path: str | Path) -> None:
+    def export(self, path: str | Path, *, by: str | None = None) -> None:
         """Write what was learned to a safetensors file."""
-        content = self._ask("GET", "/api/export").content
+        content = self._ask("GET", "/api/export", params=_given({"by": by})).content
         target = Path(path)
         part = target.with_name(f".{target.name}.part")
         try:
@@ -247,7 +297,7 @@ class Client:
             raise InvalidInput(f"Client: cannot write {target}: {error}.") from error
 
     def status(self) -> dict[str, Any]:
-        """Return the version, the number of pictures, and whether folders are watched."""
+        """Return the version, the pictures and rankers, and whether folders are watched."""
         return self._get("/api/status")
 
     def _do(self, body: dict[str, Any], progress: Progress) -> Job:

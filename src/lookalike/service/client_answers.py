@@ -61,7 +61,19 @@ class Said(TypedDict):
     """An event, and the effect of the votes after it."""
 
     event: Event
-    standing: Standing
+    standing: Standing | None
+
+
+class Ranker(TypedDict):
+    """A way to search; ``trouble`` says why it cannot be used, or is empty."""
+
+    name: str
+    feature: str
+    method: str
+    ready: bool
+    pictures: int
+    undescribed: int
+    trouble: str
 
 
 class Job(TypedDict):

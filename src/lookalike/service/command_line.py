@@ -26,6 +26,7 @@ from lookalike.service.commands.rollback import rollback
 from lookalike.service.commands.search import search
 from lookalike.service.commands.serve import serve
 from lookalike.service.commands.tag import tag
+from lookalike.service.options import ListingCommand
 from lookalike.service.screen import complain, write_json
 
 FAILED, NOT_UNDERSTOOD, INTERRUPTED = 1, 2, 130
@@ -129,24 +130,27 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike index 'scans/**/*.tif' cat.jpg -c family",
         "lookalike index photos --model clip.onnx --mean .5,.5,.5 --std .5,.5,.5",
         "lookalike index photos --feature visterms --dimension 10000 -c words",
+        "lookalike index photos --model clip.onnx --name clip",
     ),
     learn: (
         "lookalike learn --folders",
         "lookalike learn --tags tags.csv --hold-back 0.3",
         "lookalike learn --clicks clicks.csv --threshold 0.1 --json",
+        "lookalike learn --folders --feature visterms --method oasis --set aggressiveness=0.05",
     ),
     search: (
         "lookalike search holiday.jpg",
         "lookalike search holiday.jpg -k 30 --sheet found.html",
         "lookalike search holiday.jpg --no-learning",
         "lookalike search --word sunset --sheet sunsets.html",
+        "lookalike search holiday.jpg --by visterms",
     ),
     tag: (
         "lookalike tag new/*.jpg",
         "lookalike tag ~/Pictures --min-confidence 0.9 --write xmp",
         "lookalike tag scans --write csv --out tags.csv",
     ),
-    evaluate: ("lookalike evaluate", "lookalike evaluate -c family --json"),
+    evaluate: ("lookalike evaluate", "lookalike evaluate --by visterms -c family --json"),
     remove: ("lookalike remove old.jpg scans/blank.tif",),
     rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
     export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
@@ -166,7 +170,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
 """Every command, with examples."""
 
 for _command, _examples in COMMANDS.items():
-    app.command(epilog=examples(*_examples))(_command)
+    app.command(cls=ListingCommand, epilog=examples(*_examples))(_command)
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ def run_demo(folder: Path, screen: Screen) -> None:
         write_whole(sheet, page.encode())
         total = len(store)
         used = {model.kind for model in store.models() if model.current}
-        tagged = _tagged(store, unseen) if "tags" in used else []
+        tagged = _tagged(store, unseen) if "words" in used else []
     figures_table(screen, before, after)
     if "similarity" not in used:
         screen.say("The learned similarity is not used: it did not rank at least as well.")
@@ -97,7 +97,7 @@ def _opened_or_made(place: Path) -> Collection:
 
 def _learn(store: Collection, samples: list[Sample], unseen: list[Sample], screen: Screen) -> None:
     """Learn the categories, unless that was done before."""
-    if {"similarity", "tags"} <= {model.kind for model in store.models()}:
+    if {"similarity", "words"} <= {model.kind for model in store.models()}:
         return
     # The queries of the sheet are left out, so that it shows pictures new to the model.
     left_out = {sample.path for sample in unseen}

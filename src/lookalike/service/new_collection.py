@@ -1,31 +1,48 @@
 """Open the collection that ``lookalike index`` adds to, or create it from the options."""
 
+import json
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from lookalike.collection import Collection
-from lookalike.collection.folder import Folder
-from lookalike.core.errors import (
-    CollectionBusy,
-    FingerprintMismatch,
-    InvalidInput,
-    LookalikeError,
-)
-from lookalike.core.fingerprint import check_fingerprint
-from lookalike.features import Embedding, Feature, Visterms
+from lookalike.collection import Collection, RankerInfo
+from lookalike.collection.store.folder import Folder
+from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError, MissingPart
+from lookalike.features import FEATURES, Feature
 from lookalike.images import find_pictures
+from lookalike.index import INDEXES
+
+DEFAULT = "embedding"
+
+OF_EMBEDDING, OF_VISTERMS = ("model", "side", "layout", "mean", "std"), ("dimension",)
+"""The options that are settings of a feature."""
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """A ranker asked for: its feature, the settings that were given, and its name if it has one."""
+
+    feature: str
+    settings: Mapping[str, Any]
+    name: str | None
+
+    def make(self) -> Feature:
+        """Return the feature."""
+        return FEATURES.make(self.feature, self.settings)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The feature asked for by the options of ``lookalike index``; None where not given."""
+    """What the options of ``lookalike index`` ask for; None where not given."""
 
-    kind: Literal["embedding", "visterms"] | None = None
+    features: Sequence[str] = ()
+    name: str | None = None
+    index: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
     model: Path | None = None
     side: int | None = None
     layout: Literal["NCHW", "NHWC"] | None = None
@@ -33,72 +50,142 @@ class Wanted:
     std: Sequence[float] | None = None
     dimension: int | None = None
 
-    def feature(self) -> Feature | None:
-        """Return the feature to create; None for the default one."""
+    def rankers(self) -> list[Ranker]:
+        """Return the rankers asked for; without any option, none."""
         self._check()
-        if self.kind == "visterms":
-            return Visterms() if self.dimension is None else Visterms(dimension=self.dimension)
-        if self.model is None:
-            return None
-        return Embedding(
-            self.model, side=self.side, layout=self.layout, mean=self.mean, std=self.std
-        )
+        given = {name: getattr(self, name) for name in (*OF_EMBEDDING, *OF_VISTERMS)}
+        if (
+            not self.features
+            and not self.name
+            and not self.settings
+            and given == dict.fromkeys(given)
+        ):
+            return []
+        found = []
+        for feature in self._features:
+            own = {DEFAULT: OF_EMBEDDING, "visterms": OF_VISTERMS}.get(feature, ())
+            settings = {name: given[name] for name in own if given[name] is not None}
+            found.append(Ranker(feature, {**settings, **self.settings}, self.name))
+        return found
 
-    def check_same(self, store: Collection) -> None:
-        """Raise an error if the options ask for another feature than the collection has."""
-        self._check()
-        if self.kind is not None and self.kind != store.feature.name:
-            raise FingerprintMismatch(
-                f"{store.path} was created with --feature {store.feature.name}, not {self.kind}. "
-                f"Leave the option out, or create a new collection with -c."
-            )
-        if self.dimension is not None and self.dimension != store.feature.dimension:
-            raise FingerprintMismatch(
-                f"{store.path} was created with --dimension {store.feature.dimension}, not "
-                f"{self.dimension}. Leave the option out, or create a new collection with -c."
-            )
-        asked = None if self.model is None else self.feature()
-        if asked is not None:
-            check_fingerprint(str(store.path), store.feature.fingerprint, asked.fingerprint)
+    def named(self) -> dict[str, Feature] | None:
+        """Return the features of a new collection by name; None for the default one."""
+        asked = self.rankers()
+        return {one.name or one.feature: one.make() for one in asked} or None
+
+    @property
+    def _features(self) -> list[str]:
+        return list(dict.fromkeys(self.features)) or [DEFAULT]
 
     def _check(self) -> None:
-        if self.kind == "visterms" and self.model is not None:
-            raise InvalidInput(
-                "index: --model works only with --feature embedding. Leave one of them out."
-            )
-        if self.kind != "visterms" and self.dimension is not None:
-            raise InvalidInput(
-                "index: --dimension works only with --feature visterms. Give both or neither."
-            )
-        for name in ("side", "layout", "mean", "std"):
-            if getattr(self, name) is not None and self.model is None:
+        if self.index is not None:
+            INDEXES.get(self.index)
+        if len(self._features) > 1 and (self.name is not None or self.settings):
+            option = "--name" if self.name is not None else "--set"
+            raise InvalidInput(f"index: {option} works only with one --feature.")
+        for option, feature in (("model", DEFAULT), ("dimension", "visterms")):
+            if getattr(self, option) is not None and feature not in self._features:
                 raise InvalidInput(
-                    f"index: --{name} works only with --model. Give both or neither."
+                    f"index: --{option} works only with --feature {feature}. Give both or neither."
+                )
+        for option in ("side", "layout", "mean", "std"):
+            if getattr(self, option) is not None and self.model is None:
+                raise InvalidInput(
+                    f"index: --{option} works only with --model. Give both or neither."
                 )
 
 
 @contextmanager
-def opened_or_made(place: Path, pictures: Sequence[str], wanted: Wanted) -> Iterator[Collection]:
-    """Open or create the collection; a new one that is still empty is removed on failure."""
+def opened_or_made(
+    place: Path, pictures: Sequence[str], wanted: Wanted
+) -> Iterator[tuple[Collection, dict[str, Feature]]]:
+    """Open or create the collection; yield it with the features to add to it, by name.
+
+    A new collection that is still empty is removed on failure.
+    """
     if (place / "manifest.json").exists():
+        asked = wanted.rankers()
         with Collection.open(place) as store:
-            wanted.check_same(store)
-            yield store
+            missing: dict[str, Feature] = {}
+            for ranker in asked:
+                missing |= unfinished(store, ranker)
+            yield store, missing
         return
+    features = wanted.named()
     if not find_pictures(pictures).paths:
         raise InvalidInput(
             f"index: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
             f"pictures, or a quoted pattern such as 'photos/*.jpg'."
         )
     was_there = place.exists()
-    with Collection.create(place, feature=wanted.feature()) as store:
+    with Collection.create(place, features=features, index=wanted.index) as store:
         try:
-            yield store
+            yield store, {}
         except CollectionBusy:
             raise
         except LookalikeError:
             _unmake(store, was_there)
             raise
+
+
+def unfinished(store: Collection, asked: Ranker) -> dict[str, Feature]:
+    """Return what is to be added to a collection, or gone on with, by name.
+
+    Raises
+    ------
+    InvalidInput
+        If the collection has that feature under another name, or that name for another feature.
+    MissingPart
+        If it has the feature, which is not installed any more.
+    """
+    rankers, features = store.rankers(), store.features
+    alike = [info for info in rankers if info.feature == asked.feature]
+    if asked.settings or asked.name not in (None, *(info.name for info in alike)):
+        feature = _made(asked, alike)
+        same = [info for info in alike if _is_same(asked, feature, features.get(info.name))]
+        if not same:
+            name = asked.name or asked.feature
+            _check_free(store, name, rankers)
+            return {name: feature}
+        if asked.name not in (None, *(info.name for info in same)):
+            raise InvalidInput(
+                f"{store.path} already has this feature, as {same[0].name}. Search by it with "
+                f"--by {same[0].name}."
+            )
+    elif alike:
+        same = [info for info in alike if asked.name in (None, info.name)]
+    else:
+        return {asked.feature: _made(asked, alike)}
+    for info in same:
+        if info.trouble:
+            raise MissingPart(info.trouble)
+    return {info.name: features[info.name] for info in same if info.undescribed or not info.ready}
+
+
+def _made(asked: Ranker, alike: Sequence[RankerInfo]) -> Feature:
+    for info in alike:
+        if info.trouble and asked.feature not in FEATURES:
+            raise MissingPart(info.trouble)
+    return asked.make()
+
+
+def _is_same(asked: Ranker, feature: Feature, known: Feature | None) -> bool:
+    """Return whether a feature is one that a collection has; before it is fitted, by settings."""
+    if known is None:
+        return False
+    if feature.is_fitted:
+        return known.is_fitted and known.fingerprint == feature.fingerprint
+    settings = known.settings()
+    given: dict[str, Any] = json.loads(json.dumps(asked.settings, default=str))
+    return all(settings.get(name) == value for name, value in given.items())
+
+
+def _check_free(store: Collection, name: str, rankers: Sequence[RankerInfo]) -> None:
+    if any(info.name == name for info in rankers):
+        raise InvalidInput(
+            f"{store.path} already has the ranker {name}, with another feature or other settings. "
+            f"Leave these options out, or add another ranker with --name NAME."
+        )
 
 
 def _unmake(store: Collection, was_there: bool) -> None:

@@ -1,12 +1,44 @@
 """Options that commands share, and the exit code for refused files."""
 
+import importlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+
+from lookalike.core.errors import MissingPart
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection
 
 REFUSED = 3
 HERE = Path("lookalike.collection")
+
+REGISTRIES = {
+    "{features}": "lookalike.features:FEATURES",
+    "{similarities}": "lookalike.similarity:SIMILARITIES",
+    "{indexes}": "lookalike.index:INDEXES",
+}
+"""What stands in a help text for the names of installed parts."""
+
+
+class ListingCommand(TyperCommand):
+    """A command whose help lists installed parts, which are looked for only when it is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        for option in self.params:
+            for mark, place in REGISTRIES.items():
+                if mark in (getattr(option, "help", None) or ""):
+                    module, _, name = place.partition(":")
+                    registry = getattr(importlib.import_module(module), name)
+                    names = ", ".join(registry.names)
+                    option.help = option.help.replace(mark, names)  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
 
 
 def from_home(path: Path) -> Path:
@@ -32,3 +64,43 @@ AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object inst
 Seed = Annotated[
     int, typer.Option("--seed", min=0, help="Random seed; the same seed repeats a run.")
 ]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="RANKER", help="The ranker to use.", show_default="the first"),
+]
+
+
+def read_settings(given: Sequence[str] | None) -> dict[str, Any]:
+    """Return settings given as KEY=VALUE: numbers, lists, true, false and null as JSON, else text.
+
+    Examples
+    --------
+    >>> read_settings(["colours=8", "mean=[0.5, 0.5, 0.5]", "layout=NCHW"])
+    {'colours': 8, 'mean': [0.5, 0.5, 0.5], 'layout': 'NCHW'}
+    """
+    found = {}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise typer.BadParameter(f"--set {text!r:.80} must be KEY=VALUE, such as colours=8.")
+        try:
+            found[name.strip()] = json.loads(value, parse_constant=_refuse)
+        except ValueError:
+            found[name.strip()] = value
+    return found
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+@contextmanager
+def or_another(store: "Collection", option: str = "--by") -> Iterator[None]:
+    """Name the rankers that can be used, where one cannot since a part is not installed."""
+    try:
+        yield
+    except MissingPart as error:
+        ready = [info.name for info in store.rankers() if info.ready]
+        if not ready:
+            raise
+        raise MissingPart(f"{error} Or use another ranker: {option} {', '.join(ready)}.") from error

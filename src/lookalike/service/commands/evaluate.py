@@ -4,23 +4,24 @@ from dataclasses import asdict
 from typing import Any
 
 from lookalike.service.figures import figures_table
-from lookalike.service.options import HERE, AsJson, Where
+from lookalike.service.options import HERE, AsJson, By, Where, or_another
 from lookalike.service.screen import Screen
 
 
-def evaluate(collection: Where = HERE, as_json: AsJson = False) -> None:
+def evaluate(by: By = None, collection: Where = HERE, as_json: AsJson = False) -> None:
     """Measure ranking and words on held-out pictures, before and after learning."""
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
-    told: dict[str, Any] = {"collection": collection, "similarity": None, "words": None}
-    with Collection.open(collection) as store:
-        learned = {model.kind for model in store.models()}
+    told: dict[str, Any] = {"collection": collection, "by": by, "similarity": None, "words": None}
+    with Collection.open(collection) as store, or_another(store):
+        chosen = by or store.rankers()[0].name
+        learned = {model.kind for model in store.models() if model.ranker == chosen}
         judged = {}
         if "similarity" in learned or not learned:
-            judged["similarity"] = store.evaluate()
-        if "tags" in learned:
-            judged["words"] = store.evaluate_words()
+            judged["similarity"] = store.evaluate(by)
+        if "words" in learned:
+            judged["words"] = store.evaluate_words(by)
     for name, (before, after) in judged.items():
         figures_table(screen, before, after, what={"words": "Words"}.get(name, "Ranking"))
         told[name] = {"before": asdict(before), "after": asdict(after)}

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lookalike.service.options import HERE, AsJson, Where, from_home
+from lookalike.service.options import HERE, AsJson, By, Where, from_home, or_another
 from lookalike.service.screen import Screen
 
 
@@ -19,6 +19,7 @@ def export(
             help="Where to write it; an existing file is replaced.",
         ),
     ] = Path("learned.safetensors"),
+    by: By = None,
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -27,13 +28,19 @@ def export(
     A page with about ten lines of NumPy, written next to the file, shows how.
     """
     from lookalike.collection import Collection
-    from lookalike.collection.exporting import recipe_beside
+    from lookalike.collection.search.exporting import recipe_beside
 
     screen = Screen(as_json)
-    with Collection.open(collection) as store:
-        store.export(out)
+    with Collection.open(collection) as store, or_another(store):
+        store.export(out, by=by)
     page = recipe_beside(out)
     screen.say(f"What was learned is in {out}; {page} explains how to use it.")
     screen.result(
-        {"collection": collection, "file": out, "recipe": page, "bytes": out.stat().st_size}
+        {
+            "collection": collection,
+            "by": by,
+            "file": out,
+            "recipe": page,
+            "bytes": out.stat().st_size,
+        }
     )

@@ -1,23 +1,22 @@
 """The command ``lookalike index``: add pictures to a collection."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lookalike.service.commands.learn import show_learned
-from lookalike.service.options import HERE, REFUSED, AsJson, Where
+from lookalike.service.options import HERE, REFUSED, AsJson, Where, read_settings
 from lookalike.service.screen import Screen, counted, kept
 
+if TYPE_CHECKING:
+    from lookalike.collection import Added, RankerInfo
+    from lookalike.images import Refused
 
-class Kind(StrEnum):
-    """The features a collection can be created with."""
-
-    embedding = "embedding"
-    visterms = "visterms"
+STOP = "Finished work is kept; run the same command again to continue."
 
 
 class Layout(StrEnum):
@@ -54,11 +53,32 @@ def index(
     *,
     collection: Where = HERE,
     feature: Annotated[
-        Kind | None,
+        list[str] | None,
         typer.Option(
-            help="How to describe pictures; only for a new collection.",
+            metavar="NAME",
+            help="How to describe pictures: {features}. One that the collection does not have yet "
+            "is added to it. Repeatable.",
             show_default="embedding",
         ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RANKER", help="What searches call it.", show_default="as the feature"
+        ),
+    ] = None,
+    index_kind: Annotated[
+        str | None,
+        typer.Option(
+            "--index",
+            metavar="NAME",
+            help="What holds the vectors of a new collection or feature: {indexes}.",
+            show_default="as the feature needs",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the feature. Repeatable."),
     ] = None,
     model: Annotated[
         Path | None,
@@ -111,14 +131,19 @@ def index(
     """Add pictures to a collection, creating it if needed.
 
     Pictures already in it are skipped, so running again continues where the last run stopped.
-    Files that cannot be used are listed with the reason, and the exit code is 3.
+    With a further --feature, the pictures already in it are described again, and can then be
+    searched by either. Files that cannot be used are listed with the reason, and the exit code is
+    3.
     """
     from lookalike.images import Limits
     from lookalike.service.new_collection import Wanted, opened_or_made
 
     screen = Screen(as_json)
     wanted = Wanted(
-        kind=None if feature is None else feature.value,
+        features=feature or (),
+        name=name,
+        index=index_kind,
+        settings=read_settings(settings),
         model=model,
         side=side,
         layout=None if layout is None else layout.value,
@@ -128,13 +153,54 @@ def index(
     )
     given = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
-    stop = "The pictures added so far are kept; run the same command again to continue."
-    with kept(stop), opened_or_made(collection, pictures, wanted) as store:
+    with kept(STOP), opened_or_made(collection, pictures, wanted) as (store, missing):
+
+        def describe() -> None:
+            for ranker, asked in missing.items():
+                with screen.bar(f"Describing pictures by {ranker}") as progress:
+                    store.add_feature(
+                        asked,
+                        name=ranker,
+                        index=index_kind,
+                        limits=limits,
+                        threads=threads,
+                        progress=progress,
+                    )
+
+        # A feature may have to be fitted on pictures, so an empty collection gets some first.
+        filled = len(store) > 0
+        if filled:
+            describe()
         with screen.bar("Reading pictures") as progress:
             added = store.add(pictures, limits=limits, threads=threads, progress=progress)
-        total = len(store)
+        if not filled:
+            describe()
+        total, rankers = len(store), store.rankers()
+        undescribed = {ranker: store.undescribed(ranker) for ranker in missing}
+    screen.say(f"{added.added:,} added; {counted(total, 'picture')} in {collection}.")
+    _show_added(screen, added)
+    _show_rankers(screen, rankers)
+    for ranker, lacking in undescribed.items():
+        _show_refused(
+            screen, lacking, f"{counted(len(lacking), 'picture')} not described by {ranker}"
+        )
+    screen.result(
+        {
+            "collection": collection,
+            "pictures": total,
+            **asdict(added),
+            "rankers": [asdict(info) for info in rankers],
+            "undescribed": {
+                ranker: [asdict(one) for one in lacking] for ranker, lacking in undescribed.items()
+            },
+        }
+    )
+    if added.refused or any(undescribed.values()):
+        raise typer.Exit(REFUSED)
+
+
+def _show_added(screen: Screen, added: "Added") -> None:
     screen.say(
-        f"{added.added:,} added; {counted(total, 'picture')} in {collection}.",
         *_besides(
             {
                 "already in the collection": added.known,
@@ -142,7 +208,7 @@ def index(
                 "moved": added.moved,
                 "skipped (hidden or not images)": added.ignored,
             }
-        ),
+        )
     )
     if added.learned_again is not None:
         screen.say("The collection has grown, so its models were retrained.")
@@ -151,15 +217,31 @@ def index(
         screen.say(f"The learned ranking is no longer used: {added.unlearned}")
     if added.unlearned_words:
         screen.say(f"The annotator is no longer used: {added.unlearned_words}")
-    if added.refused:
+    _show_refused(screen, added.refused, f"{counted(len(added.refused), 'file')} refused")
+
+
+def _show_refused(screen: Screen, refused: "Sequence[Refused]", title: str) -> None:
+    if refused:
+        rows = [[one.path, one.reason] for one in refused]
+        screen.table(["file", "reason"], rows, title=title)
+
+
+def _show_rankers(screen: Screen, rankers: "Sequence[RankerInfo]") -> None:
+    """Show the rankers if there are several, and what is wrong with them."""
+    if len(rankers) > 1:
         screen.table(
-            ["file", "reason"],
-            [[refused.path, refused.reason] for refused in added.refused],
-            title=f"{counted(len(added.refused), 'file')} refused",
+            ["ranker", "feature", "similarity", "pictures"],
+            [[info.name, info.feature, info.method, f"{info.pictures:,}"] for info in rankers],
+            title="Rankers",
+            numbers=["pictures"],
         )
-    screen.result({"collection": collection, "pictures": total, **asdict(added)})
-    if added.refused:
-        raise typer.Exit(REFUSED)
+    for info in rankers:
+        if info.trouble:
+            screen.say(f"The ranker {info.name} cannot be used: {info.trouble}")
+        elif not info.ready:
+            screen.say(
+                f"The ranker {info.name} is not ready. Finish it with --feature {info.feature}."
+            )
 
 
 def _besides(counts: Mapping[str, int]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from lookalike.core.errors import InvalidInput
 from lookalike.service.figures import figures_table
-from lookalike.service.options import HERE, AsJson, Seed, Where
+from lookalike.service.options import HERE, AsJson, Seed, Where, or_another, read_settings
 from lookalike.service.screen import Screen, counted, kept
 
 if TYPE_CHECKING:
@@ -57,6 +58,18 @@ def learn(
         float,
         typer.Option(min=0, help="Ignore co-click relevance at or below this."),
     ] = 0.0,
+    method: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="What learns the similarity: {similarities}."),
+    ] = "oasis",
+    feature: Annotated[
+        str | None,
+        typer.Option(metavar="RANKER", help="The ranker to train.", show_default="the first"),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method. Repeatable."),
+    ] = None,
     seed: Seed = 0,
     collection: Where = HERE,
     as_json: AsJson = False,
@@ -70,16 +83,21 @@ def learn(
     """
     from lookalike.collection import Collection
 
+    chosen = read_settings(settings)
     if labels is None and clicks is None and not folders:
         _check_known(collection)
     screen = Screen(as_json)
     stop = "The collection is unchanged; run the same command again to learn."
-    with kept(stop), Collection.open(collection) as store, screen.bar("Learning") as progress:
+    bar, other = screen.bar("Learning"), partial(or_another, option="--feature")
+    with kept(stop), Collection.open(collection) as store, other(store), bar as progress:
         learned = store.learn(
             None if labels is None else _labels(labels),
             folders=folders,
             clicks=None if clicks is None else _clicks(clicks),
             threshold=threshold,
+            method=method,
+            feature=feature,
+            settings=chosen,
             hold_back=hold_back,
             random_state=seed,
             progress=progress,

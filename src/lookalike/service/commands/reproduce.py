@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from lookalike.service.commands.index import Kind
 from lookalike.service.options import AsJson, Seed
 from lookalike.service.screen import Screen
 
@@ -16,6 +15,13 @@ class Paper(StrEnum):
 
     oasis = "oasis"
     wsabie = "wsabie"
+
+
+class Kind(StrEnum):
+    """The features that a paper's tables are made with."""
+
+    embedding = "embedding"
+    visterms = "visterms"
 
 
 def reproduce(

@@ -1,6 +1,5 @@
 """The command ``lookalike rollback``: go back to earlier models, or discard votes."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -34,10 +33,10 @@ def rollback(
         left = store.rollback()
     screen.say(
         "Searches no longer use a learned similarity."
-        if left.model is None
-        else f"Searches use similarity model {left.model}.",
+        if left.similarity is None
+        else f"Searches use similarity model {left.similarity}.",
         "There is no annotator in use."
-        if left.tagger is None
-        else f"Words come from annotator {left.tagger}.",
+        if left.annotator is None
+        else f"Words come from annotator {left.annotator}.",
     )
-    screen.result({"collection": collection, **asdict(left)})
+    screen.result({"collection": collection, "model": left.similarity, "annotator": left.annotator})

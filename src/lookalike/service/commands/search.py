@@ -1,6 +1,5 @@
 """The command ``lookalike search``: find pictures by picture or by word."""
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.core.errors import UnreadablePicture
-from lookalike.service.options import HERE, AsJson, Where
+from lookalike.service.options import HERE, AsJson, By, Where, or_another
 from lookalike.service.screen import Screen, counted
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ def search(
         typer.Option(metavar="WORD", help="Find pictures that match a word instead."),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many pictures to show.")] = 10,
+    by: By = None,
     no_learning: Annotated[
         bool, typer.Option("--no-learning", help="Ignore what was learned.")
     ] = False,
@@ -48,13 +48,13 @@ def search(
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
-    with Collection.open(collection) as store:
+    with Collection.open(collection) as store, or_another(store):
         if picture is None:
-            matches = store.search_word(str(word), k)
+            matches = store.search_word(str(word), k, by=by)
             if sheet is not None:
                 _write_word_sheet(sheet, store, str(word), matches)
         else:
-            matches = _most_like(store, picture, k, learned=not no_learning, sheet=sheet)
+            matches = _most_like(store, picture, k, by=by, learned=not no_learning, sheet=sheet)
     screen.table(
         ["rank", "score", "picture"],
         [[rank, f"{match.score:.4f}", match.path] for rank, match in enumerate(matches, start=1)],
@@ -67,6 +67,7 @@ def search(
         {
             "query": picture,
             "word": word,
+            "by": by,
             "learned": not no_learning,
             "matches": found,
             "sheet": sheet,
@@ -75,10 +76,16 @@ def search(
 
 
 def _most_like(
-    store: "Collection", picture: str, k: int, *, learned: bool, sheet: Path | None
+    store: "Collection",
+    picture: str,
+    k: int,
+    *,
+    by: str | None,
+    learned: bool,
+    sheet: Path | None,
 ) -> "list[Match]":
     try:
-        matches = store.search(picture, k, learned=learned)
+        matches = store.search(picture, k, by=by, learned=learned)
         if sheet is not None:
             _write_sheet(sheet, store, picture, matches)
     except UnreadablePicture as error:
@@ -131,8 +138,7 @@ def _small(store: "Collection", picture: str) -> bytes:
     try:
         return thumbnail(decode(read_bytes(picture)).image)
     except UnreadablePicture:
-        place = Path(os.path.abspath(picture))  # noqa: PTH100
-        for known in store.pictures():
-            if place in known.places:
-                return store.thumbnail(known.id)
+        known = store.find(picture)
+        if known is not None:
+            return store.thumbnail(known)
         raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.core.errors import InvalidInput
-from lookalike.service.options import HERE, REFUSED, AsJson, Where
+from lookalike.service.options import HERE, REFUSED, AsJson, By, Where, or_another
 from lookalike.service.screen import Screen, counted, kept
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def tag(
     ],
     *,
     k: Annotated[int, typer.Option("-k", min=1, help="Most words per picture.")] = 10,
+    by: By = None,
     min_confidence: Annotated[
         float | None,
         typer.Option(
@@ -90,8 +91,8 @@ def tag(
     screen = Screen(as_json)
     stop = "Nothing was written; run the same command again."
     bar = screen.bar("Reading pictures")
-    with kept(stop), Collection.open(collection) as store, bar as progress:
-        found = store.tag(pictures, k, min_confidence=min_confidence, progress=progress)
+    with kept(stop), Collection.open(collection) as store, or_another(store), bar as progress:
+        found = store.tag(pictures, k, by=by, min_confidence=min_confidence, progress=progress)
     if not found.pictures and not found.refused:
         raise InvalidInput(
             f"tag: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
@@ -120,6 +121,7 @@ def tag(
     screen.result(
         {
             "collection": collection,
+            "by": by,
             "min_confidence": min_confidence,
             "pictures": [asdict(picture) for picture in found.pictures],
             "written": written.files,

@@ -7,8 +7,14 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lookalike.collection import ModelRow, PictureRow
-from lookalike.collection.records import Event, Standing, Suggestion
+from lookalike.collection.answers import (
+    Event,
+    ModelRow,
+    PictureRow,
+    RankerInfo,
+    Standing,
+    Suggestion,
+)
 from lookalike.core.text import shown
 
 Kind: TypeAlias = Literal["import", "rescan", "learn"]
@@ -120,7 +126,7 @@ class EventAnswer(Answer):
     number: int
     at: str
     kind: str = Field(
-        description="vote, tag, correction, deletion, undo, reset, learn or rollback."
+        description="vote, tag, correction, deletion, undo, reset, learn, rollback or feature."
     )
     who: str
     body: dict[str, Any]
@@ -167,7 +173,7 @@ class Said(Answer):
     """The recorded event, and the state of the votes after it."""
 
     event: EventAnswer
-    standing: StandingAnswer
+    standing: StandingAnswer | None = Field(description="Null while no ranker can be used.")
 
 
 class FiguresAnswer(Answer):
@@ -183,7 +189,9 @@ class ModelAnswer(Answer):
     """A trained model and its evaluation."""
 
     number: int
-    kind: str = Field(description="similarity, or tags for an annotator.")
+    kind: str = Field(description="similarity, or words for an annotator.")
+    method: str = Field(description="What it was trained by, such as oasis.")
+    ranker: str = Field(description="The ranker it was trained for.")
     made: str
     settings: dict[str, Any]
     before: FiguresAnswer
@@ -207,7 +215,30 @@ class InUseAnswer(Answer):
     """The numbers of the similarity and the annotator in use; null for none."""
 
     model: int | None
-    tagger: int | None
+    annotator: int | None
+
+
+class RankerAnswer(Answer):
+    """A way to search: how pictures are described, and what was learned over that."""
+
+    name: str = Field(description="What `by` names it by.")
+    feature: str = Field(description="How pictures are described.")
+    method: str = Field(description="The similarity in use; cosine if nothing was learned.")
+    ready: bool = Field(description="Whether it can be searched by.")
+    pictures: int = Field(description="Pictures it has described.")
+    undescribed: int = Field(description="Pictures it has not described.")
+    trouble: str = Field(description="Why it cannot be used; empty if it can.")
+
+    @classmethod
+    def of(cls, info: RankerInfo) -> "RankerAnswer":
+        """Return the response for a ranker."""
+        return cls(**plain(asdict(info)))
+
+
+class RankersAnswer(Answer):
+    """The ways to search; the first is used by default."""
+
+    rankers: list[RankerAnswer]
 
 
 class SuggestionAnswer(Answer):
@@ -291,6 +322,7 @@ class StatusAnswer(Answer):
     pictures: int
     refused: int = Field(description="Files that could not be used when last read.")
     roots: list[str] = Field(description="The folders that were indexed.")
+    rankers: list[RankerAnswer] = Field(description="The ways to search, the default first.")
     jobs: int = Field(description="Jobs waiting or running.")
     watching: Watching
 

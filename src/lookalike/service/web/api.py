@@ -9,10 +9,16 @@ from fastapi import APIRouter, Query, Request, Response
 from lookalike import __version__
 from lookalike.core.text import shown
 from lookalike.service.web import api_feedback, api_jobs, api_pictures, api_search
-from lookalike.service.web.answers import Facet, FacetsAnswer, StatusAnswer, Watching
+from lookalike.service.web.answers import (
+    Facet,
+    FacetsAnswer,
+    RankerAnswer,
+    RankersAnswer,
+    StatusAnswer,
+    Watching,
+)
 from lookalike.service.web.api_errors import REFUSALS, Route
-from lookalike.service.web.import_jobs import roots_of
-from lookalike.service.web.parameters import Filters
+from lookalike.service.web.parameters import By, Filters
 from lookalike.service.web.state import collection_of, jobs_of
 
 _general = APIRouter(tags=["collection"], route_class=Route)
@@ -32,14 +38,15 @@ def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer
 
 @_general.get("/status", summary="Get the state of the server")
 def status(request: Request) -> StatusAnswer:
-    """Return the version, the number of pictures and jobs, and whether folders are watched."""
+    """Return the version, the pictures, rankers and jobs, and whether folders are watched."""
     collection, jobs = collection_of(request), jobs_of(request)
     watcher = getattr(request.app.state, "watcher", None)
     return StatusAnswer(
         version=__version__,
         pictures=len(collection),
         refused=len(collection.refused()),
-        roots=[shown(root) for root in roots_of(collection)],
+        roots=[shown(root) for root in collection.roots()],
+        rankers=[RankerAnswer.of(info) for info in collection.rankers()],
         jobs=sum(not job.over for job in jobs.all()),
         watching=Watching(
             on=watcher is not None,
@@ -47,6 +54,13 @@ def status(request: Request) -> StatusAnswer:
             trouble=(watcher.trouble if watcher is not None else "") or jobs.trouble,
         ),
     )
+
+
+@_general.get("/rankers", summary="List the ways to search")
+def rankers(request: Request) -> RankersAnswer:
+    """Return the rankers to search by, the default first, and what is wrong with any of them."""
+    found = collection_of(request).rankers()
+    return RankersAnswer(rankers=[RankerAnswer.of(info) for info in found])
 
 
 @_general.get(
@@ -62,11 +76,11 @@ def status(request: Request) -> StatusAnswer:
         }
     },
 )
-def export(request: Request) -> Response:
+def export(request: Request, by: Annotated[By, Query()] = None) -> Response:
     """Return the learned query transform, to search vectors kept elsewhere."""
     with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
         path = Path(folder) / "learned.safetensors"
-        collection_of(request).export(path)
+        collection_of(request).export(path, by=by)
         content = path.read_bytes()
     name = 'attachment; filename="learned.safetensors"'
     return Response(

@@ -16,6 +16,7 @@ from lookalike.core.errors import (
     InvalidInput,
     LookalikeError,
     MissingExtra,
+    MissingPart,
     NotFitted,
     NotFound,
     UnreadablePicture,
@@ -33,6 +34,7 @@ _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
     (CollectionError, 409),
     (NotFitted, 409),
     (MissingExtra, 409),
+    (MissingPart, 409),
 )
 
 REFUSALS: dict[int | str, dict[str, Any]] = {

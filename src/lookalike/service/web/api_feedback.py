@@ -5,6 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from lookalike.collection import Collection
+from lookalike.collection.answers import Event
 from lookalike.service.web.answers import (
     EventAnswer,
     EventsAnswer,
@@ -15,7 +17,17 @@ from lookalike.service.web.answers import (
     StandingAnswer,
 )
 from lookalike.service.web.api_errors import Route
-from lookalike.service.web.parameters import MAX_ID, MAX_K, MAX_REFS, PictureId, RefValue, Word, ask
+from lookalike.service.web.parameters import (
+    MAX_ID,
+    MAX_K,
+    MAX_REFS,
+    By,
+    PictureId,
+    RefValue,
+    Word,
+    ask,
+)
+from lookalike.service.web.rankers import check_ranker, standing_of
 from lookalike.service.web.state import collection_of, jobs_of, next_page, speaker
 from lookalike.service.web.users import User
 
@@ -38,7 +50,13 @@ class Statement(BaseModel):
     )
 
 
-class Vote(Statement):
+class Judged(Statement):
+    """Feedback that the state of the votes is returned for."""
+
+    by: By = Field(None, description="The ranker to return the state for; by default the first.")
+
+
+class Vote(Judged):
     """Which matches fit a search and which do not."""
 
     like: list[RefValue] = Field(min_length=1, max_length=MAX_REFS)
@@ -60,7 +78,7 @@ class Label(Statement):
     shows: bool = True
 
 
-class Undo(Statement):
+class Undo(Judged):
     """The event to undo."""
 
     event: EventNumber
@@ -73,6 +91,7 @@ def vote(request: Request, said: Vote) -> Said:
     The same vote sent twice counts once.
     """
     collection = collection_of(request)
+    check_ranker(collection, said.by)
     event = collection.vote(
         ask(said.like, said.unlike),
         picked=said.picked,
@@ -81,7 +100,7 @@ def vote(request: Request, said: Vote) -> Said:
         who=speaker(request, said.user),
         key=said.key,
     )
-    return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
+    return _said(collection, event, said.by)
 
 
 @router.post("/tags", summary="Label a picture")
@@ -98,16 +117,18 @@ def tag(request: Request, said: Label) -> EventAnswer:
 def undo(request: Request, said: Undo) -> Said:
     """Undo a vote, label, correction, reset or undo; this is itself an event."""
     collection, who = collection_of(request), speaker(request, said.user)
+    check_ranker(collection, said.by)
     event = collection.undo(said.event, who=who, key=said.key)
-    return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
+    return _said(collection, event, said.by)
 
 
 @router.post("/reset", summary="Discard all votes")
-def reset(request: Request, said: Statement) -> Said:
+def reset(request: Request, said: Judged) -> Said:
     """Discard all votes so far; this can be undone."""
     collection, who = collection_of(request), speaker(request, said.user)
+    check_ranker(collection, said.by)
     event = collection.reset_votes(who=who, key=said.key)
-    return Said(event=EventAnswer.of(event), standing=StandingAnswer.of(collection.standing()))
+    return _said(collection, event, said.by)
 
 
 @router.post("/rollback", summary="Go back to earlier models")
@@ -116,7 +137,7 @@ def rollback(request: Request, said: Statement) -> InUseAnswer:
     speaker(request, said.user)
     with jobs_of(request).writing():
         used = collection_of(request).rollback()
-    return InUseAnswer(model=used.model, tagger=used.tagger)
+    return InUseAnswer(model=used.similarity, annotator=used.annotator)
 
 
 @router.get("/events", summary="List the log of events")
@@ -136,9 +157,9 @@ def events(
 
 
 @router.get("/standing", summary="Get the state of the votes")
-def standing(request: Request) -> StandingAnswer:
+def standing(request: Request, by: Annotated[By, Query()] = None) -> StandingAnswer:
     """Return whether searches use the votes, and the figures behind that decision."""
-    return StandingAnswer.of(collection_of(request).standing())
+    return StandingAnswer.of(collection_of(request).standing(by))
 
 
 @router.get("/models", summary="List the trained models")
@@ -146,3 +167,11 @@ def models(request: Request) -> ModelsAnswer:
     """Return the models trained on labels and clicks, oldest first, published or not."""
     found = collection_of(request).models()
     return ModelsAnswer(models=[ModelAnswer.of(row) for row in found])
+
+
+def _said(collection: Collection, event: Event, by: str | None) -> Said:
+    standing = standing_of(collection, by)
+    return Said(
+        event=EventAnswer.of(event),
+        standing=None if standing is None else StandingAnswer.of(standing),
+    )

@@ -1,18 +1,19 @@
 """The API: long-running jobs."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from fastapi import Path as InPath
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from lookalike.collection.training.learning import METHOD
 from lookalike.core.errors import InvalidInput, NotFound
 from lookalike.service.web.answers import JobAnswer, JobsAnswer, Kind
 from lookalike.service.web.api_errors import Route
 from lookalike.service.web.job_stream import HEADERS, MEDIA_TYPE, stream
 from lookalike.service.web.jobs import Job
-from lookalike.service.web.parameters import MAX_PATH
+from lookalike.service.web.parameters import MAX_NAME, MAX_PATH
 from lookalike.service.web.state import jobs_of
 
 router = APIRouter(tags=["jobs"], route_class=Route)
@@ -36,6 +37,18 @@ class NewJob(BaseModel):
     folders: bool = Field(
         False, description="For learning: use each picture's folder as its label."
     )
+    method: str = Field(
+        METHOD, max_length=MAX_NAME, description="For learning: the similarity to train."
+    )
+    feature: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_NAME,
+        description="For learning: the ranker to train; by default the first.",
+    )
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="For learning: settings of the method."
+    )
 
 
 @router.post("/jobs", summary="Start a job", status_code=202)
@@ -51,7 +64,14 @@ def start(request: Request, wanted: NewJob) -> JobAnswer:
         raise InvalidInput("jobs: an import needs either folder or paths; other jobs take neither.")
     if wanted.kind == "import":
         return jobs.bring_in(sources).answer()
-    job = jobs.rescan() if wanted.kind == "rescan" else jobs.learn(folders=wanted.folders)
+    if wanted.kind == "rescan":
+        return jobs.rescan().answer()
+    job = jobs.learn(
+        folders=wanted.folders,
+        method=wanted.method,
+        feature=wanted.feature,
+        settings=wanted.settings,
+    )
     return job.answer()
 
 

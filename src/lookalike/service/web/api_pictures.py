@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
-from lookalike.collection import Collection, rows
-from lookalike.collection.adding import THUMBNAIL_SIDE
+from lookalike.collection import Collection
+from lookalike.collection.pictures.adding import THUMBNAIL_SIDE
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.images import content_hash
@@ -100,7 +100,7 @@ def add(request: Request, data: Body, response: Response) -> Added:
     """Add a picture file and store it; one already in the collection is not added again."""
     collection = collection_of(request)
     sha256 = content_hash(data)
-    known = rows.find_content(collection._database, sha256)
+    known = collection.find_content(sha256)
     if known is not None:
         response.status_code = 200
         return Added(picture=_answer(collection, known), new=False)
@@ -118,7 +118,7 @@ def add(request: Request, data: Body, response: Response) -> Added:
         try:
             added = collection.add([path])
         finally:
-            number = rows.find_id(collection._database, path)
+            number = collection.find(path)
             if number is None:
                 path.unlink(missing_ok=True)
     if number is None:
@@ -130,8 +130,9 @@ def add(request: Request, data: Body, response: Response) -> Added:
 def keep_query(request: Request, data: Body) -> Token:
     """Store a picture to search with and vote on, without adding it to the collection."""
     collection = collection_of(request)
-    needed = collection.feature.decode_side
-    side = None if needed is None else max(needed, THUMBNAIL_SIDE)
+    sides = [feature.decode_side for feature in collection.features.values()]
+    needed = [side for side in sides if side is not None]
+    side = max([*needed, THUMBNAIL_SIDE]) if len(needed) == len(sides) else None
     decoded = decoder_of(request).decode(data, side=side)
     return Token.of(collection.keep_query(decoded.image, content=data))
 

@@ -7,7 +7,7 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from lookalike.collection.records import Ask
+from lookalike.collection.answers import Ask
 from lookalike.core.text import shown
 from lookalike.service.web.answers import (
     ReasonsAnswer,
@@ -20,6 +20,7 @@ from lookalike.service.web.facts import match_facts
 from lookalike.service.web.parameters import (
     MAX_REACH,
     MAX_REFS,
+    By,
     PictureId,
     RefText,
     Search,
@@ -47,6 +48,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
         found = collection.search(
             wanted,
             most,
+            by=asked.by,
             learned=asked.learned,
             offset=asked.offset,
             where=asked.where(),
@@ -55,7 +57,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
         verdicts = collection.verdicts(wanted)
     else:
         found = collection.search_word(
-            asked.word or "", most, offset=asked.offset, where=asked.where()
+            asked.word or "", most, by=asked.by, offset=asked.offset, where=asked.where()
         )
         if asked.min_score is not None:
             found = [match for match in found if match.score >= asked.min_score]
@@ -70,9 +72,10 @@ def suggestions(
     request: Request,
     name: Annotated[RefText, InPath(alias="ref")],
     k: Annotated[int, Query(ge=1, le=100, description="Most words to return.")] = 8,
+    by: Annotated[By, Query()] = None,
 ) -> SuggestionsAnswer:
     """Return words that may fit a picture or stored query, neither given nor rejected yet."""
-    found = collection_of(request).suggest(ref(name), k)
+    found = collection_of(request).suggest(ref(name), k, by=by)
     return SuggestionsAnswer(suggestions=[SuggestionAnswer.of(one) for one in found])
 
 
@@ -83,6 +86,7 @@ class Question(BaseModel):
     unlike: list[RefText] = Field(default_factory=list, max_length=MAX_REFS)
     picture: PictureId
     k: int = Field(5, ge=1, le=100, description="Most reasons to return.")
+    by: By = None
 
     def ask(self) -> Ask:
         """Return what was searched for."""
@@ -92,5 +96,5 @@ class Question(BaseModel):
 @router.get("/reasons", summary="Explain why a picture matches")
 def reasons(request: Request, asked: Annotated[Question, Query()]) -> ReasonsAnswer:
     """Return in sentences why a picture matches: labels, words and learned directions."""
-    found = collection_of(request).reasons(asked.ask(), asked.picture, asked.k)
+    found = collection_of(request).reasons(asked.ask(), asked.picture, asked.k, by=asked.by)
     return ReasonsAnswer(reasons=[shown(one) for one in found])

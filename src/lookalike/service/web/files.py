@@ -14,7 +14,6 @@ from lookalike.collection import Collection, PictureRow
 from lookalike.core.errors import NotFound, UnreadablePicture
 from lookalike.images import content_hash, read_bytes
 from lookalike.service.web.decoder import Decoder
-from lookalike.service.web.import_jobs import roots_of
 from lookalike.service.web.settings import Settings
 
 RENDITION_SIDE = 2048
@@ -126,7 +125,7 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
 def shown_folders(collection: Collection, settings: Settings) -> list[Path]:
     """Return the folders whose pictures may be shown."""
     uploads = collection.path.absolute() / "uploads"
-    return [*roots_of(collection), uploads, *settings.allow]
+    return [*collection.roots(), uploads, *settings.allow]
 
 
 def may_show(place: Path, folders: Iterable[Path]) -> bool:

@@ -6,18 +6,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from lookalike.collection.records import Event
+from lookalike.collection.answers import Event
 from lookalike.core.text import label_name
 from lookalike.service.web.api_errors import Route
-from lookalike.service.web.history import told, votes_on, words_on
+from lookalike.service.web.history import told
 from lookalike.service.web.pages import (
     HISTORY,
     Shown,
     templates,
     what_was_learned,
 )
-from lookalike.service.web.parameters import PictureId, RefText, Search, Word, ask
-from lookalike.service.web.results import PAGE, asked_pairs, find, words_like
+from lookalike.service.web.parameters import (
+    MAX_NAME,
+    PictureId,
+    RefText,
+    Search,
+    Word,
+    ask,
+)
+from lookalike.service.web.results import PAGE, asked_pairs, by_pairs, find, words_like
 from lookalike.service.web.state import collection_of, jobs_of, speaker
 from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
 
@@ -29,6 +36,7 @@ WORDS = 12
 router = APIRouter(prefix="/part", route_class=Route, include_in_schema=False)
 
 Key = Annotated[str | None, Field(max_length=64)]
+ByName = Annotated[str, Query(max_length=MAX_NAME)]
 
 
 class Chunk(Shown):
@@ -85,7 +93,9 @@ def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
     )
     pairs = filter_pairs(asked)
     pairs += [("order", asked.order)] if asked.order != "newest" else []
-    return _part(request, "chunk.html", tiles=tiles(collection, rows, asked.start), pairs=pairs)
+    pairs += by_pairs(asked.by)
+    shown = tiles(collection, rows, asked.start)
+    return _part(request, "chunk.html", by=asked.by, tiles=shown, pairs=pairs)
 
 
 @router.get("/filters")
@@ -128,7 +138,7 @@ def matches(
     """Return the matches of a search, or with ``more`` the next ones."""
     found = find(collection_of(request), asked, min(asked.k, 1000), asked.offset)
     name = "more.html" if more else "matches.html"
-    answer = _part(request, name, **_shown_matches(asked, found))
+    answer = _part(request, name, by=asked.by, **_shown_matches(asked, found))
     if not more:
         answer.headers["HX-Replace-Url"] = address("/search", asked_pairs(asked))
     return answer
@@ -152,7 +162,7 @@ def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
             key=said.key,
         )
     else:
-        event = _undo(collection, votes_on(collection, asked, said.picture, who), said.key, who)
+        event = _undo(collection, collection.votes_on(asked, said.picture, who), said.key, who)
     return _ranked_again(request, said, event)
 
 
@@ -169,25 +179,26 @@ def reasons(
     picture: Annotated[PictureId, Query()],
     like: Annotated[list[RefText], Query(min_length=1, max_length=200)],
     unlike: Annotated[list[RefText], Query(max_length=200)] = [],  # noqa: B006
+    by: ByName = "",
 ) -> Response:
     """Show why a picture matches."""
-    told_reasons = collection_of(request).reasons(ask(like, unlike), picture)
+    told_reasons = collection_of(request).reasons(ask(like, unlike), picture, by=by or None)
     return _part(request, "reasons.html", reasons=told_reasons, picture=picture, like=like)
 
 
 @router.get("/suggestions/{picture}")
-def suggestions(request: Request, picture: PictureId) -> Response:
+def suggestions(request: Request, picture: PictureId, by: ByName = "") -> Response:
     """Return words that may fit a picture, to accept or reject."""
     return _part(
         request,
         "suggestions.html",
         picture=picture,
-        suggestions=collection_of(request).suggest(picture),
+        suggestions=collection_of(request).suggest(picture, by=by or None),
     )
 
 
 @router.post("/tags")
-def tags(request: Request, said: Annotated[Said, Form()]) -> Response:
+def tags(request: Request, said: Annotated[Said, Form()], by: ByName = "") -> Response:
     """Record that a word fits a picture or does not, and show its tags."""
     event = collection_of(request).say(
         said.picture,
@@ -196,76 +207,83 @@ def tags(request: Request, said: Annotated[Said, Form()]) -> Response:
         who=speaker(request, None),
         key=said.key,
     )
-    return _tags(request, said.picture, event)
+    return _tags(request, said.picture, event, by)
 
 
 @router.post("/tags/undo/{picture}")
-def undo_tag(request: Request, picture: PictureId, said: Annotated[Undone, Form()]) -> Response:
+def undo_tag(
+    request: Request, picture: PictureId, said: Annotated[Undone, Form()], by: ByName = ""
+) -> Response:
     """Undo a change to a picture's tags, and show them."""
     event = collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
-    return _tags(request, picture, event)
+    return _tags(request, picture, event, by)
 
 
 @router.get("/history")
-def history(request: Request, before: Annotated[int | None, Query(ge=1)] = None) -> Response:
+def history(
+    request: Request, before: Annotated[int | None, Query(ge=1)] = None, by: ByName = ""
+) -> Response:
     """Return older events."""
     collection = collection_of(request)
     events = collection.history(limit=HISTORY + 1, before=before)
     return _part(
         request,
         "history.html",
+        by=by,
         events=told(collection, events[:HISTORY]),
         older=events[HISTORY - 1].number if len(events) > HISTORY else None,
     )
 
 
 @router.get("/learned")
-def learned(request: Request) -> Response:
+def learned(request: Request, by: ByName = "") -> Response:
     """Return the current state of what was learned."""
-    return _part(request, "gate.html", **what_was_learned(collection_of(request)))
+    told_all = what_was_learned(collection_of(request), by or None)
+    return _part(request, "gate.html", by=told_all["view"].by, **told_all)
 
 
 @router.post("/undo")
-def undo(request: Request, said: Annotated[Undone, Form()]) -> Response:
+def undo(request: Request, said: Annotated[Undone, Form()], by: ByName = "") -> Response:
     """Undo an event of the log and show what was learned."""
     collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
-    return learned(request)
+    return learned(request, by)
 
 
 @router.post("/reset")
-def reset(request: Request) -> Response:
+def reset(request: Request, by: ByName = "") -> Response:
     """Discard all votes and show what was learned."""
     collection_of(request).reset_votes(who=speaker(request, None))
-    return learned(request)
+    return learned(request, by)
 
 
 @router.post("/rollback")
-def rollback(request: Request) -> Response:
+def rollback(request: Request, by: ByName = "") -> Response:
     """Go back to earlier models and show what was learned."""
     speaker(request, None)
     with jobs_of(request).writing():
         collection_of(request).rollback()
-    return learned(request)
+    return learned(request, by)
 
 
-def _part(request: Request, name: str, **context: Any) -> Response:
-    return templates.TemplateResponse(request, f"parts/{name}", context)
+def _part(request: Request, name: str, *, by: str | None = None, **context: Any) -> Response:
+    everything = {"by_pairs": by_pairs(by), **context}
+    return templates.TemplateResponse(request, f"parts/{name}", everything)
 
 
 def _say(collection: "Collection", said: Verdict, who: str) -> Event | None:
     """Record a vote in a search by word: the word fits, does not fit, or the vote is undone."""
     word = said.word or ""
-    if not said.verdict and (last := words_on(collection, word, said.picture)):
-        return _undo(collection, last, said.key, who)
+    if not said.verdict and (last := collection.said_of(said.picture, word)):
+        return _undo(collection, [event.number for event in last], said.key, who)
     return collection.say(said.picture, word, shows=said.verdict > 0, who=who, key=said.key)
 
 
-def _undo(collection: "Collection", events: list[Event], key: str | None, who: str) -> Event | None:
+def _undo(collection: "Collection", events: list[int], key: str | None, who: str) -> Event | None:
     """Undo events, the last first, so that an earlier one does not come into effect again."""
     undone = None
-    for number, event in enumerate(events):
-        name = None if key is None else f"{key}-{number}"
-        undone = collection.undo(event.number, who=who, key=name)
+    for place, number in enumerate(events):
+        name = None if key is None else f"{key}-{place}"
+        undone = collection.undo(number, who=who, key=name)
     return undone
 
 
@@ -275,13 +293,13 @@ def _shown_matches(asked: Search, found: Any) -> dict[str, Any]:
 
 def _ranked_again(request: Request, asked: Search, event: Event | None) -> Response:
     found = find(collection_of(request), asked, asked.k)
-    answer = _part(request, "matches.html", **_shown_matches(asked, found))
+    answer = _part(request, "matches.html", by=asked.by, **_shown_matches(asked, found))
     return _tell(answer, event)
 
 
-def _tags(request: Request, picture: int, event: Event) -> Response:
+def _tags(request: Request, picture: int, event: Event, by: str) -> Response:
     labels = collection_of(request).labels_of([picture]).get(picture, [])
-    return _tell(_part(request, "tags.html", picture=picture, labels=labels), event)
+    return _tell(_part(request, "tags.html", by=by, picture=picture, labels=labels), event)
 
 
 def _tell(answer: Response, event: Event | None) -> Response:

@@ -1,16 +1,12 @@
-"""The log of events in words, and the votes and labels on a picture."""
+"""The log of events in words."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lookalike.collection import events
-from lookalike.collection.asking import last_reset
-from lookalike.collection.database import numbers
-from lookalike.collection.records import Ask, Event
-from lookalike.collection.wording import subject_of
+from lookalike.collection.answers import Event
 from lookalike.core.errors import CollectionError
-from lookalike.core.text import shown, word_key
+from lookalike.core.text import shown
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -27,34 +23,6 @@ class Told:
     against: list[int]
     asked: list[str]
     can_undo: bool
-
-
-def votes_on(collection: "Collection", ask: Ask, picture: int, who: str) -> list[Event]:
-    """Return the votes of a person on a picture in a search that are in effect, last first."""
-    found = events.about(collection._database, str(ask))
-    reset = last_reset(collection._database)
-    return [
-        event
-        for event in reversed(found)
-        if event.kind == "vote"
-        and event.number > reset
-        and event.who == who
-        and picture in (*event.body["picked"], *event.body["rejected"])
-    ]
-
-
-def words_on(collection: "Collection", word: str, picture: int) -> list[Event]:
-    """Return the events about a picture and a word that are in effect, last first."""
-    return events.about(collection._database, subject_of(picture, word))[::-1]
-
-
-def refused_for(collection: "Collection", word: str, pictures: Iterable[int]) -> set[int]:
-    """Return those of the pictures for which a word was rejected."""
-    found = collection._database.rows(
-        "SELECT picture, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?))",
-        numbers(pictures),
-    )
-    return {picture for picture, refused in found if word_key(refused) == word_key(word)}
 
 
 def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
@@ -101,10 +69,18 @@ def _used(body: dict[str, Any]) -> str:
     return " and ".join(used) or "no improvement, so not used"
 
 
+def _named(body: dict[str, Any]) -> str:
+    """Return what a ranker is called, where that is not its feature's name."""
+    name = shown(str(body.get("name", "")))
+    return f" as {name}" if name != shown(str(body.get("feature", ""))) else ""
+
+
 def _told_text(event: Event) -> str:
     body = event.body
     if event.kind == "learn":
         return f"Learned from tags or folders: {_used(body)}"
+    if event.kind == "feature":
+        return f"Added the feature {shown(str(body.get('feature', '')))}{_named(body)}"
     if event.kind == "deletion":
         count = len(body.get("pictures", ()))
         return "Removed a picture" if count == 1 else f"Removed {count} pictures"

@@ -8,9 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lookalike.collection import Added, Collection, rows
-from lookalike.collection.database import stored
-from lookalike.collection.describing import is_fitted
+from lookalike.collection import Added, Collection
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.core.text import shown
 from lookalike.images import Refused, find_pictures
@@ -33,31 +31,6 @@ SHOWN_REFUSED = 100
 
 SHARE, FEW = 0.5, 10
 """At most this share of all pictures, or this many, are removed at once because files are gone."""
-
-
-def roots_of(collection: Collection) -> list[Path]:
-    """Return the folders that were indexed."""
-    return [Path(root) for root in rows.roots(collection._database)]
-
-
-def lies_there(collection: Collection, path: Path) -> bool:
-    """Return whether a picture of the collection is or was at or below this path."""
-    name = stored(path)
-    found = collection._database.row(
-        "SELECT 1 FROM places WHERE path = CAST(?1 AS TEXT) "
-        "OR (path > CAST(?2 AS TEXT) AND path < CAST(?3 AS TEXT)) LIMIT 1",
-        *(name, name + b"/", name + b"0"),
-    )
-    return found is not None
-
-
-def is_unchanged(collection: Collection, path: Path) -> bool:
-    """Return whether a file is in the collection and has not changed."""
-    try:
-        facts = path.stat()
-    except OSError:
-        return False
-    return rows.file_facts(collection._database, path) == (facts.st_size, facts.st_mtime_ns)
 
 
 def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) -> list[Path]:
@@ -109,7 +82,7 @@ def bring_in(
 def rescan(jobs: "Jobs", job: "Job", collection: Collection) -> None:
     """Scan all roots: import what is new or changed, remove what is gone."""
     job.message = "Looking for pictures…"
-    roots = [root for root in roots_of(collection) if root.is_dir()]
+    roots = [root for root in collection.roots() if root.is_dir()]
     found = find_pictures(roots)
     tally = _Tally(job)
     tally.take(Added(ignored=found.ignored, refused=found.problems))
@@ -161,8 +134,9 @@ def _slices(
     done, size, total = 0, FIRST_SLICE, len(paths)
     job.progress(0, total)
     while done < total:
-        # The feature may have to be fitted first, on as many pictures as there are.
-        part = paths[done : done + size] if is_fitted(collection.feature) else paths
+        # A feature may have to be fitted first, on as many pictures as there are.
+        fitted = all(feature.is_fitted for feature in collection.features.values())
+        part = paths[done : done + size] if fitted else paths
 
         def told(count: int, _: int, before: int = done) -> None:
             job.progress(min(before + count, total), total)
@@ -230,7 +204,7 @@ def _live_roots(
     collection: Collection, pictures: Iterable[tuple[Path, ...]], missing: set[Path]
 ) -> list[Path]:
     """Return the roots that exist with at least one of their files."""
-    roots = {root for root in roots_of(collection) if root.is_dir()}
+    roots = {root for root in collection.roots() if root.is_dir()}
     live: set[Path] = set()
     for places in pictures:
         for place in places:
@@ -251,7 +225,7 @@ def _inside(path: Path, places: Iterable[str]) -> bool:
 
 
 def _places(collection: Collection, settings: Settings) -> list[str]:
-    return [os.path.realpath(place) for place in (*roots_of(collection), *settings.allow)]
+    return [os.path.realpath(place) for place in (*collection.roots(), *settings.allow)]
 
 
 def _not_ours(collection: Collection, paths: Iterable[Path]) -> list[Path]:

@@ -3,21 +3,25 @@
 import logging
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from threading import Condition, Event, Thread
 from typing import Any
 
 from lookalike.collection import Collection
+from lookalike.collection.training.learning import METHOD
 from lookalike.core.errors import CollectionBusy, LookalikeError
 from lookalike.service.web import import_jobs
 from lookalike.service.web.answers import JobAnswer, Kind, State, plain
 from lookalike.service.web.api_errors import TooMuch
 from lookalike.service.web.fair_lock import Turns
+from lookalike.service.web.rankers import check_ranker
 from lookalike.service.web.settings import Settings
+from lookalike.similarity import SIMILARITIES
 
 KEPT, WAITING = 50, 20
 """How many jobs are kept, and how many may wait."""
@@ -131,20 +135,43 @@ class Jobs:
 
         return self._start(Job("import", work))
 
-    def learn(self, *, folders: bool = False) -> Job:
-        """Start to learn from the labels in the collection, or from folder names."""
+    def learn(
+        self,
+        *,
+        folders: bool = False,
+        method: str = METHOD,
+        feature: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Job:
+        """Start to learn from the labels in the collection, or from folder names.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such method, setting or ranker.
+        """
+        SIMILARITIES.make(method, settings)
+        check_ranker(self._collection, feature)
 
         def work(job: Job) -> None:
             with self.turn():
                 job.progress(0, 0)
-                learned = import_jobs.when_free(
-                    job, lambda: self._collection.learn(folders=folders, progress=job.progress)
+                learn = partial(
+                    self._collection.learn,
+                    folders=folders,
+                    method=method,
+                    feature=feature,
+                    settings=settings,
+                    progress=job.progress,
                 )
+                learned = import_jobs.when_free(job, learn)
             job.result = plain(asdict(learned))
             trials = [trial for trial in (learned.similarity, learned.words) if trial is not None]
             job.message = " ".join(trial.reason for trial in trials)
 
-        return self._start(Job("learn", work, same=("learn", folders)))
+        return self._start(
+            Job("learn", work, same=("learn", folders, method, feature, settings or None))
+        )
 
     def all(self) -> list[Job]:
         """Return the jobs, newest first; the last 50 are kept."""

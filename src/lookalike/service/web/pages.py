@@ -10,14 +10,14 @@ from fastapi.routing import APIRoute
 from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
-from lookalike.collection.records import PictureRow
+from lookalike.collection.answers import PictureRow
 from lookalike.core.errors import CollectionError, LookalikeError, NotFound
 from lookalike.core.text import shown
 from lookalike.service.web.api_errors import refuse, refuse_values
 from lookalike.service.web.history import told
-from lookalike.service.web.import_jobs import roots_of
-from lookalike.service.web.parameters import Filters, Order, Search
-from lookalike.service.web.results import PAGE, asked_pairs, find, option_pairs
+from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
+from lookalike.service.web.rankers import InView, standing_of
+from lookalike.service.web.results import PAGE, asked_pairs, by_pairs, find, option_pairs
 from lookalike.service.web.state import collection_of
 from lookalike.service.web.views import (
     CHUNK,
@@ -54,9 +54,10 @@ templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 
 class Shown(Filters):
-    """The grid of all pictures: filters and order."""
+    """The grid of all pictures: filters and order, and the ranker that searches from it use."""
 
     order: Order = "newest"
+    by: By = None
 
 
 class Looked(Search):
@@ -104,6 +105,7 @@ def page(
     code: int = 200,
     filters: Filters | None = None,
     kept: Pairs | None = None,
+    by: str | None = None,
     **context: Any,
 ) -> Response:
     """Render a template; ``kept`` is the part of the address that is not filters."""
@@ -118,6 +120,7 @@ def page(
         "filter_path": path,
         "filter_kept": kept or [],
         "chips": chips(path, on, kept or []),
+        "by_pairs": by_pairs(by),
         **context,
     }
     return templates.TemplateResponse(request, name, everything, status_code=code)
@@ -136,26 +139,29 @@ def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
     # Whole chunks only: each starts a row, so a partial one would leave a gap.
     reach = max((p.start + min(p.count, CHUNK) for p in parts if p.start < FIRST), default=0)
     rows = collection.browse(reach, where=where, order=asked.order) if reach else []
-    order: Pairs = [("order", asked.order)] if asked.order != "newest" else []
-    pairs = filter_pairs(asked) + order
+    kept: Pairs = [("order", asked.order)] if asked.order != "newest" else []
+    kept += by_pairs(asked.by)
     return page(
         request,
         "grid.html",
         filters=asked,
-        kept=order,
+        kept=kept,
+        by=asked.by,
         sections=parts,
         shown=sum(part.count for part in parts),
         first=tiles(collection, rows, 0),
         chunk=CHUNK,
-        pairs=pairs,
+        pairs=filter_pairs(asked) + kept,
         order=asked.order,
     )
 
 
 @router.get("/search")
-def search(request: Request, asked: Annotated[Search, Query()]) -> Response:
+def search(request: Request, given: Annotated[Search, Query()]) -> Response:
     """Show the results of a search."""
-    collection, ask = collection_of(request), asked.ask()
+    collection, ask = collection_of(request), given.ask()
+    view = InView.of(collection, given.by)
+    asked = view.asked(given)
     kept: Pairs = [("like", ref) for ref in asked.like] + [("unlike", ref) for ref in asked.unlike]
     kept += ([("word", asked.word)] if asked.word else []) + option_pairs(asked)
     rest = filter_pairs(asked) + option_pairs(asked)
@@ -165,6 +171,8 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> Response:
         "search.html",
         filters=asked,
         kept=kept,
+        by=asked.by,
+        view=view,
         asked=asked,
         nothing=nothing,
         examples=examples(collection, ask, rest) if ask else [],
@@ -175,9 +183,10 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> Response:
 
 
 @router.get("/picture/{number}")
-def picture(request: Request, number: int, asked: Annotated[Looked, Query()]) -> Response:
+def picture(request: Request, number: int, given: Annotated[Looked, Query()]) -> Response:
     """Show a picture and what is known about it."""
     collection = collection_of(request)
+    asked = InView.of(collection, given.by).asked(given)
     row = collection.picture(number)
     searched = bool(asked.like or asked.word)
     pairs = asked_pairs(asked)
@@ -187,6 +196,7 @@ def picture(request: Request, number: int, asked: Annotated[Looked, Query()]) ->
     return page(
         request,
         "picture.html",
+        by=asked.by,
         row=row,
         labels=collection.labels_of([number]).get(number, []),
         before=before and address(f"/picture/{before[0]}", [*pairs, ("at", before[1])]),
@@ -198,9 +208,10 @@ def picture(request: Request, number: int, asked: Annotated[Looked, Query()]) ->
 
 
 @router.get("/learned")
-def learned(request: Request) -> Response:
+def learned(request: Request, by: Annotated[str, Query(max_length=MAX_NAME)] = "") -> Response:
     """Show what was learned, its evaluation, and the log."""
-    return page(request, "learned.html", **what_was_learned(collection_of(request)))
+    told_all = what_was_learned(collection_of(request), by or None)
+    return page(request, "learned.html", by=told_all["view"].by, **told_all)
 
 
 @router.get("/add")
@@ -212,19 +223,21 @@ def add(request: Request) -> Response:
     return page(
         request,
         "add.html",
-        roots=list(dict.fromkeys([*roots_of(collection), *allowed])),
+        roots=list(dict.fromkeys([*collection.roots(), *allowed])),
         refused=refused[:REFUSED],
         refused_count=len(refused),
     )
 
 
-def what_was_learned(collection: "Collection") -> dict[str, Any]:
-    """Return the content of the page about learning."""
-    models = collection.models()
+def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]:
+    """Return the content of the page about learning, for the ranker in view."""
+    view, models = InView.of(collection, by), collection.models()
+    in_use = [model for model in models if model.current and model.ranker == view.name]
     events = collection.history(limit=HISTORY + 1)
     return {
-        "standing": collection.standing() if len(collection) else None,
-        "in_use": sorted((model for model in models if model.current), key=lambda m: m.kind),
+        "view": view,
+        "standing": standing_of(collection, view.by) if len(collection) else None,
+        "in_use": sorted(in_use, key=lambda model: model.kind),
         "models": models[::-1],
         "events": told(collection, events[:HISTORY]),
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lookalike.collection.records import Ask, Ref
-from lookalike.collection.where import Where
+from lookalike.collection.answers import Ask, Ref
+from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import InvalidInput
 
 MAX_K, MAX_REACH = 1000, 100_000
 MAX_ID = 2**63 - 1
-MAX_REFS, MAX_TAGS, MAX_WORD, MAX_PATH = 64, 50, 1000, 4096
+MAX_REFS, MAX_TAGS, MAX_WORD, MAX_PATH, MAX_NAME = 64, 50, 1000, 4096, 64
 
 REF = "^([0-9]{1,18}|u[0-9a-f]{32})$"
 DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
@@ -24,6 +24,14 @@ RefText: TypeAlias = Annotated[
 RefValue: TypeAlias = PictureId | RefText
 Word: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_WORD)]
 Amount: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ID)]
+By: TypeAlias = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=MAX_NAME,
+        description="The ranker to use, as listed by /api/rankers; by default the first.",
+    ),
+]
 Order: TypeAlias = Literal["newest", "oldest", "added"]
 
 
@@ -144,6 +152,7 @@ class Search(Page):
     word: str | None = Field(
         None, max_length=MAX_WORD, description="A word that matches should fit."
     )
+    by: By = None
     min_score: float | None = Field(
         None, allow_inf_nan=False, description="Leave out matches with a lower score."
     )

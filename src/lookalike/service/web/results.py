@@ -1,14 +1,14 @@
 """The results of a search on the page: tiles with votes, or a message if there are none."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from lookalike.collection.where import Where
-from lookalike.core.errors import CollectionError, InvalidInput, NotFound
+from lookalike.collection.pictures.filter import Where
+from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
 from lookalike.core.text import label_name, shown, word_key
-from lookalike.service.web.history import refused_for
 from lookalike.service.web.parameters import Search
 from lookalike.service.web.views import Pairs, Tile, alt_text, filter_pairs
 
@@ -55,13 +55,18 @@ def asked_pairs(search: Search) -> Pairs:
 
 
 def option_pairs(search: Search) -> Pairs:
-    """Return the parameters for the cut-off and for ignoring what was learned."""
-    pairs: Pairs = []
+    """Return the parameters for the ranker, the cut-off and for ignoring what was learned."""
+    pairs = by_pairs(search.by)
     if search.min_score is not None:
         pairs.append(("min_score", f"{search.min_score:g}"))
     if not search.learned:
         pairs.append(("learned", "false"))
     return pairs
+
+
+def by_pairs(by: str | None) -> Pairs:
+    """Return the parameter for the ranker, where it is not the first."""
+    return [("by", by)] if by else []
 
 
 def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> Results:
@@ -75,6 +80,7 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
         matches = collection.search(
             ask,
             k + 1,
+            by=search.by,
             learned=search.learned,
             offset=offset,
             where=search.where(),
@@ -82,7 +88,7 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
         )
     except NotFound:
         return Results([], trouble="A picture of this search is no longer in the collection.")
-    except (CollectionError, InvalidInput) as error:
+    except (CollectionError, InvalidInput, MissingPart) as error:
         return Results([], trouble=shown(str(error)))
     tiles = _tiles(collection, matches[:k], offset, verdicts)
     return Results(tiles, len(matches) > k, said=len(verdicts))
@@ -107,16 +113,25 @@ def words_like(collection: "Collection", typed: str, most: int) -> list[tuple[st
 def _find_word(collection: "Collection", search: Search, k: int, offset: int) -> Results:
     word, where = search.word or "", search.where()
     try:
-        matches = collection.search_word(word, k + 1, offset=offset, where=where)
-    except (CollectionError, InvalidInput):
+        matches = _suited(collection, search, k + 1, offset)
+    except (CollectionError, InvalidInput, MissingPart):
         return _tagged(collection, word, where, k, offset)
-    refused = refused_for(collection, word, [match.id for match in matches])
+    refused = collection.refused_for(word, [match.id for match in matches])
     labels = collection.labels_of([match.id for match in matches])
     verdicts = {
         match.id: _says(labels.get(match.id, ()), word) - (match.id in refused) for match in matches
     }
     tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
     return Results(tiles, len(matches) > k, said=len(refused))
+
+
+def _suited(collection: "Collection", search: Search, k: int, offset: int) -> "list[Match]":
+    """Return what a word suits most, by another ranker where the one in view has no words."""
+    word, where = search.word or "", search.where()
+    if search.by is not None:
+        with suppress(CollectionError, MissingPart):
+            return collection.search_word(word, k, by=search.by, offset=offset, where=where)
+    return collection.search_word(word, k, offset=offset, where=where)
 
 
 def _tagged(

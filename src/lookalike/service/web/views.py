@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from lookalike.collection.records import Ask, PictureRow, Ref
+from lookalike.collection.answers import Ask, PictureRow, Ref
 from lookalike.core.errors import CollectionError
 from lookalike.core.text import shown
 from lookalike.service.web.parameters import Filters

@@ -11,7 +11,6 @@ from watchfiles import Change, watch
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
 from lookalike.images import ENDINGS
-from lookalike.service.web.import_jobs import is_unchanged, lies_there, roots_of
 from lookalike.service.web.jobs import Job, Jobs
 from lookalike.service.web.settings import Settings
 
@@ -118,7 +117,7 @@ class Watcher:
 
     def _roots(self) -> list[Path]:
         """Return the existing roots, without those inside another."""
-        roots = sorted({root for root in roots_of(self._collection) if root.is_dir()})
+        roots = sorted({root for root in self._collection.roots() if root.is_dir()})
         return [root for root in roots if not set(roots).intersection(root.parents)]
 
     def _concerns(self, change: Change, name: str) -> bool:
@@ -129,10 +128,10 @@ class Watcher:
         if self._own in (path, *path.parents):
             return False
         if change == Change.deleted:
-            return lies_there(self._collection, path)
+            return self._collection.holds_below(path)
         if path.is_dir():
             return change == Change.added
-        return path.suffix.lower() in ENDINGS and not is_unchanged(self._collection, path)
+        return path.suffix.lower() in ENDINGS and not self._collection.is_unchanged(path)
 
     def _inside(self, path: Path) -> tuple[str, ...]:
         above = set(self._roots()).intersection((path, *path.parents))

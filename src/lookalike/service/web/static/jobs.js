@@ -34,7 +34,7 @@ export function startJobs() {
 // Learning and rolling back are disabled while a learning job runs.
 function waitForEnd() {
   const learning = document.querySelector('.job[data-kind="learn"]:not(.done, .failed, .stopped)');
-  for (const button of document.querySelectorAll('[data-job*="learn"], [hx-post="/part/rollback"]')) {
+  for (const button of document.querySelectorAll('[data-job*="learn"], [hx-post^="/part/rollback"]')) {
     if (learning && !button.disabled) button.dataset.waits = "";
     if ("waits" in button.dataset) button.disabled = Boolean(learning);
     if (!learning) delete button.dataset.waits;
@@ -63,7 +63,7 @@ function follow(room, job) {
     countAgain();
     say(`${NAMES[ended.kind]}: ${ENDS[ended.state]}. ${ended.message}`);
     if (document.getElementById("learned")) {
-      htmx.ajax("GET", "/part/learned", { source: "#main", target: "#learned", swap: "outerHTML" }).catch(() => {});
+      htmx.ajax("GET", `/part/learned${location.search}`, { source: "#main", target: "#learned", swap: "outerHTML" }).catch(() => {});
     }
     if (document.getElementById("refused")) {
       htmx.ajax("GET", "/add", { source: "#main", target: "#refused", select: "#refused", swap: "outerHTML" }).catch(() => {});

@@ -1,5 +1,6 @@
 // The keyboard: arrows go from tile to tile, letters vote.
 
+import { alike } from "./requests.js";
 import { leave, turn } from "./viewer.js";
 import { takeBack, vote, why } from "./votes.js";
 
@@ -66,7 +67,7 @@ function press(event) {
     }
     case "a": {
       const id = tile?.dataset.id ?? document.querySelector(".viewer")?.dataset.id;
-      if (id) location.assign(`/search?like=${id}`);
+      if (id) location.assign(alike(id));
       return;
     }
     case "u": case "+":

@@ -4,6 +4,15 @@ import { GONE, message, toast } from "./notices.js";
 
 const token = document.querySelector('meta[name="lookalike-token"]').content;
 
+// The address of a search for pictures like one, by the ranker that this page names.
+export function alike(ref) {
+  const address = new URL("/search", location.origin);
+  if (ref) address.searchParams.set("like", ref);
+  const by = new URLSearchParams(location.search).get("by");
+  if (by) address.searchParams.set("by", by);
+  return address;
+}
+
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,6 +1,6 @@
 // The search bar: words as they are typed; pictures chosen, dropped or pasted.
 
-import { countAgain, upload } from "./requests.js";
+import { alike, countAgain, upload } from "./requests.js";
 import { toast } from "./notices.js";
 
 const MOST = 5;
@@ -131,12 +131,7 @@ function take(files, kind) {
     return;
   }
   if (given.length > MOST) toast(`Searching with the first ${MOST} of ${given.length} pictures.`);
-  const address = new URL("/search", location.origin);
-  if (kind === "example") {
-    for (const [name, value] of new URL(location.href).searchParams) {
-      address.searchParams.append(name, value);
-    }
-  }
+  const address = kind === "example" ? new URL(`/search${location.search}`, location.origin) : alike();
   searchWith(given.slice(0, MOST), address);
 }
 

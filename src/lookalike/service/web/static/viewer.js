@@ -1,6 +1,6 @@
 // One picture: moving to the next, drawing a region, tags, removal.
 
-import { newKey, send } from "./requests.js";
+import { alike, newKey, send } from "./requests.js";
 import { sure, toast } from "./notices.js";
 
 const LEAST = 0.03; // of the width or height, below which a region is a slip of the hand
@@ -165,7 +165,7 @@ function startRegion(viewer) {
   }
   go.addEventListener("click", async () => {
     const answer = await send("POST", "/api/queries/region", { picture: Number(viewer.dataset.id), box });
-    if (answer) location.assign(`/search?like=${answer.token}`);
+    if (answer) location.assign(alike(answer.token));
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && viewer.classList.contains("drawing")) {
@@ -187,7 +187,7 @@ function startTags(viewer) {
     document.querySelectorAll(".toast.said").forEach((box) => box.remove());
     toast(text, {
       action: "Undo",
-      act: () => htmx.ajax("POST", `/part/tags/undo/${viewer.dataset.id}`, {
+      act: () => htmx.ajax("POST", `/part/tags/undo/${viewer.dataset.id}${location.search}`, {
         source: "#main", target: "#tags", swap: "outerHTML", values: { event: detail.event },
       }),
     }).box.classList.add("said");

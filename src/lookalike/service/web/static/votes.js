@@ -89,7 +89,7 @@ export async function why(tile) {
   const box = document.getElementById("why");
   const values = new URLSearchParams(new FormData(document.getElementById("asked")));
   const query = new URLSearchParams({ picture: tile.dataset.id });
-  for (const name of ["like", "unlike"]) {
+  for (const name of ["like", "unlike", "by"]) {
     for (const value of values.getAll(name)) query.append(name, value);
   }
   await htmx.ajax("GET", `/part/reasons?${query}`, { source: "#main", target: "#why", swap: "innerHTML" });
@@ -150,17 +150,33 @@ function glide() {
   });
 }
 
-// Links beside the results keep the current cut-off and switch.
+// Links beside the results keep the current ranker, cut-off and switch.
 function keepOptions(form) {
   const values = new FormData(form);
+  keepRanker(values.get("by"));
   for (const link of document.querySelectorAll(".chips a, .examples a[href^='/search']")) {
     const address = new URL(link.href);
-    for (const name of ["min_score", "learned"]) {
+    for (const name of ["by", "min_score", "learned"]) {
       if (values.get(name)) address.searchParams.set(name, values.get(name));
       else address.searchParams.delete(name);
     }
     link.href = address.pathname + address.search;
   }
+}
+
+function keepRanker(by) {
+  const bar = document.querySelector(".search-bar");
+  let field = bar.elements.by;
+  if (!field && by) {
+    field = Object.assign(document.createElement("input"), { type: "hidden", name: "by" });
+    bar.append(field);
+  }
+  if (field) {
+    field.value = by ?? "";
+    field.disabled = !by;
+  }
+  const learned = document.querySelector('.rooms a[href^="/learned"]');
+  learned.href = by ? `/learned?by=${encodeURIComponent(by)}` : "/learned";
 }
 
 export function startVoting() {

@@ -1,0 +1,82 @@
+"""Which ranker a request is about, and which ones the page offers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from lookalike.core.errors import InvalidInput, LookalikeError
+from lookalike.core.text import shown
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection, RankerInfo
+    from lookalike.collection.answers import Standing
+    from lookalike.service.web.parameters import Search
+
+Asked = TypeVar("Asked", bound="Search")
+
+
+@dataclass(frozen=True, slots=True)
+class InView:
+    """The rankers of a collection, and the one that a page shows.
+
+    Attributes
+    ----------
+    rankers : sequence of RankerInfo
+    name : str
+        The one in view: the one asked for, the first, or, if that cannot be used, another.
+    by : str or None
+        What an address names it by; None for the first.
+    """
+
+    rankers: "Sequence[RankerInfo]"
+    name: str
+    by: str | None
+
+    @classmethod
+    def of(cls, collection: "Collection", by: str | None) -> "InView":
+        """Return the ranker asked for, or raise InvalidInput with those to choose from."""
+        rankers = collection.rankers()
+        check_ranker(collection, by, rankers)
+        first = rankers[0].name
+        usable = [info.name for info in rankers if info.ready]
+        name = by or (first if first in usable else next(iter(usable), first))
+        return cls(rankers, name, None if name == first else name)
+
+    @property
+    def choices(self) -> list[str]:
+        """The rankers to choose from; none where there is no choice."""
+        ready = [info.name for info in self.rankers if info.ready]
+        return ready if len(ready) > 1 else []
+
+    @property
+    def first(self) -> str:
+        """The ranker that is used where none is named."""
+        return self.rankers[0].name
+
+    def asked(self, search: Asked) -> Asked:
+        """Return a search that names the ranker in view."""
+        return search if search.by == self.by else search.model_copy(update={"by": self.by})
+
+
+def check_ranker(
+    collection: "Collection", name: str | None, rankers: "Sequence[RankerInfo] | None" = None
+) -> None:
+    """Raise InvalidInput if there is no ranker of this name."""
+    if name is None:
+        return
+    known = [info.name for info in rankers or collection.rankers()]
+    if name not in known:
+        raise InvalidInput(
+            f"There is no ranker {shown(name)!r:.80}. Choose one of {', '.join(map(shown, known))}."
+        )
+
+
+def standing_of(collection: "Collection", by: str | None) -> "Standing | None":
+    """Return what votes have taught a ranker, or the first that can be used; None without any."""
+    try:
+        return collection.standing(by)
+    except InvalidInput:
+        raise
+    except LookalikeError:
+        other = InView.of(collection, None).by if by is None else None
+    return None if other is None else standing_of(collection, other)
