@@ -162,16 +162,9 @@ class OASIS(Similarity):
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
-        """Learn from vectors and what is alike among them.
+        """Learn from vectors and what is alike among them, as a Relevance or what makes one.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            A row a picture.
-        y : labels, sets of labels, sparse relevance matrix or Relevance
-            What is alike; see :class:`~lookalike.supervision.Relevance`.
-        progress : callable
-            Told the steps done and the most there can be.
+        ``progress`` is told the steps done and the most there can be.
         """
         self._check_parameters()
         given = usable(check_vectors("OASIS", X))

@@ -117,11 +117,8 @@ class Case:
         ask: Ask,
         picture: int,
     ) -> None:
-        self._ranker = ranker
-        self._annotator = annotator
-        self._database = database
-        self._ask = ask
-        self._picture = picture
+        self._ranker, self._annotator, self._database = ranker, annotator, database
+        self._ask, self._picture = ask, picture
         self._examples = [ref for ref in ask.like if isinstance(ref, int)]
         source = ranker.source(database)
         known = source.vectors([picture])

@@ -186,15 +186,7 @@ def _undone(rows: Iterable[Sequence[Any]]) -> set[int]:
 def undo(
     database: Database, connection: Connection, number: int, *, who: str, key: str | None
 ) -> tuple[Event, Event]:
-    """Add the undoing of an event, and return it after what it undoes.
-
-    Raises
-    ------
-    NotFound
-        If there is no such event.
-    InvalidInput
-        If it cannot be undone, or is undone already.
-    """
+    """Add the undoing of an event, and return it after what it undoes; see Collection.undo."""
     target = event(database, number)
     if target.kind not in UNDOABLE:
         raise InvalidInput(

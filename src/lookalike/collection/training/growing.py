@@ -33,7 +33,7 @@ def grow(
     progress: Progress,
 ) -> None:
     """Fit what is due of a ranker beside what is in use, then change over, and tell ``added``."""
-    pictures = len(rankers.described_ids(database, row.id))
+    pictures = database.count("pictures") - len(rankers.undescribed(database, row.id))
     if not reduction_is_due(feature, pictures, row.reduced_at):
         return
     own = Space(row.id, feature, index_kind=row.index_kind)

@@ -118,11 +118,8 @@ class Preferences:
         width: int,
         held: HeldLabels | None = None,
     ) -> None:
-        self.source = source
-        self._ranker = ranker
-        self._similarity = similarity
-        self._width = width
-        self.held = held
+        self.source, self.held = source, held
+        self._ranker, self._similarity, self._width = ranker, similarity, width
         self._queries, self._pictures, self._links = Rows(width), Rows(width), Links.none()
         self.ledger = Ledger()
 
