@@ -286,7 +286,7 @@ def test_a_file_of_no_feature_is_refused(tmp_path):
     with pytest.raises(DamagedFile, match=f"its header is {len(padded)} bytes"):
         FEATURES.load(tmp_path / "file")
     save_arrays(tmp_path / "file", {}, kind="reduction/1", manifest={})
-    with pytest.raises(DamagedFile, match="which is no feature"):
+    with pytest.raises(DamagedFile, match="not a feature"):
         FEATURES.load(tmp_path / "file")
 
 
