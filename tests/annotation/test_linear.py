@@ -192,7 +192,7 @@ def test_validation_is_judged_by_and_unknown_words_there_do_not_count(digits):
     model.fit(X[:300], y[:300], validation=(X[300:400], given_words))
     assert "new" not in model.words_
     assert model.history_[-1][1] == pytest.approx(right(model, X[300:400], y[300:400]), abs=0.1)
-    with pytest.raises(InvalidInput, match="none does"):
+    with pytest.raises(InvalidInput, match="none has"):
         model.fit(X[:300], y[:300], validation=(X[300:400], ["new"] * 100))
     with pytest.raises(InvalidInput, match="64 columns"):
         model.fit(X[:300], y[:300], validation=(X[300:400, 1:], y[300:400]))

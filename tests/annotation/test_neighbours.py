@@ -207,7 +207,7 @@ def test_validation_judges_in_place_of_held_out_pictures():
     V, v = sample(n=30, seed=5)
     model = NearestNeighbours(neighbours=3).fit(X, y, validation=(V, v))
     assert [k for k, _ in model.history_] == [3]
-    with pytest.raises(InvalidInput, match="none does"):
+    with pytest.raises(InvalidInput, match="none has"):
         NearestNeighbours().fit(X, y, validation=(V, ["unheard of"] * 30))
 
 

@@ -31,7 +31,7 @@ def test_pictures_may_have_no_word() -> None:
 def test_pairs_and_endless_words_are_refused() -> None:
     with pytest.raises(InvalidInput, match="words of each picture"):
         read_words("test", sp.eye(3, format="csr"), 3)
-    with pytest.raises(InvalidInput, match=r"a word of 10000 characters.*limit is 1000"):
+    with pytest.raises(InvalidInput, match=r"a word has 10000 characters.*limit is 1000"):
         read_words("test", ["x" * 10_000, "b"], 2)
     with pytest.raises(InvalidInput, match="3 pictures"):
         read_words("test", ["a", "b"], 3)

@@ -353,7 +353,7 @@ def test_word_queries_find_pictures(digits) -> None:
     np.testing.assert_allclose(X_test @ queries.T, model.scores(X_test)[:, [3, 7]], atol=1e-4)
 
 
-def test_neighbours_are_words_with_like_pictures() -> None:
+def test_related_words_have_similar_pictures() -> None:
     rng = np.random.default_rng(4)
     centres = rng.normal(size=(6, 20))
     X = np.repeat(centres, 60, axis=0) + 0.2 * rng.normal(size=(360, 20))
@@ -361,10 +361,10 @@ def test_neighbours_are_words_with_like_pictures() -> None:
     words = names[np.repeat(np.arange(6), 60)]
     X[60:120] = X[:60] + 0.3 * rng.normal(size=(60, 20))
     model = WSABIE(dimension=10, random_state=0).fit(X, words)
-    (word, cosine), *_rest = model.neighbours("ROSE", 5)
+    (word, cosine), *_rest = model.related_words("ROSE", 5)
     assert word == "rosa"
-    assert cosine == max(other for _, other in model.neighbours("rose", 5))
-    assert "rose" not in dict(model.neighbours("rose", 99))
+    assert cosine == max(other for _, other in model.related_words("rose", 5))
+    assert "rose" not in dict(model.related_words("rose", 99))
 
 
 def test_size_on_disk_is_the_parameters(tmp_path: Path) -> None:

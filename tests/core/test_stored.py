@@ -1,3 +1,4 @@
+import importlib
 import sys
 import types
 
@@ -33,7 +34,7 @@ class Shift(Stored):
 
     def _state(self):
         if not hasattr(self, "by_"):
-            raise NotFitted("Shift has not learned yet.")
+            raise NotFitted("Shift is not fitted.")
         return {"by": self.by_}, {"steps": 4}
 
     def _restore(self, arrays, learned):
@@ -73,7 +74,7 @@ def test_nothing_learned_is_not_saved(tmp_path):
         {"settings": [], "learned": {"steps": 1}, "fingerprint": ""},
     ],
 )
-def test_what_is_not_whole_is_refused(tmp_path, manifest):
+def test_an_incomplete_file_is_refused(tmp_path, manifest):
     save_arrays(tmp_path / "a", {"by": np.zeros(3)}, kind="shift/1", manifest=manifest)
     with pytest.raises(DamagedFile, match="Shift"):
         Shift.load(tmp_path / "a")
@@ -91,7 +92,7 @@ def test_registry_lists_makes_and_loads(tmp_path, registry):
 def test_registry_lists_the_choices(registry):
     with pytest.raises(InvalidInput, match=r"no shift 'other'. Choose one of pure, shift\."):
         registry.get("other")
-    with pytest.raises(InvalidInput, match=r"no setting 'speed'. Choose among factor, random_stat"):
+    with pytest.raises(InvalidInput, match=r"no setting 'speed'. Choose from factor, random_stat"):
         registry.make("shift", {"speed": 1})
 
 
@@ -101,7 +102,7 @@ def test_a_part_that_is_gone_is_named_with_its_package(tmp_path, registry, monke
     with pytest.raises(MissingPart, match="'shift' of the package shifts_of_mine is not installed"):
         bare.load(tmp_path / "a")
     save_arrays(tmp_path / "b", {}, kind="shift/1", manifest={})
-    with pytest.raises(DamagedFile, match="no shift"):
+    with pytest.raises(DamagedFile, match="contains 'shift/1', not a shift"):
         bare.load(tmp_path / "b")
 
 
@@ -126,3 +127,23 @@ def test_an_entry_point_is_found_and_one_that_fails_is_named(tmp_path, monkeypat
 def test_our_own_parts_name_no_package():
     assert package_of(Registry) == ""
     assert package_of(Shift) == "shifts_of_mine"
+
+
+def test_of_packages_that_share_a_module_name_the_one_with_the_file_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "shifts_of_mine"
+    folder.mkdir()
+    for name in ("parts", "others", "stray"):
+        (folder / f"{name}.py").write_text("class Shift:\n    pass\n")
+    for name, file in (("shifts-core", "others"), ("shifts-more", "parts")):
+        found = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
+        found.mkdir()
+        (found / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (found / "RECORD").write_text(f"shifts_of_mine/{file}.py,,\n{found.name}/RECORD,,\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    expected = {"parts": "shifts-more", "others": "shifts-core", "stray": "shifts_of_mine"}
+    for name, package in expected.items():
+        part = importlib.import_module(f"shifts_of_mine.{name}").Shift
+        assert package_of(part) == package
+        monkeypatch.delitem(sys.modules, f"shifts_of_mine.{name}")
+    assert package_of(type("Shift", (), {"__module__": "shifts_of_mine.gone"})) == "shifts_of_mine"
+    monkeypatch.delitem(sys.modules, "shifts_of_mine")

@@ -117,7 +117,7 @@ def test_the_first_vector_a_picture_is_taken(outputs):
 
 @pytest.mark.parametrize("outputs", [("map",), ("tokens",), ("total",), ("whole",)])
 def test_no_vector_a_picture_is_said(outputs):
-    with pytest.raises(InvalidInput, match="no vector per picture"):
+    with pytest.raises(InvalidInput, match="no output with one vector per picture"):
         Embedding(model(outputs=outputs))
 
 
@@ -127,13 +127,13 @@ def test_no_vector_a_picture_is_said(outputs):
         (b"", {}, "not a model"),
         (b"\x89PNG\r\n\x1a\n" * 40, {}, "not a model"),
         (model()[:-60], {}, "Embedding: the model"),
-        (model(("n", 3, 8), outputs=("map",)), {}, "4 axes"),
+        (model(("n", 3, 8), outputs=("map",)), {}, "4-dimensional"),
         (model(number=TensorProto.INT64), {}, "float32, float16 or uint8"),
-        (model(inputs=2), {}, "one tensor"),
+        (model(inputs=2), {}, "one 4-dimensional tensor"),
         (model(("n", 1, 8, 8)), {}, "no axis of 3 channels"),
-        (model(("n", 3, 3, 3)), {}, "does not tell"),
-        (model(("n", "a", "b", "c")), {}, "does not tell"),
-        (model(), {"layout": "NHWC"}, "does not fit NHWC"),
+        (model(("n", 3, 3, 3)), {}, "does not determine"),
+        (model(("n", "a", "b", "c")), {}, "does not determine"),
+        (model(), {"layout": "NHWC"}, "does not match NHWC"),
         (model(), {"layout": "HWC"}, "layout must be"),
         (model(), {"side": 9}, "got side=9"),
         (model(("n", 3, 8, 6)), {}, "6 × 8"),
@@ -286,7 +286,7 @@ def test_a_file_of_no_feature_is_refused(tmp_path):
     with pytest.raises(DamagedFile, match=f"its header is {len(padded)} bytes"):
         FEATURES.load(tmp_path / "file")
     save_arrays(tmp_path / "file", {}, kind="reduction/1", manifest={})
-    with pytest.raises(DamagedFile, match="which is no feature"):
+    with pytest.raises(DamagedFile, match="not a feature"):
         FEATURES.load(tmp_path / "file")
 
 

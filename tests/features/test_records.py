@@ -26,11 +26,11 @@ def test_vectors_come_back(values):
 @pytest.mark.parametrize(
     ("record", "sparse", "why"),
     [
-        (b"123", False, "does not have 5 numbers"),
-        (b"", False, "does not have 5 numbers"),
-        (b"\x00" * 12, False, "does not have 5 numbers"),
+        (b"123", False, "does not have 5 values"),
+        (b"", False, "does not have 5 values"),
+        (b"\x00" * 12, False, "does not have 5 values"),
         (np.array([0, 0, np.nan, 0, 0], "<f2").tobytes(), False, "not finite"),
-        (b"1234", True, "cut off"),
+        (b"1234", True, "truncated"),
         (bytes([5, 0, 0, 0]) + np.float32(1).tobytes(), True, "beyond 5"),
         (bytes([4, 0, 0, 0]) + np.float32("inf").tobytes(), True, "not finite"),
     ],

@@ -119,7 +119,7 @@ def test_unusable_vectors_are_refused(bad):
 
 def test_vectors_of_another_length_are_refused():
     reduction = Reduction(dimension=5).fit(vectors(), parent=PARENT)
-    with pytest.raises(InvalidInput, match="length 12"):
+    with pytest.raises(InvalidInput, match="12 columns"):
         reduction.apply(vectors(width=13))
     assert reduction.apply(np.zeros((0, 12))).shape == (0, 5)
 
@@ -139,7 +139,7 @@ def test_before_fit_it_knows_nothing(tmp_path):
         lambda: reduction.fingerprint,
         lambda: reduction.save(tmp_path / "file"),
     ):
-        with pytest.raises(NotFitted, match="Call fit first"):
+        with pytest.raises(NotFitted, match="call fit first"):
             ask()
 
 
@@ -169,5 +169,5 @@ def test_a_damaged_file_is_refused(tmp_path, harm):
     else:
         del manifest["learned"]["parent"]
     save_arrays(path, arrays, kind="reduction/2", manifest=manifest)
-    with pytest.raises(DamagedFile, match="not a whole Reduction"):
+    with pytest.raises(DamagedFile, match="not a complete Reduction"):
         Reduction.load(path)

@@ -312,7 +312,7 @@ class TestKeeping:
     @pytest.mark.parametrize("call", ["fingerprint", "describe", "record", "save", "visterms"])
     def test_nothing_before_fit(self, call, tmp_path):
         asked = {"describe": pictures(), "save": tmp_path / "v"}
-        with pytest.raises(NotFitted, match="Call fit"):
+        with pytest.raises(NotFitted, match="call fit"):
             getattr(Visterms(), call)(asked.get(call, pictures()[0]))
 
     @pytest.mark.parametrize(
@@ -333,5 +333,5 @@ class TestKeeping:
         arrays, manifest = load_arrays(tmp_path / "v", kind="visterms/2")
         break_it(arrays, manifest)
         save_arrays(tmp_path / "v", arrays, kind="visterms/2", manifest=manifest)
-        with pytest.raises(DamagedFile, match=r"not a whole Visterms|Index again"):
+        with pytest.raises(DamagedFile, match=r"not a complete Visterms|Index again"):
             Visterms.load(tmp_path / "v")

@@ -72,7 +72,7 @@ def test_missing_paths_and_globs_are_listed_and_the_rest_found(tree):
         "does not exist",
         "no file matches this pattern",
         "does not exist: the path is empty",
-        "cannot be read: embedded null byte",
+        "cannot read it: embedded null byte",
         "does not exist",
     ]
     assert found.problems[0] == Refused(tree / "gone.jpg", "does not exist")
@@ -116,7 +116,7 @@ def test_an_unreadable_folder_is_a_problem_and_the_rest_is_found(tree, monkeypat
     monkeypatch.setattr(os, "scandir", refuse)
     found = find_pictures([tree])
     assert len(found.paths) == len(NAMES)
-    assert [problem.reason for problem in found.problems] == ["cannot be listed: permission denied"]
+    assert [problem.reason for problem in found.problems] == ["cannot list it: permission denied"]
 
 
 def test_an_empty_folder_finds_nothing(tmp_path):
@@ -125,9 +125,9 @@ def test_an_empty_folder_finds_nothing(tmp_path):
 
 
 def test_a_single_path_is_refused():
-    with pytest.raises(InvalidInput, match="Put it into a list"):
+    with pytest.raises(InvalidInput, match="Put it in a list"):
         find_pictures("photos")
-    with pytest.raises(InvalidInput, match="Put it into a list"):
+    with pytest.raises(InvalidInput, match="Put it in a list"):
         find_pictures(Path("photos"))
 
 
@@ -163,9 +163,9 @@ def test_a_home_that_is_not_known_is_a_problem(home):
     found = find_pictures([*sources, "~/photos"])
     assert found.paths == [home / "photos" / "a.jpg"]
     assert found.problems == [
-        Refused(Path(sources[0]), "does not exist: no home folder of ~no-such-user is known"),
-        Refused(Path(sources[1]), "does not exist: no home folder of ~no-such-user is known"),
-        Refused(Path(sources[2]), "cannot be read: embedded null byte"),
+        Refused(Path(sources[0]), "does not exist: ~no-such-user has no known home folder"),
+        Refused(Path(sources[1]), "does not exist: ~no-such-user has no known home folder"),
+        Refused(Path(sources[2]), "cannot read it: embedded null byte"),
         Refused(home / "gone.jpg", "does not exist"),
     ]
 

@@ -121,7 +121,7 @@ def test_noise_after_a_true_start(noise, name):
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "empty: the file holds no bytes"),
+        (b"", "the file is empty"),
         (b"This is a letter, not a picture.", "not a picture"),
         (b"%PDF-1.7 ...", "not a picture"),
         (b"%!PS-Adobe-3.0 EPSF-3.0", "not a picture"),
@@ -216,7 +216,7 @@ def test_out_of_memory_is_a_reason(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("PIL.JpegImagePlugin.JpegImageFile.load", full)
-    assert outcome(FILES["JPEG"]) == "too large: it does not fit into memory"
+    assert outcome(FILES["JPEG"]) == "too large: it does not fit in memory"
 
 
 def test_interruption_passes_through(monkeypatch):

@@ -32,9 +32,9 @@ def test_empty_missing_and_unreadable(tmp_path):
     (tmp_path / "empty.jpg").touch()
     with pytest.raises(UnreadablePicture, match="empty"):
         read_bytes(tmp_path / "empty.jpg")
-    with pytest.raises(UnreadablePicture, match="cannot be read: no such file or directory"):
+    with pytest.raises(UnreadablePicture, match="cannot read it: no such file or directory"):
         read_bytes(tmp_path / "missing.jpg")
-    with pytest.raises(UnreadablePicture, match="cannot be read"):
+    with pytest.raises(UnreadablePicture, match="cannot read it"):
         read_bytes("nul\0byte")
 
 
@@ -64,7 +64,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
         return facts
 
     monkeypatch.setattr(os, "fstat", grow)
-    with pytest.raises(UnreadablePicture, match="changed while it was read"):
+    with pytest.raises(UnreadablePicture, match="changed while being read"):
         read_bytes(path)
 
 

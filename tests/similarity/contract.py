@@ -174,7 +174,7 @@ class SimilarityContract:
         else:
             with pytest.raises(InvalidInput, match=r"24 pictures with several labels.*: .*oasis"):
                 learner.fit(X, relevance)
-            with pytest.raises(InvalidInput, match=r"4 without any\. .* one class a picture"):
+            with pytest.raises(InvalidInput, match=r"4 without any\. .* one class per picture"):
                 learner.fit(X, Relevance.of([None] * 4 + list(y[4:])))
 
     def test_pairs_are_learned_or_refused(self, learner):
@@ -194,7 +194,9 @@ class SimilarityContract:
                 assert learn(X, triplets) is part
                 assert np.isfinite(part.scores(X, X)).all()
             else:
-                with pytest.raises(InvalidInput, match=r"takes no triplets\. Choose .*: .*oasis"):
+                with pytest.raises(
+                    InvalidInput, match=r"does not accept triplets\. Choose .*: .*oasis"
+                ):
                     learn(X, triplets)
 
     def test_where_it_has_not_learned_it_ranks_by_cosine(self, fitted):

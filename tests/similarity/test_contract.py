@@ -68,7 +68,7 @@ def test_the_abstract_methods():
 
 def test_what_learns_nothing_says_so():
     X, _ = small()
-    with pytest.raises(InvalidInput, match="Cosine learns nothing and takes no triplets"):
+    with pytest.raises(InvalidInput, match="Cosine learns nothing and does not accept triplets"):
         SIMILARITIES.make("cosine").fit_triplets(X, [[0, 1, 2]])
 
 

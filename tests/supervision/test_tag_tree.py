@@ -116,9 +116,9 @@ def test_columns_are_levels_if_named(tmp_path):
     with pytest.raises(InvalidInput, match="a column named 'medium'; it has 'file', 'fine'"):
         read_tag_tree(tmp_path / "tree.csv", levels=("fine", "medium"))
     for wrong in ("fine", ("fine",)):
-        with pytest.raises(InvalidInput, match="two columns or more"):
+        with pytest.raises(InvalidInput, match="at least two columns"):
             read_tag_tree(tmp_path / "tree.csv", levels=wrong)
-    with pytest.raises(InvalidInput, match="name them with levels"):
+    with pytest.raises(InvalidInput, match="give them as levels"):
         read_tag_tree(tmp_path / "tree.csv")
 
 
@@ -137,7 +137,7 @@ def test_words_that_are_paths():
     assert are_siblings(tree, "Tiere/Hund", "tiere/vögel")
     assert "Eule" not in tree
     assert "/x//y/" in tree
-    with pytest.raises(InvalidInput, match="names no words"):
+    with pytest.raises(InvalidInput, match="has no words"):
         TagTree.from_paths(["", " "])
 
 
@@ -170,7 +170,7 @@ def test_signs_alone_are_words_too(tmp_path):
             "word,parent\nA,b\nB,a\n",
             r"'A' is under 'b' \(line 2\), 'b' is under 'A' \(line 3\). Re",
         ),
-        ("word,parent\nx,y\ndog,Dog\n", "line 3: 'dog' is its own parent. Leave the parent out"),
+        ("word,parent\nx,y\ndog,Dog\n", "line 3: 'dog' is its own parent. Leave the parent empty"),
         ("word,parent\nice_cream,ice cream\n", "line 2: 'ice_cream' is its own parent"),
         ("wnid,lemmas,hypernyms\nn1,a,n2\nn2,b,n1\n", r"'a' is under 'b' \(line 2\)"),
         ("wnid,lemmas,hypernyms\nn1,a,n9\n", "line 2: the hypernym 'n9' has no row of its own"),
@@ -180,15 +180,18 @@ def test_signs_alone_are_words_too(tmp_path):
             "needs the columns 'word' and 'parent', .* has 'word', 'colour'",
         ),
         ("parent\ndog\n", "needs the columns"),
-        ("word,parent\n,pet\n", "line 2: the row names no word"),
+        ("word,parent\n,pet\n", "line 2: the row has no word"),
         ("word,parent\n", "a header but no rows"),
-        ("path\n/\n", "names no words"),
+        ("path\n/\n", "has no words"),
         ("", "empty"),
-        ("word,parent\ndog\n", "line 2: 1 cells where the header has 2"),
-        ("word,parent\nf\xe4rg,x\n".encode("latin-1"), "line 2: not UTF-8 .* with the encoding"),
-        (f"word,parent\n{'a' * 10_000},b\n", "line 2: a name of 10000 characters; the limit is"),
-        (f"word,parent\na,b;{'a' * 10_000}\n", "line 2: a name of 10000 characters"),
-        (f"path\na/b/{'a' * 10_000}\n", "line 2: a name of 10000 characters"),
+        ("word,parent\ndog\n", "line 2: 1 cells, but the header has 2"),
+        (
+            "word,parent\nf\xe4rg,x\n".encode("latin-1"),
+            "line 2: not UTF-8 .* Save the file as UTF-8",
+        ),
+        (f"word,parent\n{'a' * 10_000},b\n", "line 2: a name has 10000 characters; the limit is"),
+        (f"word,parent\na,b;{'a' * 10_000}\n", "line 2: a name has 10000 characters"),
+        (f"path\na/b/{'a' * 10_000}\n", "line 2: a name has 10000 characters"),
         ("word,parent\na\x07b,c\n", "line 2: .* control character"),
     ],
 )
@@ -204,23 +207,23 @@ def test_tables_that_cannot_be_made_out(tmp_path, text, message):
     ("text", "message"),
     [
         ('{"a":\n {"b"', "line 2: not JSON"),
-        ("[" * 100_000, "not JSON this reads"),
-        ('{"a": ' + "9" * 5000 + "}", "not JSON this reads"),
-        ("{}", "names no words"),
-        ("[]", "names no words"),
-        ('"dog"', "names no words"),
+        ("[" * 100_000, "unsupported JSON"),
+        ('{"a": ' + "9" * 5000 + "}", "unsupported JSON"),
+        ("{}", "has no words"),
+        ("[]", "has no words"),
+        ('"dog"', "has no words"),
         ('{"a": {"b": 1.5}}', "below a/b: a word must be text or a whole number; got 1.5"),
         ('{"a": true}', "below a: a word must be"),
         ('{"a": ["b"], "a": ["c"]}', "'a' is given twice in one object"),
-        ('["a/b", {"word": "c"}]', "entry 2: must be text as 'animal/dog'; got"),
+        ('["a/b", {"word": "c"}]', "entry 2: must be text such as 'animal/dog'; got"),
         ('[{"word": "c", "parent": "d"}, "a/b"]', "entry 2: must be an object; got 'a/b'"),
         ('[{"word": "c"}, {"name": "d"}]', "needs the columns"),
-        ('[{"word": "a", "parent": "b"}, {"parent": "b"}]', "entry 2: the row names no word"),
+        ('[{"word": "a", "parent": "b"}, {"parent": "b"}]', "entry 2: the row has no word"),
         ('[{"word": "a", "parent": "b"}, {"word": "b", "parents": "a"}]', r"\(entry 2\). Remove"),
         ('[{"word": "a", "parent": {"b": 1}}]', "entry 1: a word must be"),
         ('[{"wnid": 1, "lemmas": "a", "hypernyms": null}]', "entry 1: the row needs a wnid"),
         ('{"a\\ud800": ["b"]}', "at the top: .* control character"),
-        (json.dumps({"top": {"a" * 10_000: None}}), "below top: a name of 10000 characters"),
+        (json.dumps({"top": {"a" * 10_000: None}}), "below top: a name has 10000 characters"),
     ],
 )
 def test_json_that_cannot_be_made_out(tmp_path, text, message):
@@ -233,13 +236,13 @@ def test_json_that_cannot_be_made_out(tmp_path, text, message):
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(InvalidInput, match=r"cannot be read: No such file"):
         read_tag_tree(tmp_path / "none.csv")
-    with pytest.raises(InvalidInput, match=r"\.csv, \.tsv or \.json; got '\.txt'"):
+    with pytest.raises(InvalidInput, match=r"\.csv, \.tsv or \.json file; got '\.txt'"):
         read_tag_tree(write(tmp_path, "a/b", "tree.txt"))
 
 
 def test_a_long_circle_is_told_in_short(tmp_path):
     rows = "".join(f"w{i},w{(i + 1) % 3000}\n" for i in range(3000))
-    with pytest.raises(InvalidInput, match=r"and so on over 3000 words\. Remove") as raised:
+    with pytest.raises(InvalidInput, match=r"and so on, 3000 words in all\. Remove") as raised:
         read_tag_tree(write(tmp_path, f"word,parent\nx,w0\n{rows}"))
     assert len(str(raised.value)) < 700
 

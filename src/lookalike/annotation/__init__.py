@@ -1,4 +1,4 @@
-"""Name pictures: vectors and words come in, a ranking of the words for any picture goes out."""
+"""Annotate pictures: vectors and words come in, words ranked for any picture go out."""
 
 import typing
 

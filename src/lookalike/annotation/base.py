@@ -1,4 +1,4 @@
-"""What every annotator offers, and how it finds the best words."""
+"""The base class of annotators, and how they find the best words."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _LARGE = 1 << 24
 
 @dataclass(frozen=True)
 class Ranking:
-    """The best words of each picture, best first: numbers into ``words_``, and scores."""
+    """The best words of each picture, best first: indices into ``words_``, and scores."""
 
     words: NDArray[np.int64]
     scores: NDArray[np.float32]
@@ -40,7 +40,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A word for a picture; ``confidence`` is the chance that it is right, NaN if unknown."""
+    """A word for a picture; ``confidence`` is its probability of being right, NaN if unknown."""
 
     word: str
     score: float
@@ -50,25 +50,25 @@ class Tag:
 class Annotator(Stored, BaseEstimator):
     """Rank words for pictures: f_i(x) for the word i and the picture x, larger is better.
 
-    A subclass learns in ``_learn``, offers :meth:`scores`, and says in ``_own_state`` and
-    ``_restore_own`` what a file holds of it besides the words. Words are told apart whatever
-    their case and Unicode form (see :func:`~lookalike.core.text.word_key`); pictures without a
-    word teach nothing.
+    A subclass learns in ``_learn``, implements :meth:`scores`, and saves what it learned besides
+    the words in ``_own_state`` and ``_restore_own``. Words that differ only in case or Unicode
+    form are the same (see :func:`~lookalike.core.text.word_key`); pictures without a word are
+    ignored.
 
     Attributes
     ----------
     held_out : float
-        The share of the pictures that ``fit`` judges by and does not learn from.
+        The share of the pictures that ``fit`` holds out to evaluate on.
     random_state : int, Generator or None
         Makes a run repeatable.
     words_ : tuple of str
-        The words, in the order of their numbers.
+        The words, in the order of their indices.
     n_features_in_ : int
         The width of a picture's vector.
     history_ : sequence of (int, float)
-        What was tried, passes say, and held-out precision at 1 with it.
+        What was tried, such as the number of passes, and its held-out precision at 1.
     confidence_ : Confidence or None
-        How sure a word is; None where too few pictures were held out.
+        Turns scores into confidence; None if too few pictures were held out.
     """
 
     held_out: float = 0.0
@@ -94,13 +94,13 @@ class Annotator(Stored, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            A row a picture.
+            One row per picture.
         y : sequence of words, or of sets of words
-            What each picture shows; pictures without a word teach nothing.
+            The words of each picture; pictures without a word are ignored.
         validation : (X, y) or None
-            Pictures to judge by and to learn confidence from; None holds some of ``X`` out.
+            Pictures to evaluate on and to learn confidence from; None holds out some of ``X``.
         progress : callable
-            Told what is done and the most there can be.
+            Called with the work done and the maximum.
         """
         self._check_parameters()
         who = type(self).__name__
@@ -116,14 +116,14 @@ class Annotator(Stored, BaseEstimator):
         return self
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
-        """Go on with more pictures; before ``fit`` it is ``fit``.
+        """Continue with more pictures; before ``fit`` it is the same as ``fit``.
 
-        Raise InvalidInput where an annotator can only learn from all pictures at once.
+        Raise InvalidInput if the annotator can only learn from all pictures at once.
         """
         if not hasattr(self, "words_"):
             return self.fit(X, y)
         raise InvalidInput(
-            f"{type(self).__name__} cannot go on learning. Call fit with all pictures."
+            f"{type(self).__name__} cannot learn incrementally. Call fit with all pictures."
         )
 
     @abstractmethod
@@ -131,7 +131,7 @@ class Annotator(Stored, BaseEstimator):
         """Return the score of every word for each picture, of shape (pictures, words)."""
 
     def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
-        """Return the k best words of each picture; the lower number first among equals."""
+        """Return the k best words of each picture; ties go to the lower index."""
         checked = self._vectors(X)
         best = self._room(checked.shape[0], k)
         for rows in blocks(checked.shape[0], max(1, _BLOCK_SCORES // len(self.words_))):
@@ -141,16 +141,16 @@ class Annotator(Stored, BaseEstimator):
     def annotate(
         self, X: ArrayLike | sp.spmatrix, k: int = 10, *, min_confidence: float = 0.0
     ) -> list[list[Tag]]:
-        """Return the k best words of each picture that are sure enough.
+        """Return up to k words for each picture, best first, with sufficient confidence.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            A row a picture.
+            One row per picture.
         k : int
-            Words a picture at most.
+            The maximum number of words per picture.
         min_confidence : float
-            The least chance, from 0 to 1, that a word given is right.
+            The minimum confidence of a word, from 0 to 1.
         """
         if not 0 <= min_confidence <= 1:
             raise InvalidInput(
@@ -160,8 +160,8 @@ class Annotator(Stored, BaseEstimator):
         checked = self._vectors(X)
         if min_confidence > 0 and self.confidence_ is None:
             raise InvalidInput(
-                f"{type(self).__name__}: how sure a word is was not learned, for too few pictures "
-                f"were held out. Learn from more pictures, or leave min_confidence at 0."
+                f"{type(self).__name__}: min_confidence must be 0, since too few pictures were "
+                f"held out to learn confidence. Learn from more pictures, or leave it at 0."
             )
         tags: list[list[Tag]] = []
         for rows in blocks(checked.shape[0], max(1, _BLOCK_SCORES // len(self.words_))):
@@ -182,9 +182,9 @@ class Annotator(Stored, BaseEstimator):
         return tags
 
     def learn_confidence(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
-        """Learn how sure a word is from pictures that were not learned from, and their words.
+        """Learn confidence from held-out pictures and their words.
 
-        From fewer than 20 pictures nothing is learned, and ``confidence_`` stays as it was.
+        From fewer than 20 pictures nothing is learned, and ``confidence_`` stays as it is.
         """
         check_fitted(self)
         judged = Lessons.judging(type(self).__name__, self.n_features_in_, self.words_, X, y)
@@ -192,7 +192,7 @@ class Annotator(Stored, BaseEstimator):
         return self
 
     def word_number(self, word: str) -> int:
-        """Return a word's number, in any case or Unicode form; InvalidInput if there is none."""
+        """Return a word's index, in any case or Unicode form, or raise InvalidInput."""
         check_fitted(self)
         words, numbers = self._numbers
         if words is not self.words_:
@@ -204,15 +204,15 @@ class Annotator(Stored, BaseEstimator):
             return numbers[word_key(word)]
         except KeyError:
             raise InvalidInput(
-                f"{type(self).__name__}: the word {word!r:.80} was never learned. "
-                f"It knows {len(self.words_)} words."
+                f"{type(self).__name__}: the word {word!r:.80} was not learned. "
+                f"Choose one of its {len(self.words_)} words, in words_."
             ) from None
 
     def word_queries(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return a vector for each word whose inner product with a picture's orders as its score.
+        """Return a vector for each word whose inner product with a picture's ranks like its score.
 
-        So an index of pictures finds those of a word, and stores nothing new for it. Raise
-        InvalidInput where an annotator has no such vectors.
+        So an index of pictures can be searched for a word without storing anything new. Raise
+        InvalidInput if the annotator has no such vectors.
         """
         check_fitted(self)
         raise InvalidInput(
@@ -221,7 +221,7 @@ class Annotator(Stored, BaseEstimator):
         )
 
     def related_words(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """Return the k words nearest to a word, with the cosines of their vectors."""
+        """Return the k words nearest to a word, each with the cosine of their vectors."""
         number = self.word_number(word)
         most = min(check_whole(type(self).__name__, "k", k, 1), len(self.words_) - 1)
         units = unit_rows(self._places_of_words())
@@ -232,7 +232,7 @@ class Annotator(Stored, BaseEstimator):
 
     @abstractmethod
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
-        """Learn from checked pictures; nothing changes before all of it has worked."""
+        """Learn from checked pictures, all or nothing."""
 
     @abstractmethod
     def _own_state(self) -> tuple[Arrays, Learned]:
@@ -240,7 +240,7 @@ class Annotator(Stored, BaseEstimator):
 
     @abstractmethod
     def _restore_own(self, arrays: Arrays, learned: Learned) -> None:
-        """Take what :meth:`_own_state` returned; ``words_`` and ``history_`` are known."""
+        """Set what :meth:`_own_state` returned; ``words_`` and ``history_`` are set already."""
 
     def _state(self) -> tuple[Arrays, Learned]:
         check_fitted(self)
@@ -259,14 +259,14 @@ class Annotator(Stored, BaseEstimator):
         self._restore_own(arrays, learned)
 
     def _confidence_from(self, judged: Lessons | None) -> Confidence | None:
-        """Return how sure a word is, by pictures that were not learned from, if there are some."""
+        """Return the confidence learned from held-out pictures; None if there are none."""
         if judged is None:
             return None
         rows = enough(len(judged), len(self.words_))
         return Confidence.learned(self.scores(judged.vectors[rows]), judged.has[rows])
 
     def _places_of_words(self) -> NDArray[np.float32]:
-        """Return vectors of all words, whose cosines say how near they are."""
+        """Return vectors of all words, whose cosines measure how near they are."""
         return self.word_queries(self.words_)
 
     def _room(self, pictures: int, k: int) -> Ranking:
@@ -277,7 +277,7 @@ class Annotator(Stored, BaseEstimator):
         )
 
     def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return vectors checked against the width learned by ``fit``."""
+        """Return vectors checked against the width set by ``fit``."""
         check_fitted(self)
         return check_vectors(type(self).__name__, X, width=self.n_features_in_)
 
@@ -285,7 +285,7 @@ class Annotator(Stored, BaseEstimator):
 class InnerProductAnnotator(Annotator):
     """Rank words by the inner product of a picture's and a word's vector.
 
-    A subclass offers ``picture_vectors`` and ``word_vectors``: the one is the query's side and
+    A subclass implements ``picture_vectors`` and ``word_vectors``: one is the query's side and
     the other what an index stores, or the other way round.
     """
 
@@ -293,11 +293,11 @@ class InnerProductAnnotator(Annotator):
 
     @abstractmethod
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return pictures' vectors in the space they share with words."""
+        """Return pictures' vectors in the space that they share with words."""
 
     @abstractmethod
     def word_vectors(self) -> NDArray[np.float32]:
-        """Return the words' vectors, a row a word."""
+        """Return the words' vectors, one row per word."""
 
     def scores(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return the score of every word for each picture, of shape (pictures, words)."""
@@ -305,11 +305,11 @@ class InnerProductAnnotator(Annotator):
         return _products(pictures, self.word_vectors())
 
     def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
-        """Return the k best words of each picture; the lower number first among equals.
+        """Return the k best words of each picture; ties go to the lower index.
 
-        Costs O(Y·D) a picture for Y words in D dimensions, bound by arithmetic for many pictures
-        and by memory traffic for a few; these look at the words' vectors rounded to bytes first
-        if the vectors are more than caches hold.
+        Costs O(Y·D) per picture for Y words in D dimensions, bound by arithmetic for many pictures
+        and by memory traffic for a few; for a few, the words' vectors are first compared rounded
+        to bytes if they are larger than the caches.
         """
         pictures = self.picture_vectors(X)
         words = self.word_vectors()
@@ -342,9 +342,9 @@ class InnerProductAnnotator(Annotator):
 
 
 def check_fitted(annotator: Annotator) -> None:
-    """Raise NotFitted if an annotator has not learned yet."""
+    """Raise NotFitted if an annotator is not fitted."""
     if not hasattr(annotator, "words_"):
-        raise NotFitted(f"{type(annotator).__name__} has not learned yet; call fit first.")
+        raise NotFitted(f"{type(annotator).__name__} is not fitted; call fit first.")
 
 
 def _products(pictures: Vectors, words: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -353,10 +353,10 @@ def _products(pictures: Vectors, words: NDArray[np.float32]) -> NDArray[np.float
 
 
 def check_matrix(name: str, matrix: NDArray[Any], *, rows: int | None = None) -> None:
-    """Raise ValueError for anything but a matrix of finite float32 numbers from a file."""
+    """Raise ValueError unless an array from a file is a finite float32 matrix."""
     if matrix.dtype != np.float32 or matrix.ndim != 2 or not matrix.size:
-        raise ValueError(f"{name} is {matrix.dtype} of shape {matrix.shape}, no float32 matrix")
+        raise ValueError(f"{name} is {matrix.dtype} of shape {matrix.shape}, not a float32 matrix")
     if rows is not None and len(matrix) != rows:
-        raise ValueError(f"{name} has {len(matrix)} rows where there are {rows} words")
+        raise ValueError(f"{name} has {len(matrix)} rows for {rows} words")
     if not np.isfinite(matrix).all():
         raise ValueError(f"{name} is not finite")

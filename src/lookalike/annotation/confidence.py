@@ -1,4 +1,4 @@
-"""Say how sure a tag is, so that of the tags given with 80 % about 80 % are right."""
+"""Estimate the confidence of words, so that about 80 % of the words given with 80 % are right."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from lookalike.annotation._fast.top import keep_top
 
 CANDIDATES = 20
-"""Words of each held-out picture, its best, that confidence is learned from."""
+"""The number of best words of each held-out picture that confidence is learned from."""
 
 LEAST = 20
-"""Pictures below which held-out data say too little about how sure a tag is."""
+"""The minimum number of held-out pictures to learn confidence from."""
 
 _MOST_SCORES = 1 << 25
 _PRIOR = 3.0
@@ -22,21 +22,21 @@ _EDGE = 1e-6
 
 @dataclass(frozen=True)
 class Confidence:
-    """Turn the scores of a picture's words into the chance that each is true.
+    """Turn the scores of a picture's words into the probability that each is true.
 
     First p_i = exp(βf_i) / Σ_j exp(βf_j), with the β that makes the held-out pictures' true
     words most likely; then beta calibration (Kull, Silva Filho and Flach, 2017),
 
         logit P(i is true) = a·ln p_i − b·ln(1 − p_i) + c,   a, b ≥ 0,
 
-    fitted on the best words of held-out pictures. A picture may so be sure of several words.
+    fitted on the best words of held-out pictures. So a picture may have several likely words.
 
     Parameters
     ----------
     sharpness : float
         β.
     a, b, c : float
-        What the second step learned; 1, 1, 0 leaves p as it is.
+        What the second step learned; 1, 1, 0 leave p unchanged.
     """
 
     sharpness: float
@@ -46,7 +46,7 @@ class Confidence:
 
     @classmethod
     def learned(cls, scores: NDArray[np.float32], has: sp.csr_matrix) -> "Confidence | None":
-        """Learn from scores (pictures × words) and the true words; None from too little."""
+        """Learn from scores (pictures × words) and the true words; None from too few pictures."""
         if scores.shape[0] < LEAST:
             return None
         start = cls(_sharpness(scores, has))
@@ -60,7 +60,7 @@ class Confidence:
         return cls(start.sharpness, *_beta(p.ravel(), true))
 
     def of(self, best: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the chance that words with the scores ``best`` are true, among all ``scores``."""
+        """Return the probability that words with the scores ``best`` are true."""
         from scipy.special import expit
 
         p = self._shares(best, scores)
@@ -69,12 +69,12 @@ class Confidence:
         return chances
 
     def written(self) -> dict[str, float]:
-        """Return it as JSON can hold it."""
+        """Return it as JSON values."""
         return asdict(self)
 
     @classmethod
     def read(cls, written: dict[str, Any] | None) -> "Confidence | None":
-        """Take what :meth:`written` gave, or None."""
+        """Return the confidence that :meth:`written` wrote; None for None."""
         if written is None:
             return None
         numbers = {name: float(value) for name, value in written.items()}
@@ -92,7 +92,7 @@ class Confidence:
 
 
 def enough(pictures: int, words: int) -> NDArray[np.int64]:
-    """Return the rows, spread evenly, of pictures to learn from: scores of all words must fit."""
+    """Return evenly spaced rows of pictures to learn from, so that scores fit in memory."""
     most = max(LEAST, _MOST_SCORES // words)
     return np.linspace(0, pictures - 1, min(pictures, most)).astype(np.int64)
 
@@ -126,7 +126,7 @@ def _sharpness(scores: NDArray[np.float32], has: sp.csr_matrix) -> float:
 
 
 def _beta(p: NDArray[np.float64], true: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Fit a, b, c by maximum likelihood, held a little at 1, 1, 0 so that few data do no harm."""
+    """Fit a, b, c by maximum likelihood, regularised towards 1, 1, 0 for small data."""
     from scipy.optimize import minimize
     from scipy.special import expit
 

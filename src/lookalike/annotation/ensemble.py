@@ -1,4 +1,4 @@
-"""Rank words by several models together."""
+"""Rank words by several annotators together."""
 
 import json
 import secrets
@@ -27,25 +27,24 @@ from lookalike.core.seeds import RandomState
 from lookalike.core.stored import Arrays, Learned
 
 MOST_TRIED = 1001
-"""Weightings tried at most: steps of a tenth for five models, coarser for more."""
+"""The most weightings to try: steps of a tenth for five models, coarser for more."""
 
 
 class Ensemble(Annotator):
     """Score words by a weighted sum of models, Σ_m λ_m f_m(x).
 
-    :meth:`fit` fits a copy of each model and finds the weights on pictures held out; it tells
-    ``progress`` the models that are fitted. It is kept in a folder, a file for each model.
+    :meth:`fit` fits a copy of each model, finds the weights on held-out pictures, and reports the
+    number of models fitted to ``progress``. It is saved as a folder with a file for each model.
 
-    The ensembles of Weston, Bengio and Usunier (2010), Table 7: models of different size, say,
-    combined linearly, with the weights λ that rank the words of validation pictures best (the
-    largest mean average precision), found by grid search. The grid is in units of the spread of
-    each model's scores there, so that equal shares mean equal say.
+    The ensembles of Weston, Bengio and Usunier (2010), Table 7: models, of different size for
+    example, combined linearly, with the weights λ that rank the words of validation pictures best
+    (the largest mean average precision), found by grid search. The grid is in units of the
+    standard deviation of each model's scores there, so that equal shares have equal influence.
 
     Parameters
     ----------
     models : sequence of Annotator
-        Fitted ones to be weighed by :meth:`fit_weights`; or ones that :meth:`fit` is to copy and
-        fit.
+        Fitted ones for :meth:`fit_weights`; or unfitted ones, which :meth:`fit` copies and fits.
     held_out : float
         The share of the pictures, at most 2,000, on which ``fit`` finds the weights.
     random_state : int, Generator or None
@@ -85,7 +84,7 @@ class Ensemble(Annotator):
         self.random_state = random_state
 
     def fit_weights(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
-        """Find the weights of models that are fitted, on pictures that they have not seen."""
+        """Find the weights of fitted models on pictures that they did not learn from."""
         models = self._given()
         for model in models:
             check_fitted(model)
@@ -103,7 +102,7 @@ class Ensemble(Annotator):
         return total
 
     def word_queries(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return the weighted sum of the models' queries, Σ_m λ_m q_m, if all have some."""
+        """Return the weighted sum of the models' queries, Σ_m λ_m q_m, if all have them."""
         check_fitted(self)
         total = np.zeros((len(words), self.n_features_in_), np.float32)
         for weight, model in zip(self.weights_, self.models_, strict=True):
@@ -112,7 +111,7 @@ class Ensemble(Annotator):
         return total
 
     def save(self, path: str | Path, *, fingerprint: str = "") -> None:
-        """Write a folder: a file for each model, and last ``ensemble.json``, which names them."""
+        """Save to a folder: a file for each model, and last ``ensemble.json``, which lists them."""
         _, learned = self._state()
         folder = Path(path)
         token = secrets.token_hex(4)
@@ -132,21 +131,21 @@ class Ensemble(Annotator):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Load an ensemble that :meth:`save` wrote, or raise DamagedFile."""
+        """Load an ensemble from the folder that :meth:`save` wrote, or raise DamagedFile."""
         index_file = Path(path) / "ensemble.json"
         try:
             index = json.loads(index_file.read_text("utf-8"))
             if index["kind"] != cls.file_kind:
-                raise ValueError(f"it holds {index['kind']!r:.80}")
+                raise ValueError(f"it contains {index['kind']!r:.80}")
             names = [str(name) for name in index["models"]]
             if not names or any(Path(name).name != name for name in names):
-                raise ValueError("a model lies elsewhere, or there is none")
+                raise ValueError("a model is outside the folder, or there is none")
             ensemble = cls([ANNOTATORS.load(Path(path) / name) for name in names])
             ensemble._restore_own({}, index)
             ensemble.confidence_ = Confidence.read(index["confidence"])
             ensemble.fingerprint_ = str(index["fingerprint"])
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-            raise DamagedFile(f"{index_file} is missing or not of an ensemble: {error}.") from error
+            raise DamagedFile(f"{index_file} is missing or not an ensemble: {error}.") from error
         return ensemble
 
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
@@ -217,7 +216,7 @@ def _check_alike(models: list[Annotator]) -> None:
 
 
 def _shares(models: int) -> Iterator[NDArray[np.float64]]:
-    """Return all ways to divide 1 among models in steps of at least a tenth; even ones first."""
+    """Return all divisions of 1 among models in steps of at least a tenth; even ones first."""
     steps = next(
         steps for steps in range(10, 0, -1) if comb(steps + models - 1, steps) <= MOST_TRIED
     )

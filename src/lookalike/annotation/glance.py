@@ -1,4 +1,4 @@
-"""Find the few words that can be among a picture's best, from vectors rounded to bytes."""
+"""Find the few words that may be among a picture's best, from vectors rounded to bytes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +9,12 @@ _LARGEST_CODE = 127
 
 
 class Glance:
-    """Words' vectors rounded to bytes, each in a unit of its own.
+    """Words' vectors rounded to bytes, each with its own unit.
 
-    A picture's product with all words is bound by memory traffic, and this reads a quarter of
-    what the vectors themselves take. With w = u·(c + e), |e_j| ≤ ½, the product of the rounded
-    vector is off by at most u·½·Σ|q_j|; a word that even so stays below k others is not among
-    the k best, so what is left holds them all.
+    A picture's product with all words is bound by memory traffic, and the rounded vectors take a
+    quarter of the memory. With w = u·(c + e), |e_j| ≤ ½, the product of the rounded vector is off
+    by at most u·½·Σ|q_j|; a word that is below k others even so is not among the k best, so the
+    remaining words include them all.
     """
 
     def __init__(self, words: NDArray[np.float32]) -> None:
@@ -27,13 +27,13 @@ class Glance:
             self._codes[some] = np.rint(words[some] / self._units[some, None])
 
     def candidates(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-        """Return the numbers, rising, of words among which are the k of the largest products.
+        """Return the sorted indices of words that include the k with the largest products.
 
-        ``query`` is a vector as wide as the words'. Costs O(Y·D) for Y words, at a byte a number.
+        ``query`` is a vector as wide as the words'. Costs O(Y·D) for Y words, one byte per number.
         """
-        # Of any length, it has the same best words; at this one no sum is too large for float32.
+        # The length does not change the best words; at this one no sum overflows float32.
         query = query / max(np.abs(query).max(), np.finfo(np.float32).tiny)
-        # Beside the rounding to bytes, that of both sums of D products in float32.
+        # Besides rounding to bytes, the rounding error of both sums of D products in float32.
         rounding = 2 * query.size * _LARGEST_CODE * np.finfo(np.float32).eps
         slack = (0.5 + rounding) * np.abs(query).sum(dtype=np.float64)
         room = np.empty(len(self.words), np.int64), np.empty(len(self.words), np.float32)

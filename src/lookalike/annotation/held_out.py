@@ -1,4 +1,4 @@
-"""Hold pictures out of learning, and judge by them."""
+"""Hold pictures out of training, and evaluate on them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.core.ranking import judge
 
 MOST_HELD_OUT = 2000
-"""Pictures held out at most: precision is then known to about one in a hundred."""
+"""The most pictures to hold out: precision is then known to about 1 %."""
 
 _SCORES = 1 << 22
 
@@ -20,16 +20,16 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Split:
-    """Pictures as a model learns from them.
+    """Pictures split for training.
 
     Attributes
     ----------
     whole : Lessons
-        All that were given to learn from.
+        All pictures to learn from.
     learned : Lessons
-        Those of them that are not held out.
+        Those that are not held out.
     judged : Lessons or None
-        Those to judge by, if there are any.
+        Those to evaluate on, if there are any.
     """
 
     whole: Lessons
@@ -38,9 +38,9 @@ class Split:
 
 
 def hold_out(lessons: Lessons, share: float, rng: np.random.Generator) -> Split:
-    """Return pictures split into those to learn from and those to judge by, if any can be spared.
+    """Return pictures split into those to learn from and those to evaluate on, if possible.
 
-    A picture is spared if each of its words has another that is learned from.
+    A picture may be held out if each of its words has another picture that is not.
     """
     has = lessons.has
     wanted = min(round(share * has.shape[0]), MOST_HELD_OUT)
@@ -73,6 +73,6 @@ def precision(score: Callable[[slice], Matrix], has: sp.csr_matrix) -> tuple[flo
 def clearly_worse(figure: float, most: float, count: int) -> bool:
     """Return whether a precision at 1 is below another by more than the other's standard error.
 
-    Among dozens of passes judged by few pictures the highest figure is mostly luck.
+    Among dozens of passes evaluated on few pictures, the highest figure is mostly luck.
     """
     return bool(figure < most - np.sqrt(most * (1 - most) / count))

@@ -1,4 +1,4 @@
-"""Lay pictures' vectors out as the compiled loops take them."""
+"""Arrange pictures' vectors for the compiled loops."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,10 +8,10 @@ from lookalike.core.vectors import Vectors
 
 
 def lay_out(vectors: Vectors) -> Pictures:
-    """Return vectors as the loops take them."""
+    """Return vectors in the layout of the loops."""
     if sp.issparse(vectors):
         columns = vectors.indices
-        # The same bytes: a copy of millions of them for each pass would be felt.
+        # A view, not a copy: copying millions of values in each pass would be slow.
         unsigned = columns.view(np.uint32) if columns.dtype == np.int32 else columns.astype("u4")
         return Pictures(vectors.data, unsigned, vectors.indptr.astype(np.uint64), False)
     rows, width = vectors.shape
@@ -20,7 +20,7 @@ def lay_out(vectors: Vectors) -> Pictures:
 
 
 def widened(vectors: Vectors, constant: float) -> Vectors:
-    """Return vectors with a number beside the numbers of each row; 0 leaves them as they are."""
+    """Return vectors with a constant column appended; unchanged if the constant is 0."""
     if constant == 0:
         return vectors
     column = np.full((vectors.shape[0], 1), constant, np.float32)

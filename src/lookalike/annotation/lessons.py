@@ -1,4 +1,4 @@
-"""Pictures with their words, as they are learned from and judged by."""
+"""Pictures with their words, for training and evaluation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LessonsT = TypeVar("LessonsT", bound="Lessons")
 
 @dataclass(frozen=True)
 class Lessons:
-    """Pictures that all have words: vectors, ones where a picture has a word, and the words."""
+    """Pictures that all have words: vectors, a 0/1 matrix of their words, and the words."""
 
     vectors: Vectors
     has: sp.csr_matrix
@@ -26,9 +26,9 @@ class Lessons:
 
     @classmethod
     def read(cls, who: str, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
-        """Return what ``fit`` was given, without the pictures that have no word.
+        """Return the pictures given to ``fit`` that have a word.
 
-        Raise InvalidInput for vectors that are not usable, and for fewer than two words.
+        Raise InvalidInput if the vectors are not valid or there are fewer than two words.
         """
         vectors = check_vectors(who, X)
         has, words = read_words(who, y, vectors.shape[0])
@@ -39,13 +39,13 @@ class Lessons:
     def judging(
         cls, who: str, width: int, words: tuple[str, ...], X: ArrayLike | sp.spmatrix, y: Any
     ) -> Self:
-        """Return pictures to judge by; words that are not learned do not count."""
+        """Return pictures to evaluate on; words that were not learned are ignored."""
         vectors = check_vectors(who, X, width=width)
         has, _ = read_words(who, y, vectors.shape[0], words)
         judged = _with_words(cls(vectors, has[:, : len(words)], words))
         if not len(judged):
             raise InvalidInput(
-                f"{who}: pictures to judge by must show words that were learned; none does."
+                f"{who}: validation pictures must have words that were learned; none has."
             )
         return judged
 
@@ -66,12 +66,12 @@ class Lessons:
 
 
 def check_words(who: str, words: tuple[str, ...]) -> None:
-    """Raise InvalidInput where no ranking can be learned from these words."""
+    """Raise InvalidInput if there are fewer than two words to rank."""
     if len(words) < 2:
         only = f"only the word {words[0]!r:.80}" if words else "no word"
         raise InvalidInput(
-            f"{who}: words are learned by ranking them against each other, so it needs at least "
-            f"two; the pictures have {only}. Give pictures with another word too."
+            f"{who}: words are ranked against each other, so at least two are needed; the pictures "
+            f"have {only}. Add pictures with another word."
         )
 
 

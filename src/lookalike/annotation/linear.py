@@ -1,4 +1,4 @@
-"""Rank words by f_i(x) = w_iᵀx: a vector a word, in the space of the pictures themselves."""
+"""Rank words by f_i(x) = w_iᵀx: one vector per word, in the space of the pictures."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import Vectors, squared_lengths
 
 PATIENCE = 5
-"""Training ends when this share of its passes, one in five, brought no better precision."""
+"""Training ends when a fifth of the passes in a row brought no better precision."""
 
 _STEPS = 4096
 _SMALLEST, _LARGEST = 1e-30, 1e30
@@ -40,7 +40,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Taught:
-    """Pictures as the loops take them, their squared lengths, and the mean of these."""
+    """Pictures in the layout of the loops, their squared lengths, and the mean of these."""
 
     pictures: Pictures
     truth: Truth
@@ -49,7 +49,7 @@ class Taught:
 
     @classmethod
     def of(cls, lessons: Lessons, mean_length: float) -> "Taught":
-        """Lay out pictures with words; ``mean_length`` is that of those learned first."""
+        """Arrange pictures with words; ``mean_length`` is that of the pictures given to ``fit``."""
         truth = Truth(lessons.has.indices.astype(np.uint32), lessons.has.indptr.astype(np.uint64))
         lengths = squared_lengths(lessons.vectors).astype(np.float32)
         return cls(lay_out(lessons.vectors), truth, lengths, mean_length)
@@ -59,20 +59,20 @@ class Taught:
 
 
 class LinearAnnotator(InnerProductAnnotator):
-    """What the linear models share: training in passes, stopping, scoring and keeping.
+    """The base class of linear models: training in passes, stopping, scoring and saving.
 
-    A subclass takes one pass over pictures in ``_pass``.
+    A subclass implements one pass over the pictures in ``_pass``.
 
     Attributes
     ----------
     W_ : ndarray of shape (Y, d)
         The words' vectors w_i.
     epochs_ : int
-        Passes that W has taken.
+        Training passes behind W.
     history_ : list of (int, float)
-        Passes and held-out precision at 1; empty where nothing was held out.
+        Passes and held-out precision at 1; empty if nothing was held out.
     mean_length_ : float
-        The mean squared length of the pictures learned from.
+        The mean squared length of the training pictures.
     """
 
     epochs: int | None
@@ -82,20 +82,20 @@ class LinearAnnotator(InnerProductAnnotator):
     mean_length_: float
 
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return pictures' vectors as they are: words live in the same space."""
+        """Return pictures' vectors unchanged: words are in the same space."""
         return self._vectors(X)
 
     def word_vectors(self) -> Matrix:
-        """Return the words' vectors w_i, a row a word."""
+        """Return the words' vectors w_i, one row per word."""
         check_fitted(self)
         return self.W_
 
     def word_queries(self, words: Sequence[str]) -> Matrix:
-        """Return w_i for words: its inner product with a picture's own vector x is f_i(x)."""
+        """Return w_i for words: its inner product with a picture's vector x is f_i(x)."""
         return np.ascontiguousarray(self.word_vectors()[[self.word_number(word) for word in words]])
 
     def scores(self, X: ArrayLike | sp.spmatrix) -> Matrix:
-        """Return every word's score for each picture; O(Y) for each number that is not 0."""
+        """Return every word's score for each picture; O(Y) for each nonzero value."""
         return scores_of(self._vectors(X), self.word_vectors())
 
     def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
@@ -128,14 +128,14 @@ class LinearAnnotator(InnerProductAnnotator):
     def _pass(
         self, W: Matrix, taught: Taught, left: float, rng: np.random.Generator, progress: Progress
     ) -> None:
-        """Visit every picture once, in random order, changing W; ``left`` falls from 1 to 0."""
+        """Visit every picture once, in random order, and update W; ``left`` falls from 1 to 0."""
 
     def _passes(self, pictures: int) -> int:
-        """Return how many passes there are over so many pictures if ``epochs`` does not."""
+        """Return the number of passes over so many pictures if ``epochs`` is None."""
         return int(np.clip(600_000 // max(pictures, 1), 5, 30))
 
     def _settles(self) -> bool:
-        """Return whether steps get shorter, so that all passes have to be taken."""
+        """Return whether steps get shorter, so that training must not stop early."""
         return False
 
     def _train(
@@ -146,7 +146,7 @@ class LinearAnnotator(InnerProductAnnotator):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Matrix, int, list[tuple[int, float]]]:
-        """Take passes until the held-out precision rises no more; return a good W."""
+        """Train until the held-out precision no longer rises; return a good W."""
         epochs = self.epochs or self._passes(len(taught))
         best, most, peak, kept = W, (-1.0, -1.0), 0, epochs
         history: list[tuple[int, float]] = []
@@ -179,8 +179,8 @@ class LinearAnnotator(InnerProductAnnotator):
         mean = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0
         if not _SMALLEST < mean < _LARGEST:
             raise InvalidInput(
-                f"{type(self).__name__}: vectors must be of a size float32 can square; got a mean "
-                f"squared length of {mean:g}. Scale them to unit length."
+                f"{type(self).__name__}: vectors must have a scale that float32 can square; got a "
+                f"mean squared length of {mean:g}. Scale them to unit length."
             )
         return mean
 
@@ -188,7 +188,7 @@ class LinearAnnotator(InnerProductAnnotator):
         if not float(np.abs(W).max()) < _LARGEST:
             raise InvalidInput(
                 f"{type(self).__name__}: the words' vectors would not stay finite. Scale pictures' "
-                f"vectors to unit length, or take shorter steps."
+                f"vectors to unit length, or lower learning_rate or aggressiveness."
             )
 
     def _publish(
@@ -221,30 +221,31 @@ class LinearRanker(LinearAnnotator):
 
         w_y ← w_y + τx,   w_ȳ ← w_ȳ − τx,   τ = min(C, |1 − f_y(x) + f_ȳ(x)|₊ / (2|x|²))
 
-    Both are the linear rows of Table 5. A true word is never drawn as another; of several true
-    words one is taken at random each time, which averages the loss over them (footnote 1).
+    Both are the linear rows of Table 5. A true word is never drawn as the other word; of several
+    true words one is chosen at random each time, which averages the loss over them (footnote 1).
 
     Parameters
     ----------
     loss : {"warp", "auc"}
-        Which of the two.
+        Which of the two losses.
     learning_rate : float
         γ of WARP, for pictures of length 1.
     schedule : {"decay", "fixed"}
-        Whether γ falls to zero along a straight line over ``epochs``, or stays as in the paper.
+        Whether γ falls linearly to zero over ``epochs``, or stays constant as in the paper.
     max_norm : float or None
-        The bound |w_i| ≤ C of Eq. 3, for pictures of length 1, with WARP. None is none.
+        The bound |w_i| ≤ C of Eq. 3, for pictures of length 1, with WARP. None means no bound.
     aggressiveness : float
-        C of the AUC loss, the longest step, for pictures of length 1.
+        C of the AUC loss, the maximum step, for pictures of length 1.
     epochs : int or None
-        Passes over the pictures, at most. None takes 30, fewer of more than 20,000 pictures, and
-        at least 5; ten times as many with the AUC loss, which tries one word a visit.
+        The maximum number of passes over the pictures. None means 30, fewer for more than 20,000
+        pictures, and at least 5; ten times as many with the AUC loss, which tries one word per
+        visit.
     held_out : float
-        The share of the pictures, at most 2,000, that is not learned from: the passes are judged
-        by precision at 1 on them, the last that is within a standard error of the best is kept,
-        and confidence is learned there. Unless γ decays, training ends when a fifth of ``epochs``
-        in a row were no better. A word's only picture is never held out. 0 holds out nothing and
-        takes every pass.
+        The share of the pictures, at most 2,000, to hold out: the passes are evaluated by
+        precision at 1 on them, the last that is within a standard error of the best is kept, and
+        confidence is learned there. Unless γ decays, training ends when a fifth of ``epochs`` in a
+        row were no better. A word's only picture is never held out. 0 holds out nothing and does
+        all passes.
     random_state : int, Generator or None
         Makes a run repeatable.
 
@@ -252,12 +253,12 @@ class LinearRanker(LinearAnnotator):
     -----
     A model takes 4·Y·d bytes, and twice that while it learns: 4 GB for 100,000 words and 10,000
     columns, where :class:`~lookalike.annotation.WSABIE` takes 44 MB. A WARP step costs O(nnz) for
-    each word tried, and on sparse pictures never more than about Y/20 of them cost.
+    each word tried, and on sparse pictures never more than about Y/20 of them.
 
-    *Departures.* ``learning_rate``, ``aggressiveness`` and ``max_norm`` are measured on pictures
-    of mean squared length 1, so that they mean the same whatever the vectors' unit. Weights
-    start at zero, since the model is convex. After Y/64 tries in vain, or Y/8 on dense vectors, all
-    words are scored at once, and the step ends if none violates.
+    *Departures.* ``learning_rate``, ``aggressiveness`` and ``max_norm`` are for pictures of mean
+    squared length 1, so that they do not depend on the vectors' unit. Weights start at zero, since
+    the model is convex. After Y/64 unsuccessful tries, or Y/8 on dense vectors, all words are
+    scored at once, and the step ends if none violates the margin.
 
     Examples
     --------
@@ -292,11 +293,11 @@ class LinearRanker(LinearAnnotator):
         self.random_state = random_state
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 5) -> Self:
-        """Go on with more pictures, and with new words, which start at zero.
+        """Continue with more pictures, and with new words, which start at zero.
 
-        Before ``fit`` it is ``fit``. Words seen before keep their numbers, and their vectors are
-        where the steps go on; but these steps lower words that the new pictures do not have, so
-        give some pictures of the known words along, or those words fade.
+        Before ``fit`` it is the same as ``fit``. Known words keep their indices, and training
+        continues from their vectors; but it lowers the scores of words that the new pictures do
+        not have, so include some pictures of known words.
 
         Parameters
         ----------
@@ -321,7 +322,7 @@ class LinearRanker(LinearAnnotator):
         return self._publish(W, words, self.mean_length_, self.epochs_ + epochs, self.history_)
 
     def _passes(self, pictures: int) -> int:
-        # PAMIR tries one word a visit, so that its passes teach less and cost less.
+        # PAMIR tries one word per visit, so its passes cost less and teach less.
         return super()._passes(pictures) * (1 if self.loss == "warp" else 10)
 
     def _settles(self) -> bool:
@@ -375,6 +376,6 @@ def scores_of(vectors: Vectors, W: Matrix) -> Matrix:
 
 
 def _zeros(words: int, vectors: Vectors) -> Matrix:
-    """Return room for W: column-major for sparse pictures, row-major for dense ones."""
+    """Return an empty W: column-major for sparse pictures, row-major for dense ones."""
     order: Literal["F", "C"] = "F" if sp.issparse(vectors) else "C"
     return np.zeros((words, vectors.shape[1]), np.float32, order=order)

@@ -1,4 +1,4 @@
-"""Give a picture the words of those it is most like, found exactly or by random trees."""
+"""Give a picture the words of the most similar ones, found exactly or by random trees."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,10 +21,10 @@ from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import Vectors, unit_rows
 
 CANDIDATES = (1, 3, 5, 10, 20, 50)
-"""Numbers of neighbours that held-out pictures choose from."""
+"""Numbers of neighbours to choose from on held-out pictures."""
 
 DEFAULT = 10
-"""Neighbours where no picture can be held out to choose by."""
+"""The number of neighbours if no picture can be held out."""
 
 _NODES = ("thresholds", "rights", "begins", "ends")
 _FOREST_KINDS = (np.float64, *(np.uint64,) * 3, np.uint32, *(np.uint64,) * 2)
@@ -38,7 +38,7 @@ Found = tuple[NDArray[np.int64], Matrix]
 
 
 class StoredPictures:
-    """Pictures' unit vectors, and trees over them if there are any.
+    """Pictures' unit vectors, and optionally trees over them.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class StoredPictures:
         self._items = lay_out(sp.csr_matrix(units.T) if by_column else units)
 
     def nearest(self, vectors: Vectors, k: int, progress: Progress = silent) -> Found:
-        """Return the k stored pictures of largest cosine, the lower row first among equals."""
+        """Return the k stored pictures of largest cosine; ties go to the lower row."""
         q, n = vectors.shape[0], self.units.shape[0]
         rows = np.full((q, min(k, n)), -1, np.int64)
         cosines = np.full(rows.shape, -np.inf, np.float32)
@@ -94,33 +94,34 @@ class StoredPictures:
 
 
 class NearestNeighbours(Annotator):
-    """Score a word by the pictures that have it among the k most like this one.
+    """Score a word by the pictures that have it among the k most similar ones.
 
     The baseline k-NN of Weston, Bengio and Usunier, *Large Scale Image Annotation* (2010),
     section 6.3. With N(x) the k stored pictures of largest cosine with x,
 
         f_i(x) = Σ_{z ∈ N(x), z has i} max(cos(x, z), 0)
 
-    and words that none of them has come after all others, the more used first.
+    and words that none of them has come after all others, the most frequent first.
 
     With ``trees`` it is the paper's approximate k-NN: each node of a tree projects pictures on a
-    random direction, with the median of its stored pictures as the threshold to go left or right.
-    After p nodes a picture comes to a leaf of t ≈ n/2^p, in which its neighbours are sought.
+    random direction, with the median of its stored pictures as the threshold for left or right.
+    After p nodes a picture reaches a leaf of t ≈ n/2^p, which is searched for its neighbours.
 
     Parameters
     ----------
     neighbours : int or None
         k. None chooses among 1, 3, 5, 10, 20 and 50 by precision at 1 on held-out pictures, then
-        by precision at 10, the smaller among equals; or takes 10 if none can be held out.
+        by precision at 10, then the smaller; or 10 if none can be held out.
     trees : int
-        How many; 0 compares with every picture, 1 is the paper's. With more, a picture's
-        neighbours are sought in its leaves of all trees.
+        How many; 0 compares with every picture, 1 is the paper's. With more, a picture's leaves in
+        all trees are searched.
     leaf : int
-        t, the stored pictures in a leaf at most: more find more of the true neighbours and cost
-        more time.
+        t, the maximum number of stored pictures in a leaf: more find more of the true neighbours
+        and take more time.
     held_out : float
-        The share of the pictures, at most 2,000, by which k is chosen and confidence learned; all
-        are stored in the end. A word's only picture is never held out. 0 holds out nothing.
+        The share of the pictures, at most 2,000, on which k is chosen and confidence learned; all
+        pictures are stored in the end. A word's only picture is never held out. 0 holds out
+        nothing.
     random_state : int, Generator or None
         Makes a run repeatable.
 
@@ -131,22 +132,22 @@ class NearestNeighbours(Annotator):
     history_ : list of (int, float)
         Numbers of neighbours tried and held-out precision at 1.
     pictures_ : StoredPictures
-        Those that have words.
+        The pictures that have words.
     has_ : csr_matrix of shape (n, Y)
         Ones where a stored picture has a word.
     confidence_ : Confidence or None
-        How sure a tag is; None where too little was held out.
+        Turns scores into confidence; None if too few pictures were held out.
 
     Notes
     -----
     A picture costs O((p + t)·nnz) with a tree and O(n·d) without. Without trees, sparse pictures
-    are kept a second time column by column: then one costs O(n·nnz²/d) if all columns are used
-    alike. A model holds all vectors; a tree adds 4·n bytes and takes O(n·p·nnz) to grow.
+    are stored a second time by column: then one costs O(n·nnz²/d) if all columns are equally
+    frequent. A model stores all vectors; a tree adds 4·n bytes and takes O(n·p·nnz) to build.
 
-    *Departures.* The paper does not say how neighbours vote; weighting them by cosine orders
-    words of the same count. Where several projections equal the median, the split is at the
-    nearest place between two that differ, so copies of a picture share a leaf, however many they
-    are. Directions have uniform coordinates, drawn again from a key and never stored.
+    *Departures.* The paper does not specify how neighbours vote; weighting them by cosine orders
+    words of the same count. If several projections equal the median, the split is at the nearest
+    place between two that differ, so copies of a picture share a leaf, however many there are.
+    Directions have uniform coordinates, which are recomputed from a key and never stored.
 
     Examples
     --------
@@ -179,7 +180,7 @@ class NearestNeighbours(Annotator):
         self.random_state = random_state
 
     def scores(self, X: ArrayLike | sp.spmatrix) -> Matrix:
-        """Return every word's score for each picture; words that no neighbour has are at most 0."""
+        """Return every word's score for each picture; at most 0 for words that no neighbour has."""
         vectors = self._vectors(X)
         found = self.pictures_.nearest(vectors, self.neighbours_)
         return votes(found, self.has_, self._prior)
@@ -220,7 +221,7 @@ class NearestNeighbours(Annotator):
         has = _read_rows(ones, arrays["has"], arrays["has_indptr"], len(self.words_))
         units = _read_vectors(arrays, int(learned["width"]))
         if not 0 < units.shape[0] == has.shape[0]:
-            raise ValueError(f"{units.shape[0]} vectors, but words of {has.shape[0]} pictures")
+            raise ValueError(f"{units.shape[0]} vectors, but words for {has.shape[0]} pictures")
         forest = _read_forest(arrays, units.shape[0], self.trees) if self.trees else None
         most = check_whole(type(self).__name__, "neighbours", learned["neighbours"], 1)
         pictures = StoredPictures(units, forest)
@@ -229,7 +230,7 @@ class NearestNeighbours(Annotator):
     def _choose(
         self, pictures: StoredPictures, has: sp.csr_matrix, judged: Lessons, progress: Progress
     ) -> tuple[int, list[tuple[int, float]], Confidence | None]:
-        """Try numbers of neighbours; return the best, all precisions, and confidence with it."""
+        """Try numbers of neighbours; return the best, all precisions, and the best's confidence."""
         candidates = (self.neighbours,) if self.neighbours else CANDIDATES
         rows, cosines = pictures.nearest(judged.vectors, candidates[-1], progress)
         prior = _prior(has)
@@ -274,13 +275,13 @@ class NearestNeighbours(Annotator):
 
 
 def stored(vectors: Vectors, trees: int, leaf: int, key: np.uint64) -> StoredPictures:
-    """Return pictures stored, with so many trees over them."""
+    """Return stored pictures with so many trees over them."""
     units = unit_rows(vectors)
     return StoredPictures(units, grow_trees(units, trees, leaf, key) if trees else None)
 
 
 def grow_trees(units: Vectors, trees: int, leaf: int, key: np.uint64) -> Forest:
-    """Return trees that halve pictures by projections until a leaf holds few enough."""
+    """Return trees that halve pictures by projections until leaves are small enough."""
     items, n = lay_out(units), units.shape[0]
     most = trees * (2 * n - 1)
     whole = Forest(
@@ -300,7 +301,7 @@ def grow_trees(units: Vectors, trees: int, leaf: int, key: np.uint64) -> Forest:
 
 
 def votes(found: Found, has: sp.csr_matrix, prior: Matrix) -> Matrix:
-    """Return the sum of neighbours' cosines for each word; a word without any gets its prior."""
+    """Return the sum of neighbours' cosines for each word; its prior if it has none."""
     rows, cosines = found
     counted = (rows >= 0) & (cosines > 0)
     indptr = np.concatenate([[0], np.cumsum(counted.sum(axis=1))])
@@ -314,7 +315,7 @@ def votes(found: Found, has: sp.csr_matrix, prior: Matrix) -> Matrix:
 
 
 def _prior(has: sp.csr_matrix) -> Matrix:
-    """Return words' scores by use alone: 0 for the most used, and never above."""
+    """Return words' scores by frequency alone: 0 for the most frequent, less for others."""
     uses = np.bincount(has.indices, minlength=has.shape[1])
     prior: Matrix = (_PRIOR * (uses / uses.max(initial=1) - 1)).astype(np.float32)
     return prior
@@ -334,11 +335,11 @@ def _read_vectors(arrays: Arrays, width: int) -> Vectors:
 def _read_rows(
     data: NDArray[Any], columns: NDArray[Any], indptr: NDArray[Any], width: int
 ) -> sp.csr_matrix:
-    """Return rows; raise ValueError where a compiled loop would follow them out of bounds."""
+    """Return rows; raise ValueError if a compiled loop would read out of bounds."""
     _check_kinds((data, columns, indptr), (np.float32, np.uint32, np.uint64))
     whole = len(indptr) > 0 and indptr[0] == 0
     if not whole or not indptr[-1] == len(columns) == len(data):
-        raise ValueError("rows do not fit together")
+        raise ValueError("rows are inconsistent")
     if (indptr[1:] < indptr[:-1]).any() or (columns >= width).any() or not np.isfinite(data).all():
         raise ValueError("rows are out of bounds or not finite")
     kind = np.int32 if len(data) < 2**31 else np.int64
@@ -348,14 +349,14 @@ def _read_rows(
 
 
 def _read_forest(arrays: Arrays, n: int, trees: int) -> Forest:
-    """Return trees; raise ValueError where a search would go out of bounds, or on for ever."""
+    """Return trees; raise ValueError if a search would read out of bounds or never end."""
     parts = [arrays[name] for name in Forest._fields]
     _check_kinds(parts, _FOREST_KINDS)
     thresholds, rights, begins, ends, order, roots, key = parts
     nodes = len(thresholds)
     sizes = [len(part) for part in (rights, begins, ends, order, roots, key)]
     if nodes < 1 or sizes != [nodes, nodes, nodes, trees * n, trees, 1]:
-        raise ValueError("trees do not fit the pictures")
+        raise ValueError("trees do not match the pictures")
     inner = np.flatnonzero(rights)
     onward = (rights[inner] > inner) & (rights[inner] < nodes)
     if not onward.all() or (roots >= nodes).any():
@@ -363,7 +364,7 @@ def _read_forest(arrays: Arrays, n: int, trees: int) -> Forest:
     if (begins > ends).any() or (ends > trees * n).any() or not np.isfinite(thresholds).all():
         raise ValueError("the leaves of trees are out of bounds")
     if (np.sort(order.reshape(trees, n), axis=1) != np.arange(n)).any():
-        raise ValueError("trees do not hold every picture once")
+        raise ValueError("trees do not contain every picture exactly once")
     return Forest(thresholds, rights, begins, ends, order, roots, key[0])
 
 

@@ -1,4 +1,4 @@
-"""One classifier a word, the pictures that have it against the rest."""
+"""One classifier per word: the pictures that have it against the rest."""
 
 import numpy as np
 
@@ -11,37 +11,37 @@ from lookalike.core.seeds import RandomState
 
 
 class OneVsRest(LinearAnnotator):
-    """Learn for each word, apart from all others, which pictures have it.
+    """Learn which pictures have each word, independently of the other words.
 
     The baseline One-vs-Rest of Weston, Bengio and Usunier (2010), section 6.3: f_i(x) = w_iᵀx,
     without a bias, by PA-I of Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, *Online
     Passive-Aggressive Algorithms* (2006). With s = 1 for a picture that has the word and −1 for
-    one that has not,
+    one that does not,
 
         w_i ← w_i + s·τ·x,   τ = min(C, |1 − s·w_iᵀx|₊ / |x|²)
 
     Parameters
     ----------
     aggressiveness : float
-        C, the longest step, for pictures of length 1.
+        C, the maximum step, for pictures of length 1.
     epochs : int or None
-        Passes over the pictures, at most. None takes 30, fewer of more than 20,000 pictures, and
-        at least 5.
+        The maximum number of passes over the pictures. None means 30, fewer for more than 20,000
+        pictures, and at least 5.
     held_out : float
-        The share of the pictures, at most 2,000, that is not learned from: the passes are judged
-        by precision at 1 on them, the last that is within a standard error of the best is kept,
-        and confidence is learned there. Training ends when a fifth of ``epochs`` in a row were no
-        better. A word's only picture is never held out. 0 holds out nothing and takes every pass.
+        The share of the pictures, at most 2,000, to hold out: the passes are evaluated by
+        precision at 1 on them, the last that is within a standard error of the best is kept, and
+        confidence is learned there. Training ends when a fifth of ``epochs`` in a row were no
+        better. A word's only picture is never held out. 0 holds out nothing and does all passes.
     random_state : int, Generator or None
         Makes a run repeatable.
 
     Notes
     -----
     A pass costs O(n·Y·nnz), since every picture is an example for every word; a model takes
-    4·Y·d bytes, and twice that while it learns. Words do not meet, so 64 of them pass over all
-    pictures while their vectors stay in the cache.
+    4·Y·d bytes, and twice that while it learns. Words are independent, so 64 at a time pass over
+    all pictures while their vectors stay in the cache.
 
-    *Departure.* ``aggressiveness`` is measured on pictures of mean squared length 1.
+    *Departure.* ``aggressiveness`` is for pictures of mean squared length 1.
 
     Examples
     --------

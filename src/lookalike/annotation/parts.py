@@ -1,9 +1,9 @@
-"""Keep more pictures than memory holds: sparse vectors and words in parts on disk, mapped.
+"""Store more pictures than fit in memory: sparse vectors and words in memory-mapped parts.
 
-A folder holds ``parts.json``, which names the parts that are whole, and a few plain arrays for
-each part. Learning reads runs of neighbouring rows from all over the folder into a block that
-fits into memory, shuffles the block and visits it, so that a pass needs one sequential look at
-each run, and what is visited together is mixed, in whichever order it was written.
+A folder contains ``parts.json``, which lists the complete parts, and a few plain arrays for each
+part. Training reads runs of consecutive rows from all over the folder into a block that fits in
+memory, shuffles the block and visits it, so that a pass reads each run once, sequentially, and
+each block is well mixed, in whatever order the pictures were written.
 """
 
 import json
@@ -24,10 +24,10 @@ from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.vectors import check_vectors, stack_rows
 
 RUN = 256
-"""Rows that are read together."""
+"""Consecutive rows that are read together."""
 
 BLOCK_BYTES = 1 << 28
-"""Memory for the rows that are visited together."""
+"""Bytes of the rows that are visited together."""
 
 _KIND = "parts/1"
 _ARRAYS = {
@@ -42,7 +42,7 @@ _NOTHING = np.zeros(0, np.float32), np.zeros(0, np.uint32), np.zeros(1, np.uint6
 
 @dataclass(frozen=True)
 class Part:
-    """The mapped arrays of a part: CSR vectors, and CSR words without values."""
+    """The memory-mapped arrays of a part: CSR vectors, and CSR words without values."""
 
     data: NDArray[np.float32]
     columns: NDArray[np.uint32]
@@ -55,9 +55,9 @@ class Part:
 
 
 class Parts:
-    """Pictures' sparse vectors and words in a folder, to learn from without loading them.
+    """Pictures' sparse vectors and words in a folder, for training without loading them all.
 
-    Use :meth:`create` and :meth:`add`, or :meth:`open`; then give it to
+    Use :meth:`create` and :meth:`add`, or :meth:`open`; then pass it to
     :meth:`WSABIE.fit <lookalike.annotation.WSABIE.fit>` in place of X and y.
 
     Parameters
@@ -68,7 +68,7 @@ class Parts:
     Attributes
     ----------
     words : tuple of str
-        All words so far, in the order of their numbers.
+        All words so far, in the order of their indices.
     width : int
         The width of the vectors; 0 before the first part.
 
@@ -90,10 +90,10 @@ class Parts:
 
     @classmethod
     def create(cls, folder: str | Path) -> Self:
-        """Make an empty folder of parts where there is nothing yet."""
+        """Create an empty folder of parts; raise InvalidInput if there is one."""
         parts = cls(Path(folder))
         if parts._index.exists():
-            raise InvalidInput(f"Parts: {parts.folder} holds parts already. Open them, or remove.")
+            raise InvalidInput(f"Parts: {parts.folder} already has parts. Open or remove them.")
         parts._write([], (), 0)
         return parts
 
@@ -104,18 +104,18 @@ class Parts:
         try:
             index = json.loads(parts._index.read_text("utf-8"))
             if index["kind"] != _KIND:
-                raise ValueError(f"it holds {index['kind']!r:.80}, not {_KIND!r}")
+                raise ValueError(f"it contains {index['kind']!r:.80}, not {_KIND!r}")
             parts._names = [str(name) for name in index["parts"]]
             parts.words = tuple(str(word) for word in index["words"])
             parts.width = int(index["width"])
             if any(name != f"{number:06}" for number, name in enumerate(parts._names)):
-                raise ValueError("a part is named otherwise than by its number")
+                raise ValueError("a part has an unexpected name")
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-            raise DamagedFile(f"{parts._index} does not name parts: {error}.") from error
+            raise DamagedFile(f"{parts._index} is damaged: {error}.") from error
         return parts
 
     def add(self, X: ArrayLike | sp.spmatrix, y: Any) -> None:
-        """Write one more part, all or nothing.
+        """Add one part, all or nothing.
 
         Parameters
         ----------
@@ -134,12 +134,12 @@ class Parts:
         self._write([*self._names, name], words, vectors.shape[1])
 
     def __len__(self) -> int:
-        """Count the pictures."""
+        """Return the number of pictures."""
         return int(self._starts[-1])
 
     @property
     def mean_length(self) -> float:
-        """The mean squared length of the pictures' vectors, by one look at all of them."""
+        """The mean squared length of the pictures' vectors; reads all of them."""
         total = sum(
             float(np.square(part.data[rows], dtype=np.float64).sum())
             for part in self.parts
@@ -149,7 +149,7 @@ class Parts:
 
     @cached_property
     def parts(self) -> list[Part]:
-        """The parts, mapped."""
+        """The parts, memory-mapped."""
         return [self._mapped(name) for name in self._names]
 
     @cached_property
@@ -160,7 +160,7 @@ class Parts:
         return total
 
     def rows(self, chosen: NDArray[np.int64]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Read pictures by their numbers, which rise: vectors, and ones where they have a word."""
+        """Return pictures by their numbers, in rising order: vectors, and a 0/1 matrix of words."""
         return _joined(
             [self._read(chosen[a:b]) for a, b in self._within_parts(chosen)],
             self.width,
@@ -170,7 +170,7 @@ class Parts:
     def blocks(
         self, rng: np.random.Generator, skip: NDArray[np.int64]
     ) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
-        """Return all pictures but those of ``skip`` once, in blocks of runs from all over."""
+        """Yield all pictures except ``skip``, in blocks of runs from all over the folder."""
         starts = np.concatenate(
             [
                 np.arange(first, last, RUN)
@@ -241,7 +241,7 @@ class Parts:
 
 
 def _check(where: Path, part: Part, width: int, words: int) -> None:
-    """Refuse numbers that a compiled loop would follow out of bounds."""
+    """Raise DamagedFile if a compiled loop would read out of bounds."""
     lists = [
         (part.indptr, part.columns, width, len(part.data)),
         (part.word_indptr, part.words, words, len(part.words)),
@@ -250,9 +250,9 @@ def _check(where: Path, part: Part, width: int, words: int) -> None:
         whole = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(indices) == length
         rising = whole and bool((indptr[1:] >= indptr[:-1]).all())
         if not rising or (len(indices) and indices.max() >= limit):
-            raise DamagedFile(f"{where}.* do not fit together. Write this part again.")
+            raise DamagedFile(f"{where}.* are inconsistent. Write this part again.")
     if len(part.indptr) != len(part.word_indptr) or not np.isfinite(part.data).all():
-        raise DamagedFile(f"{where}.* do not fit together. Write this part again.")
+        raise DamagedFile(f"{where}.* are inconsistent. Write this part again.")
 
 
 def _gather(

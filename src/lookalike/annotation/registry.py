@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class Annotators(Registry["Annotator"]):
-    """A registry that also knows the one annotator kept in a folder."""
+    """A registry that also loads the one annotator saved as a folder."""
 
     def load(self, path: str | Path) -> "Annotator":
-        """Load the annotator that some ``save`` wrote, whichever kind it is."""
+        """Load an annotator of any kind from the file or folder that its ``save`` wrote."""
         if Path(path).is_dir():
             return self.get("ensemble").load(path)
         return super().load(path)
@@ -30,4 +30,4 @@ ANNOTATORS = Annotators(
         "ensemble": "lookalike.annotation.ensemble:Ensemble",
     },
 )
-"""What gives words to pictures."""
+"""The models that give words to pictures."""

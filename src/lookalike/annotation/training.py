@@ -1,4 +1,4 @@
-"""Let pictures, in memory or on disk, pull at a joint embedding."""
+"""Train a joint embedding on pictures, in memory or on disk."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,17 +29,17 @@ from lookalike.core.vectors import squared_lengths
 _STEPS = 1 << 14
 _STEPS_ALONE = 1 << 13
 _MERGES = 8
-"""Times at least that threads meet in a pass: with four a short run learned clearly less."""
+"""Minimum number of times threads synchronise in a pass: with four, short runs learned less."""
 _HANDFUL = 512
 
 UNAVERAGED = 10
-"""Passes at the start that enter no mean: a short run is still on its way when it ends."""
+"""First passes that are not averaged, since a short run has not converged when it ends."""
 
 Matrix = NDArray[np.float32]
 
 
 class Descent:
-    """V and W on their way, with what the compiled loops need beside them."""
+    """V and W in training, with what the compiled loops need."""
 
     def __init__(
         self,
@@ -69,15 +69,15 @@ class Descent:
             Room(np.empty(D, np.float32), np.empty(D, np.float32), np.empty(Y, np.float32))
             for _ in range(threads)
         ]
-        # Apart by more than a cache line, since each thread writes its own at every draw.
+        # More than a cache line apart, since each thread writes its own at every draw.
         self._states = np.zeros((threads, 64), np.uint64)[:, :4]
         for state in self._states:
             state[:] = loop_state(rng)
         self._rng = rng
         self._passes = 0
         self._mean = V, W
-        # Threads that wrote into the same rows of V, those of frequent features, would wait for
-        # each other's caches; each has a copy, and what they did is added up now and then.
+        # Threads that write to the same rows of V, those of frequent features, would wait for
+        # each other's caches; so each has a copy, and the changes are added up periodically.
         self._copies = V[None] if threads == 1 else np.repeat(V[None], threads, axis=0)
         self._norms = np.repeat(np.linalg.norm(V, axis=1)[None], threads, axis=0)
         self._models = [
@@ -89,7 +89,7 @@ class Descent:
     ) -> None:
         """Take a step for each picture of a block, in random order.
 
-        With ``fixed`` words, these and V stay where they are, and the others learn by Algorithm 1
+        With ``fixed`` words, these and V do not change, and the others learn by Algorithm 1
         whatever the loss.
         """
         steps = sampled_steps if fixed else self._steps
@@ -131,7 +131,7 @@ class Descent:
         together = threads * min(_STEPS_ALONE, -(-len(order) // (_MERGES * threads)))
         with ThreadPoolExecutor(threads) as pool:
             for some in blocks(len(order), together):
-                # By handfuls, so that none waits long for one whose core was busy with others.
+                # In small portions, so that none waits long for a thread whose core was busy.
                 turns = max(1, (some.stop - some.start) // (threads * _HANDFUL))
                 list(pool.map(run, np.array_split(order[some], threads * turns)))
                 self._merge(pool)
@@ -147,7 +147,7 @@ class Descent:
         list(pool.map(merge, cuts[:-1], cuts[1:]))
 
     def settle(self) -> None:
-        """Mend what threads did to each other's words, and refuse what is not finite."""
+        """Restore the bounds after concurrent updates; raise InvalidInput if not finite."""
         bounded(self.W, self._max_norm)
         if not (np.isfinite(self.V).all() and np.isfinite(self.W).all()):
             raise InvalidInput(
@@ -156,10 +156,10 @@ class Descent:
             )
 
     def average(self) -> None:
-        """End a pass: let what is learned be the mean of V and W over the ends of passes.
+        """End a pass: the result is the mean of V and W over the ends of passes.
 
-        Of the t-th after the first ten the weight is t(t + 1)(t + 2), which is the mean moving
-        by 4/(t + 3) of the way: old passes fade, and no number of passes needs to be known
+        The t-th pass after the first ten has the weight t(t + 1)(t + 2): the mean moves by
+        4/(t + 3) of the way, old passes fade, and the number of passes need not be known
         (polynomial-decay averaging with η = 3; Shamir and Zhang, *Stochastic gradient descent
         for non-smooth optimization*, 2013). A mean of rows within Eq. 2-3 is within them too.
         """
@@ -174,19 +174,19 @@ class Descent:
                 np.add(mean, share * matrix, out=mean)
 
     def precision(self, judged: Lessons) -> tuple[float, float]:
-        """Return the precision at 1 and at 10 of what is learned, on pictures."""
+        """Return the current precision at 1 and at 10 on pictures."""
         V, W = self._mean
         places = np.asarray(judged.vectors @ V)
         return precision(lambda rows: places[rows] @ W.T, judged.has)
 
     def learned(self) -> tuple[Matrix, Matrix]:
-        """Return copies of what is learned: the mean, or V and W while there is none."""
+        """Return copies of the result: the mean, or V and W while there is none."""
         V, W = self._mean
         return V.copy(), W.copy()
 
 
 class InMemory:
-    """Pictures to learn from that are all at hand."""
+    """Training pictures in memory."""
 
     def __init__(self, lessons: Lessons) -> None:
         self._lessons = lessons
@@ -202,24 +202,24 @@ class InMemory:
         return float(squared_lengths(self._lessons.vectors).mean())
 
     def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
-        """Hold out random pictures, none of which is the last of a word."""
+        """Hold out random pictures, never a word's last one."""
         split = hold_out(self._lessons, share, rng)
         self._lessons = split.learned
         return split.judged
 
     def widen(self, constant: float) -> None:
-        """Put a number beside those of each picture that is learned from, unless it is 0."""
+        """Append a constant to each training picture's vector, unless it is 0."""
         vectors = widened(self._lessons.vectors, constant)
         self._lessons = replace(self._lessons, vectors=vectors)
         self.width = int(vectors.shape[1])
 
     def blocks(self, rng: np.random.Generator) -> Iterator[Lessons]:
-        """Return all pictures that are not held out once, in blocks that memory holds."""
+        """Yield all pictures that are not held out, in blocks that fit in memory."""
         yield self._lessons
 
 
 class OnDisk:
-    """Pictures to learn from that lie in parts on disk."""
+    """Training pictures in parts on disk."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -237,7 +237,7 @@ class OnDisk:
         return self._parts.mean_length
 
     def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
-        """Hold out random pictures, none of which is the last of a word."""
+        """Hold out random pictures, never a word's last one."""
         wanted = min(round(share * len(self._parts)), MOST_HELD_OUT)
         if wanted == 0:
             return None
@@ -251,18 +251,18 @@ class OnDisk:
         return Lessons(vectors[spared], has[spared], self.words)
 
     def widen(self, constant: float) -> None:
-        """Put a number beside those of each picture that is learned from, unless it is 0."""
+        """Append a constant to each training picture's vector, unless it is 0."""
         self._constant = constant
         self.width = self._parts.width + int(constant != 0)
 
     def blocks(self, rng: np.random.Generator) -> Iterator[Lessons]:
-        """Return all pictures that are not held out once, in blocks that memory holds."""
+        """Yield all pictures that are not held out, in blocks that fit in memory."""
         for vectors, has in self._parts.blocks(rng, self._held):
             yield Lessons(widened(vectors, self._constant), has, self.words)
 
 
 def bounded(matrix: Matrix, limit: float) -> Matrix:
-    """Shorten the rows that are longer than ``limit``, in place; rounding is no reason to."""
+    """Shorten the rows that exceed ``limit`` by more than rounding, in place."""
     lengths = np.linalg.norm(matrix, axis=1)
     long = np.flatnonzero(lengths > limit * (1 + 1e-5))
     matrix[long] *= (limit / lengths[long])[:, None]

@@ -1,4 +1,4 @@
-"""Make out the words of pictures: which word has which number, and which pictures have it."""
+"""Number the words of pictures, and find which pictures have which word."""
 
 import zlib
 from collections import Counter
@@ -14,7 +14,7 @@ from lookalike.core.text import word_key
 from lookalike.supervision import Relevance
 
 MAX_WORD = 1000
-"""Characters of the longest word; a longer one is a mistake, as a quote never closed."""
+"""Maximum length of a word; a longer one is a mistake, such as a quote never closed."""
 
 _MAX_PACKED = 2**30
 
@@ -22,39 +22,39 @@ _MAX_PACKED = 2**30
 def read_words(
     who: str, y: Any, n: int, known: Sequence[str] = ()
 ) -> tuple[sp.csr_matrix, tuple[str, ...]]:
-    """Return numbers to the words of n pictures, the known words first and as they were.
+    """Return which of n pictures have which word; known words come first and keep their numbers.
 
-    Spellings that differ in case or Unicode form only are one word, written as most pictures
-    have it (the first in order among equals), or as it was known before.
+    Spellings that differ only in case or Unicode form are one word, written as most pictures
+    have it (the first of ties in sort order), or as it was known before.
 
     Parameters
     ----------
     who : str
-        Whom a message is from.
+        The caller, for messages.
     y : sequence of labels, sequence of sets of labels, or Relevance with labels
-        What ``fit`` was given.
+        The ``y`` given to ``fit``.
     n : int
-        How many pictures there are.
+        The number of pictures.
     known : sequence of str
-        Words that have a number already.
+        Words that already have a number.
 
     Returns
     -------
     has : csr_matrix of shape (n, words)
-        Ones where a picture has a word; rows sorted.
+        1 where a picture has a word; rows are sorted.
     words : tuple of str
     """
     relevance = Relevance.of(y, n)
     if relevance.labels_ is None:
         raise InvalidInput(
-            f"{who}: y must say the words of each picture; got pairs of pictures. Give a list "
+            f"{who}: y must have the words of each picture; got pairs of pictures. Give a list "
             f"with a word, or a set of words, for each."
         )
     spellings = relevance.labels_
     for word in spellings:
         if len(word) > MAX_WORD:
             raise InvalidInput(
-                f"{who}: a word of {len(word)} characters, {word[:40]!r}…; the limit is "
+                f"{who}: a word has {len(word)} characters, {word[:40]!r}…; the limit is "
                 f"{MAX_WORD}. Check for a quote that is never closed."
             )
     uses = np.bincount(relevance.links.indices, minlength=len(spellings))
@@ -87,13 +87,13 @@ def pack_words(words: Sequence[str]) -> NDArray[np.uint8]:
 
 
 def unpack_words(packed: NDArray[np.uint8], count: int) -> tuple[str, ...]:
-    """Read what :func:`pack_words` wrote."""
+    """Return the words that :func:`pack_words` packed, or raise DamagedFile."""
     reader = zlib.decompressobj()
     try:
         text = reader.decompress(packed.tobytes(), _MAX_PACKED)
         words = tuple(text.decode().split("\n")) if text else ("",) * min(count, 1)
     except (zlib.error, UnicodeDecodeError) as error:
-        raise DamagedFile(f"the words of a model cannot be made out: {error}.") from error
+        raise DamagedFile(f"the words of a model cannot be read: {error}.") from error
     if len(words) != count or reader.unconsumed_tail or not reader.eof:
         raise DamagedFile(f"the words of a model are damaged: {count} expected, {len(words)} read.")
     return words

@@ -1,4 +1,4 @@
-"""WSABIE: pictures and words in one space, learned by ranking words for pictures."""
+"""WSABIE: embed pictures and words in one space, learned by ranking words for pictures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,11 +29,11 @@ from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned
 
 PATIENCE = 5
-"""Averaged passes at a fixed rate without a better held-out precision that end training."""
+"""Averaged passes without better held-out precision after which training at a fixed rate ends."""
 
 
 class WSABIE(InnerProductAnnotator):
-    """Learn a place for each picture and each word in one space, by ranking.
+    """Learn an embedding of pictures and words in one space, by ranking.
 
     f_i(x) = W_iᵀVx of Weston, Bengio and Usunier, *Large Scale Image Annotation: Learning to Rank
     with Joint Word-Image Embeddings* (2010), Eq. 1, with |V_j| ≤ C and |W_i| ≤ C (Eq. 2-3), by
@@ -44,68 +44,68 @@ class WSABIE(InnerProductAnnotator):
     - ``"auc"``: |1 − f_y(x) + f_ȳ(x)|₊ for one ȳ drawn (section 6.4, Table 5);
     - ``"owpc"``: Eq. 6 with the exact rank, all violators at once (OWPC-SGD of Figure 2).
 
-    A picture may have p > 1 true words: one is taken at random at each visit, which averages the
+    A picture may have p > 1 true words: one is chosen at random at each visit, which averages the
     loss over them (footnote 1), and none of them is ever drawn as ȳ.
 
     Parameters
     ----------
     dimension : int
-        D, of the space.
+        D, the dimension of the space.
     loss : {"warp", "auc", "owpc"}
-        Which of the three.
+        Which of the three losses.
     learning_rate : float
         γ, for pictures of length 1.
     schedule : {"decay", "fixed"}
-        Whether γ falls to zero along a straight line over ``epochs``, or stays as in the paper;
-        then training ends when five passes in a row, after the first ten, were no better.
+        Whether γ falls linearly to zero over ``epochs``, or stays constant as in the paper; then
+        training ends when five passes in a row, after the first ten, were no better.
     max_norm : float
         C, for pictures of length 1.
     constant : float
-        A number put beside those of each picture, for pictures of length 1: with it a word may
-        be likely whatever a picture shows, as with a bias. 0, as in the paper, is none.
+        A constant appended to each picture's vector, for pictures of length 1: like a bias, it
+        allows a word to be likely whatever a picture shows. 0, as in the paper, means none.
     epochs : int or None
-        Passes over the pictures, at most. None takes 30, fewer of more than 20,000 pictures, and
-        at least 5.
+        The maximum number of passes over the pictures. None means 30, fewer for more than 20,000
+        pictures, and at least 5.
     max_trials : int or None
-        Words drawn for a picture at most; None allows Y − p as the paper does.
+        The maximum number of words drawn for a picture; None allows Y − p, as in the paper.
     held_out : float
-        The share of the pictures, at most 2,000, that is not learned from: the passes are judged
-        by precision at 1 on them, the last that is within a standard error of the best is kept,
-        and confidence is learned there. A word's only picture is never held out. 0 holds out
-        nothing, takes all passes and leaves confidence unknown.
+        The share of the pictures, at most 2,000, to hold out: the passes are evaluated by
+        precision at 1 on them, the last that is within a standard error of the best is kept, and
+        confidence is learned there. A word's only picture is never held out. 0 holds out nothing,
+        does all passes and leaves confidence unknown.
     threads : int
-        How many share the work. With more than one, no two runs are the same.
+        The number of threads. With more than one, no two runs are the same.
     random_state : int, Generator or None
         Makes a run with one thread repeatable.
 
     Attributes
     ----------
     V_ : ndarray of shape (d, D)
-        A row a feature.
+        One row per feature.
     W_ : ndarray of shape (Y, D)
-        A row a word.
+        One row per word.
     constant_ : float
-        What stood beside the pictures' numbers; 0 if nothing did.
+        The constant appended to the pictures' vectors; 0 if there was none.
     constant_row_ : ndarray of shape (D,)
         The row of V for it.
     epochs_ : int
-        Passes that they have taken.
+        Training passes behind V and W.
     history_ : list of (int, float)
         Passes and held-out precision at 1 after them.
     confidence_ : Confidence or None
-        How sure a tag is; None where too little was held out.
+        Turns scores into confidence; None if too few pictures were held out.
 
     Notes
     -----
-    A step costs O(D·(nnz + N)): no pass over all words. Ranking costs O(D·(nnz + Y)) a picture,
-    and a model takes 4·D·(Y + d) bytes, in memory a quarter more for its words once it has ranked
-    a few pictures by many words.
+    A step costs O(D·(nnz + N)): no pass over all words. Ranking costs O(D·(nnz + Y)) per picture,
+    and a model takes 4·D·(Y + d) bytes; in memory, a quarter more for its words once it has ranked
+    a few pictures with many words.
 
-    *Departures.* ``learning_rate`` and ``max_norm`` are measured on pictures of mean squared
-    length 1, so that they mean the same whatever the vectors' unit. Pictures are visited in a
-    new random order each pass, not drawn with replacement. After ten passes V and W are means
-    over the ends of the passes since, later ones weighing more, where the paper takes the last
-    step's; the means are judged and kept (``docs/decisions/0006``). ``constant`` is not in it.
+    *Departures.* ``learning_rate`` and ``max_norm`` are for pictures of mean squared length 1, so
+    that they do not depend on the vectors' unit. Pictures are visited in a new random order in each
+    pass, not drawn with replacement. After ten passes V and W are weighted means over the ends of
+    the passes since, with later ones weighing more, where the paper uses the last step; the means
+    are evaluated and kept (``docs/decisions/0006``). ``constant`` is not in the paper.
 
     Examples
     --------
@@ -164,13 +164,13 @@ class WSABIE(InnerProductAnnotator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d), or Parts
-            A row a picture; or pictures on disk, which bring their words.
+            One row per picture; or pictures on disk, with their words.
         y : sequence of words, or of sets of words
-            What each picture shows; pictures without a word teach nothing.
+            The words of each picture; pictures without a word are ignored.
         validation : (X, y) or None
-            Pictures to judge by and to learn confidence from, in place of held-out ones.
+            Pictures to evaluate on and to learn confidence from, instead of held-out ones.
         progress : callable
-            Told the pictures visited and the most there can be.
+            Called with the number of pictures visited and the maximum.
         """
         if not isinstance(X, Parts):
             return super().fit(X, y, validation=validation, progress=progress)
@@ -186,21 +186,20 @@ class WSABIE(InnerProductAnnotator):
         return self
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 10) -> Self:
-        """Go on with more pictures, and with new words; what was learned stays.
+        """Continue with more pictures, and with new words; what was learned is kept.
 
-        Before ``fit`` it starts from nothing. Pictures whose words are all known take ordinary
+        Before ``fit`` it starts from scratch. Pictures whose words are all known take ordinary
         steps, at a tenth of ``learning_rate``. A new word starts at zero and learns by Algorithm
-        1 with V and all known words fixed: so the known words' scores do not change through it,
-        for any picture, and neither does their order. It may still come out above a known word
-        on a picture of the known one, of which it saw none here; pictures of known words given
-        along keep it in its place.
+        1 with V and all known words fixed, so it does not change the known words' scores or their
+        order for any picture. It may still rank above a known word on a picture of the known one,
+        if there were no such pictures here; include pictures of known words to prevent that.
 
         Parameters
         ----------
         X, y
             As for ``fit``.
         epochs : int
-            Passes over these pictures, the rate falling along a straight line.
+            Passes over these pictures; the rate falls linearly.
         """
         if not hasattr(self, "words_"):
             return self.fit(X, y)
@@ -229,28 +228,24 @@ class WSABIE(InnerProductAnnotator):
         return self
 
     def picture_vectors(self, X: ArrayLike | sp.spmatrix) -> Matrix:
-        """Return Vx for each picture, with what ``constant`` adds: its place among the words."""
+        """Return Vx for each picture, plus what ``constant`` adds."""
         places: Matrix = np.asarray(self._vectors(X) @ self.V_, dtype=np.float32)
         return places + np.float32(self.constant_) * self.constant_row_
 
     def word_vectors(self) -> Matrix:
-        """Return the words' places W_i, a row a word."""
+        """Return the words' vectors W_i, one row per word."""
         check_fitted(self)
         return self.W_
 
     def word_queries(self, words: Sequence[str]) -> Matrix:
-        """Return VᵀW_i for words: its inner product with a picture's own vector x is f_i(x).
+        """Return VᵀW_i for words: its inner product with a picture's vector x is f_i(x).
 
-        So an index of pictures finds those of a word, and stores nothing new for it. What
-        ``constant`` adds is the same for all pictures of a word, and left out.
+        So an index of pictures can be searched for a word without storing anything new. What
+        ``constant`` adds is the same for all pictures and is left out.
         """
         chosen = [self.word_number(word) for word in words]
         queries: Matrix = self.word_vectors()[chosen] @ self.V_.T
         return queries
-
-    def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """Return the words nearest to a word, with the cosine of their places (Table 3)."""
-        return self.related_words(word, k)
 
     def _own_state(self) -> tuple[Arrays, Learned]:
         row = {"constant_row": self.constant_row_} if self.constant_ else {}
@@ -266,12 +261,12 @@ class WSABIE(InnerProductAnnotator):
         check_matrix("W", W, rows=len(self.words_))
         if V.shape[1] != W.shape[1]:
             raise ValueError(f"V has {V.shape[1]} dimensions and W {W.shape[1]}")
-        # Files of before there was a constant do not name it.
+        # Older files have no constant.
         self.constant_ = _check_constant(learned.get("constant", 0.0))
         row = arrays["constant_row"] if self.constant_ else np.zeros(V.shape[1], np.float32)
         check_matrix("constant_row", row[None])
         if row.shape != (V.shape[1],):
-            raise ValueError(f"constant_row has {row.shape} numbers and V {V.shape[1]} dimensions")
+            raise ValueError(f"constant_row has shape {row.shape} and V {V.shape[1]} dimensions")
         self.mean_length_ = check_number("WSABIE", "mean_length", learned["mean_length"])
         self._publish(V, row, W, self.words_, int(learned["epochs"]), self.history_)
 
@@ -312,7 +307,7 @@ class WSABIE(InnerProductAnnotator):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Matrix, Matrix, int, list[tuple[int, float]]]:
-        """Take passes and keep a good one; return V, W, the passes they took and the precisions."""
+        """Train and keep a good pass; return V, W, their passes and the precisions."""
         n = len(source)
         epochs = self.epochs or int(np.clip(600_000 // max(n, 1), 5, 30))
         total = epochs * n
@@ -357,7 +352,7 @@ class WSABIE(InnerProductAnnotator):
         )
 
     def _parted(self, V: Matrix) -> tuple[Matrix, Matrix]:
-        """Return V and, apart from it, the row of the constant."""
+        """Return V and, separately, the row of the constant."""
         return (V[:-1], V[-1]) if self.constant_ else (V, np.zeros(V.shape[1], np.float32))
 
     def _publish(

@@ -1,1 +1,1 @@
-"""Share the ground every stage stands on: errors, seeds, progress, settings, arrays on disk."""
+"""What all stages share: errors, checks, seeds, progress, settings, registries, stored arrays."""

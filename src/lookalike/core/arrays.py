@@ -1,8 +1,8 @@
-"""Keep arrays on disk: one safetensors file whose header carries a JSON manifest.
+"""Save and load arrays: one safetensors file whose header contains a JSON manifest.
 
-A file is written beside its place and renamed over it, so a reader sees the old file or the new
-one, whole. Nothing is ever unpickled. A foreign or damaged file is refused with a clear message
-before anything large is allocated.
+A file is written under a temporary name and then renamed, so a reader sees either the complete old
+file or the complete new one. Nothing is ever unpickled. A foreign or damaged file is rejected with
+a clear message before anything large is allocated.
 """
 
 import json
@@ -30,20 +30,20 @@ def save_arrays(
     Parameters
     ----------
     path : Path
-        Where the file goes; a file already there is replaced in one step.
+        The file to write; an existing file is replaced atomically.
     arrays : mapping of str to ndarray
-        What to keep.
+        The arrays to save.
     kind : str
-        What the file is, as ``"oasis/1"``: a name and the version of its layout. Reading asks
-        for the same.
+        A name and the version of the file's layout, such as ``"oasis/1"``. :func:`load_arrays`
+        expects the same.
     manifest : mapping
-        Anything JSON can hold: settings, fingerprints.
+        Anything that JSON can represent: settings, fingerprints.
     """
     from safetensors.numpy import save
 
     if len(arrays) > MAX_ARRAYS:
         raise InvalidInput(
-            f"{path.name} may hold at most {MAX_ARRAYS} arrays; got {len(arrays)}. Join some."
+            f"{path.name} may contain at most {MAX_ARRAYS} arrays; got {len(arrays)}. Merge some."
         )
     header = json.dumps({**manifest, "kind": kind}, sort_keys=True, ensure_ascii=False)
     contiguous = {name: np.require(array, requirements="C") for name, array in arrays.items()}
@@ -51,8 +51,8 @@ def save_arrays(
     header_bytes = int.from_bytes(content[:8], "little")
     if header_bytes > MAX_HEADER_BYTES:
         raise InvalidInput(
-            f"the manifest of {path.name} makes a header of {header_bytes} bytes; "
-            f"the limit is {MAX_HEADER_BYTES}. Put long lists into arrays."
+            f"the manifest of {path.name} needs a header of {header_bytes} bytes; "
+            f"the limit is {MAX_HEADER_BYTES}. Store long lists as arrays."
         )
     write_whole(path, content)
 
@@ -60,7 +60,9 @@ def save_arrays(
 def load_arrays(
     path: Path, *, kind: str, names: Collection[str] | None = None
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read what :func:`save_arrays` wrote, all arrays or those of some names; refuse anything else.
+    """Load all arrays that :func:`save_arrays` wrote, or those in ``names``.
+
+    Raise DamagedFile if the file is missing, damaged or of another kind.
 
     Returns
     -------
@@ -75,20 +77,20 @@ def load_arrays(
             wanted = file.keys() if names is None else names
             arrays = {name: file.get_tensor(name) for name in wanted}
     except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
-        raise DamagedFile(f"{path} is damaged or not a file of ours: {error}") from error
+        raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
     found = manifest.pop("kind")
     if found != kind:
-        raise DamagedFile(f"{path} holds {found!r} where {kind!r} was expected.")
+        raise DamagedFile(f"{path} contains {found!r}; expected {kind!r}.")
     return arrays, manifest
 
 
 def stored_kind(path: Path) -> str:
-    """Return the kind that :func:`save_arrays` wrote to ``path``; only the header is read."""
+    """Return the kind of a file that :func:`save_arrays` wrote; read only its header."""
     return str(stored_manifest(path)["kind"])
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a crash leaves the old content or the new, never a part."""
+    """Write a file atomically: a crash leaves either the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -109,17 +111,15 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def stored_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a file whose header was checked; its kind is text."""
+    """Return the manifest of a file, or raise DamagedFile; check the header first."""
     header = _checked_header(path)
     try:
         manifest: dict[str, Any] = json.loads(header["__metadata__"]["manifest"])
         text = isinstance(manifest["kind"], str)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise DamagedFile(
-            f"{path} carries no manifest; it was not written by lookalike."
-        ) from error
+        raise DamagedFile(f"{path} has no manifest; it was not written by lookalike.") from error
     if not text:
-        raise DamagedFile(f"{path} names no kind; it was not written by lookalike.")
+        raise DamagedFile(f"{path} has no kind; it was not written by lookalike.")
     return manifest
 
 

@@ -1,4 +1,4 @@
-"""Check what a caller gives: one way to refuse a number or a name that is not usable."""
+"""Check numbers and choices that a caller gives, with the same messages everywhere."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +9,7 @@ from lookalike.core.errors import InvalidInput
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is a whole number; True and False are none."""
+    """Return whether a value is a whole number; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -32,7 +32,7 @@ def check_whole(who: str, name: str, value: Any, least: int, most: int | None = 
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a number; True and False are none."""
+    """Return whether a value is a number; True and False are not."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
@@ -60,7 +60,7 @@ def check_share(who: str, name: str, value: Any) -> float:
 
 
 def check_choice(who: str, name: str, value: Any, choices: Iterable[str]) -> str:
-    """Return ``value`` if it is one of ``choices``, or raise InvalidInput that lists them.
+    """Return ``value`` if it is one of ``choices``, or raise InvalidInput and list them.
 
     Examples
     --------

@@ -4,22 +4,22 @@
 
     LookalikeError
     ├── InvalidInput          a parameter, array or file the caller gave is not usable
-    ├── NotFitted             a learner was asked before it learned
-    ├── FingerprintMismatch   vectors of two different features were about to meet
-    ├── UnreadablePicture     a picture file is broken, hostile or of a refused format
-    ├── DamagedFile           a file of ours is foreign, damaged or of a newer version
+    ├── NotFitted             a learner was used before it was fitted
+    ├── FingerprintMismatch   vectors of two different features were about to be compared
+    ├── UnreadablePicture     a picture file is damaged, hostile or of an unsupported format
+    ├── DamagedFile           a file is damaged, of a newer version or not a lookalike file
     ├── CollectionError       a collection is missing, exists already, or is not one
     │   ├── CollectionBusy    another process is writing to the collection
-    │   └── NotFound          a picture, query, event or job that was named is not there
+    │   └── NotFound          the picture, query, event or job does not exist
     ├── MissingExtra          an optional dependency is not installed
-    └── MissingPart           a feature, similarity, … that was used is not installed any more
+    └── MissingPart           a feature, similarity, … that was used is no longer installed
 
-A message names who, which parameter, the limit, what came, and the remedy.
+A message names the caller, the parameter, the limit, the value given, and the remedy.
 """
 
 
 class LookalikeError(Exception):
-    """The root of all errors raised on purpose."""
+    """The base class of all errors that lookalike raises on purpose."""
 
 
 class InvalidInput(LookalikeError, ValueError):
@@ -27,7 +27,7 @@ class InvalidInput(LookalikeError, ValueError):
 
 
 class NotFitted(LookalikeError, ValueError, AttributeError):
-    """A learner was asked for something it knows only after ``fit``."""
+    """A learner was asked for something that it has only after ``fit``."""
 
 
 class FingerprintMismatch(LookalikeError):
@@ -35,11 +35,11 @@ class FingerprintMismatch(LookalikeError):
 
 
 class UnreadablePicture(LookalikeError):
-    """A picture file is broken, hostile or of a format that is not admitted."""
+    """A picture file is damaged, hostile or of an unsupported format."""
 
 
 class DamagedFile(LookalikeError):
-    """A file that should be ours is foreign, damaged or of a newer version."""
+    """A file is damaged, of a newer version or not a lookalike file."""
 
 
 class CollectionError(LookalikeError):
@@ -51,7 +51,7 @@ class CollectionBusy(CollectionError):
 
 
 class NotFound(CollectionError):
-    """A picture, query, event or job that was named is not there."""
+    """The picture, query, event or job does not exist."""
 
 
 class MissingExtra(LookalikeError, ImportError):

@@ -1,4 +1,4 @@
-"""Name the way a vector was made, so that vectors of two kinds never meet."""
+"""Identify how a vector was made, so that vectors of two kinds are never compared."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from lookalike.core.errors import FingerprintMismatch
 
 
 def fingerprint(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Hash settings and arrays to 32 hexadecimal digits."""
+    """Return a hash of settings and arrays: 32 hexadecimal digits."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, ensure_ascii=False).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -22,10 +22,10 @@ def fingerprint(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
 
 
 def check_fingerprint(who: str, expected: str, found: str) -> None:
-    """Refuse to let vectors of two fingerprints meet."""
+    """Raise FingerprintMismatch if two fingerprints differ."""
     if expected != found:
         raise FingerprintMismatch(
-            f"{who} holds vectors with the fingerprint {expected}, but these have {found}: they "
-            f"come from another feature, model or codebook and cannot be compared. Make both "
-            f"with the same feature, or index into a new collection."
+            f"{who} has vectors with the fingerprint {expected}, but these have {found}: they "
+            f"come from another feature, model or codebook and cannot be compared. Use the same "
+            f"feature for both, or index into a new collection."
         )

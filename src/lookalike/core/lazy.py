@@ -1,4 +1,4 @@
-"""Import what a package exports when it is first asked for, so that light use stays light."""
+"""Import the names that a package exports on first use, so that importing it stays fast."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""How long work tells how far it is: a callable taking what is done and the total."""
+"""Report the progress of long work: a callable that takes the work done and the total."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -7,9 +7,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 def silent(done: int, total: int) -> None:
-    """Report to nobody."""
+    """Report nothing."""
 
 
 def further(progress: Progress, before: int, total: int) -> Progress:
-    """Count a part of the work on from what was done before it."""
+    """Return a callable that reports one part of the work, after ``before`` done."""
     return lambda done, _: progress(before + done, total)

@@ -1,4 +1,4 @@
-"""Judge rankings: average precision and precision at top k, as paper 1 defines them."""
+"""Evaluate rankings: average precision and precision at top k, as paper 1 defines them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ class Judgement:
     Attributes
     ----------
     average_precision : ndarray of shape (q,)
-        For each query the mean, over the positions k that hold a relevant item, of the
-        precision at top k; NaN where nothing was relevant.
+        For each query the mean, over the positions k of the relevant items, of the
+        precision at top k; NaN where nothing is relevant.
     precision : ndarray of shape (q, len(cutoffs))
         Relevant items among the top k, divided by k, even where there are fewer than k items
-        to rank; NaN where nothing was relevant.
+        to rank; NaN where nothing is relevant.
     cutoffs : tuple of int
         The k of the columns of ``precision``.
     prevalence : ndarray of shape (q,)
-        The share of relevant items among those ranked: the precision a random order gives.
+        The share of relevant items among those ranked: the precision of a random order.
     """
 
     average_precision: NDArray[np.float64]
@@ -42,17 +42,17 @@ class Judgement:
 
     @property
     def judged(self) -> NDArray[np.bool_]:
-        """Which queries have a relevant item besides themselves; the others enter no mean."""
+        """Which queries have a relevant item other than themselves; means are over these."""
         return self.prevalence > 0
 
     @property
     def mean_average_precision(self) -> float:
-        """The mean of the average precision over the judged queries."""
+        """The mean average precision over the judged queries."""
         return float(self.average_precision[self._some_judged()].mean())
 
     @property
     def mean_precision(self) -> NDArray[np.float64]:
-        """The precision curve: a mean over the judged queries for each of ``cutoffs``."""
+        """The precision curve: the mean over the judged queries for each of ``cutoffs``."""
         means: NDArray[np.float64] = self.precision[self._some_judged()].mean(axis=0)
         return means
 
@@ -62,11 +62,11 @@ class Judgement:
         return float(self.prevalence[self._some_judged()].mean())
 
     def precision_at(self, k: int) -> float:
-        """Return the mean over the judged queries of precision at top ``k``, one of ``cutoffs``."""
+        """Return the mean precision at top ``k``, one of ``cutoffs``, over the judged queries."""
         if k not in self.cutoffs:
             raise InvalidInput(
-                f"Judgement: precision_at knows k in {self.cutoffs}; got {k}. "
-                f"Judge again with this k among the cutoffs."
+                f"Judgement: k must be one of {self.cutoffs}; got {k}. "
+                f"Evaluate again with this k in cutoffs."
             )
         return float(self.mean_precision[self.cutoffs.index(k)])
 
@@ -74,14 +74,14 @@ class Judgement:
         judged = self.judged
         if not judged.any():
             raise InvalidInput(
-                f"Judgement: none of the {judged.size} queries has a relevant item besides "
-                f"itself, so there is no mean to take."
+                f"Judgement: none of the {judged.size} queries has a relevant item other than "
+                f"itself, so there is nothing to average."
             )
         return judged
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Put judgements of the same cutoffs one after the other."""
+        """Return one judgement for the queries of several that have the same cutoffs."""
         return cls(
             np.concatenate([part.average_precision for part in parts]),
             np.concatenate([part.precision for part in parts]),
@@ -97,20 +97,20 @@ def judge(
     own: ArrayLike | None = None,
     cutoffs: Sequence[int] = CUTOFFS,
 ) -> Judgement:
-    """Rank all items for each query and judge the order against what is relevant.
+    """Rank all items for each query and evaluate the ranking.
 
-    Items are ranked by falling score, the lower column first among equals. With R relevant
+    Items are ranked by decreasing score, ties by column. With R relevant
     items at the ranks r₁ < r₂ < …, the average precision is (1/R) Σⱼ j / rⱼ (paper 1, section
-    5.1). Costs O(n log R) a query, since only the relevant items are sorted.
+    5.1). Costs O(n log R) per query, since only the relevant items are sorted.
 
     Parameters
     ----------
     scores : array of shape (q, n)
-        A row a query, a column an item; larger is more alike. NaN is refused.
+        One row per query, one column per item; larger is more similar. NaN is an error.
     relevant : bool array of shape (q, n)
-        Which items are right answers.
+        Which items are relevant.
     own : int array of shape (q,), optional
-        The column of each query itself, which is not ranked; -1 for none.
+        The column of each query itself, which is left out of its ranking; -1 for none.
     cutoffs : sequence of int
         The k for precision at top k.
 
@@ -130,8 +130,8 @@ def judge(
     truth = np.ascontiguousarray(relevant)
     if table.ndim != 2 or truth.shape != table.shape or truth.dtype != np.bool_:
         raise InvalidInput(
-            f"judge: scores and relevant must be matrices of one shape, relevant of bool; "
-            f"got {table.shape} and {truth.dtype} of {truth.shape}."
+            f"judge: scores and relevant must be matrices of the same shape, relevant of bool; "
+            f"got {table.shape} and {truth.dtype} of shape {truth.shape}."
         )
     q, n = table.shape
     mine = _own_columns(own, q, n)
@@ -143,7 +143,7 @@ def judge(
         table, truth, mine, np.array(limits, np.int64), average_precision, precision, found
     )
     if bad >= 0:
-        raise InvalidInput(f"judge: scores must not be NaN; row {bad} holds one.")
+        raise InvalidInput(f"judge: scores must not be NaN; row {bad} contains one.")
     candidates = np.maximum(n - (mine >= 0), 1)
     return Judgement(average_precision, precision, limits, found / candidates)
 
@@ -156,19 +156,19 @@ def judge_in_blocks(
     cutoffs: Sequence[int] = CUTOFFS,
     progress: Progress = silent,
 ) -> Judgement:
-    """Rank every item against all the others, a few rows at a time.
+    """Rank every item against all others, a few rows at a time.
 
     Parameters
     ----------
     score_block, relevant_block : callable
         Given row numbers, the scores and the relevance of those rows against all ``items``:
-        arrays of shape (rows, items). At most about 8 million scores are asked for at once.
+        arrays of shape (rows, items). A call is for at most about 8 million scores.
     items : int
-        How many items there are; each is a query once.
+        The number of items; each is a query once.
     cutoffs : sequence of int
         The k for precision at top k.
     progress : callable
-        Told the queries done and in all.
+        Called with the number of queries done and the total.
     """
     if items < 1:
         raise InvalidInput(f"judge_in_blocks: items must be at least 1; got {items}.")
@@ -182,7 +182,7 @@ def judge_in_blocks(
 
 
 def check_cutoffs(cutoffs: Sequence[int]) -> tuple[int, ...]:
-    """Return the cutoffs as whole numbers from 1, or say what is wrong with them."""
+    """Return the cutoffs as whole numbers from 1, or raise InvalidInput."""
     given = np.asarray(cutoffs)
     if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or given.min() < 1)):
         raise InvalidInput(f"cutoffs must be a list of whole numbers from 1; got {cutoffs!r}.")
@@ -197,6 +197,6 @@ def _own_columns(own: ArrayLike | None, q: int, n: int) -> NDArray[np.int64]:
         q and (columns.dtype.kind not in "iu" or columns.min() < -1 or columns.max() >= n)
     ):
         raise InvalidInput(
-            f"judge: own must name a column from 0 to {n - 1}, or -1, for each of {q} queries."
+            f"judge: own must be a column from 0 to {n - 1}, or -1, for each of {q} queries."
         )
     return columns.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Parts by name: our own, and those that other packages bring by an entry point."""
+"""Parts by name: our own, and those that other packages register by an entry point."""
 
 import importlib
 import inspect
@@ -14,17 +14,17 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """The parts of one kind by name; a part is imported when it is first asked for.
+    """The parts of one kind by name; a part is imported on first use.
 
     Parameters
     ----------
     kind : str
-        What they are, as "similarity".
+        What they are, such as "similarity".
     group : str
-        The entry points under which other packages register theirs, as
+        The entry-point group in which other packages register theirs, such as
         "lookalike.similarities".
     own : mapping from name to "module:Class"
-        Those of lookalike, in the order they are listed.
+        Those of lookalike, in the order in which they are listed.
 
     Examples
     --------
@@ -48,20 +48,20 @@ class Registry(Generic[T]):
         return name in self.names
 
     def register(self, part: type[T]) -> type[T]:
-        """Add a part of one's own for as long as this process runs; may decorate the class.
+        """Add a part in this process only, and return it; usable as a class decorator.
 
-        An entry point makes it known to every process instead.
+        An entry point registers it for every process.
         """
         self._here[str(getattr(part, "name", ""))] = part
         return part
 
     def get(self, name: str) -> type[T]:
-        """Return the class of a name.
+        """Return the class registered under a name.
 
         Raises
         ------
         InvalidInput
-            If there is none; it lists those there are.
+            If there is none; the message lists the choices.
         MissingPart
             If it is registered but cannot be imported.
         """
@@ -78,7 +78,7 @@ class Registry(Generic[T]):
         )
 
     def make(self, name: str, settings: Mapping[str, Any] | None = None) -> T:
-        """Return a part with these settings, the others as they are by default."""
+        """Return a part with these settings and defaults for the others."""
         # These take long to be imported, and help texts need only the names.
         from lookalike.core.stored import parameters
 
@@ -88,21 +88,24 @@ class Registry(Generic[T]):
             if setting not in known:
                 raise InvalidInput(
                     f"{self.kind} {name}: there is no setting {setting!r:.80}. "
-                    + (f"Choose among {', '.join(known)}." if known else "It has none.")
+                    + (f"Choose from {', '.join(known)}." if known else "It has none.")
                 )
         return part(**(settings or {}))
 
     def summary(self, name: str) -> str:
-        """Return the first line of a part's description."""
+        """Return the first line of a part's docstring."""
         return (inspect.getdoc(self.get(name)) or "").partition("\n")[0]
 
     def load(self, path: str | Path) -> T:
-        """Load the part that some ``save`` wrote to ``path``, by the kind stored in it.
+        """Load a part from the file that its ``save`` wrote, by the kind stored in the file.
 
         Raises
         ------
+        DamagedFile
+            If the file is damaged or does not contain a part.
         MissingPart
-            If that part is not installed; it says which package brings it.
+            If no part of this registry writes files of that kind; the message names the package
+            that the part came from.
         """
         from lookalike.core.arrays import stored_manifest
 
@@ -112,23 +115,24 @@ class Registry(Generic[T]):
         if name is None and "settings" in manifest:
             raise self.missing(kind.partition("/")[0], str(manifest.get("package", "")))
         if name is None:
-            raise DamagedFile(f"{path} holds {kind!r:.80}, which is no {self.kind}.")
+            article = "an" if self.kind[0] in "aeiou" else "a"
+            raise DamagedFile(f"{path} contains {kind!r:.80}, not {article} {self.kind}.")
         part: Any = self.get(name)
         loaded: T = part.load(path)
         return loaded
 
     def missing(self, name: str, package: str) -> MissingPart:
-        """Return the error of a part that was here once, naming what would bring it back."""
+        """Return the error for a part that is no longer installed, with the way to install it."""
         remedy = f"Install it with: pip install {package}" if package else "Install it again"
         origin = f" of the package {package}" if package else ""
         return MissingPart(f"the {self.kind} {name!r:.80}{origin} is not installed. {remedy}.")
 
     def _writes(self, name: str, kind: str) -> bool:
-        """Return whether files of this kind are a part's, whatever their version."""
+        """Return whether a part writes files of this kind, in any version."""
         stem = kind.partition("/")[0]
         if stem == name:
             return True
-        # Imported only where the name does not tell.
+        # Imported only where the name does not decide.
         own = self._here.get(name)
         if own is None and name in self._own:
             own = self.get(name)

@@ -1,4 +1,4 @@
-"""Turn a ``random_state`` into repeatable streams of random numbers.
+"""Turn a ``random_state`` into reproducible streams of random numbers.
 
 Compiled loops draw from a xoshiro256++ state, an array of four uint64 that is passed in and
 advanced in place (see ``core/_fast/random.py``); everything else from a NumPy generator.

@@ -1,13 +1,13 @@
-"""Where lookalike keeps what it can make again."""
+"""Where lookalike caches files."""
 
 import os
 from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the folder for files that can be made again, as the default model's graph.
+    """Return the folder for files that can be rebuilt, such as the default model's graph.
 
-    The environment variable ``LOOKALIKE_CACHE`` names it; otherwise it is ``lookalike`` in the
+    The environment variable ``LOOKALIKE_CACHE`` sets it; by default it is ``lookalike`` in the
     user's cache folder (``XDG_CACHE_HOME``, by default ``~/.cache``).
     """
     named = os.environ.get("LOOKALIKE_CACHE")

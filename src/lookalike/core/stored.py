@@ -1,8 +1,9 @@
-"""How every part is kept: one file with its kind, version, settings, arrays and fingerprint."""
+"""How a part is stored: one file with its kind, version, settings, arrays and fingerprint."""
 
 import inspect
+import sys
 from abc import ABC, abstractmethod
-from importlib.metadata import packages_distributions
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,23 +17,23 @@ Arrays = dict[str, NDArray[Any]]
 Learned = dict[str, Any]
 
 NOT_WHOLE = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
-"""What reading a file with the wrong content raises."""
+"""What reading a file with invalid content raises."""
 
 
 class Stored(ABC):
-    """A part that is kept on disk: a feature, a similarity, an annotator or a reranker.
+    """A part that can be saved: a feature, a similarity, an annotator or a reranker.
 
-    The constructor's parameters are kept as settings, under the names that they have as
-    attributes. A subclass names itself, and says what it has learned besides.
+    The constructor's parameters are saved as settings, and must be attributes of the same names.
+    A subclass sets ``name``, and returns what it has learned in ``_state``.
 
     Attributes
     ----------
     name : str
-        What the part is called in its registry, on the command line and in files.
+        The part's name in its registry, on the command line and in files.
     file_kind : str
-        The name and the version of the file's layout, ``name/1`` unless said otherwise.
+        The name and the version of the file's layout, by default ``name/1``.
     fingerprint_ : str
-        After :meth:`load`, the fingerprint of the vectors the part is for.
+        After :meth:`load`, the fingerprint of the vectors that the part is for.
     """
 
     name: ClassVar[str]
@@ -46,7 +47,7 @@ class Stored(ABC):
             cls.file_kind = f"{cls.name}/1"
 
     def save(self, path: str | Path, *, fingerprint: str = "") -> None:
-        """Write the part to a safetensors file, with the fingerprint of the vectors it is for."""
+        """Save the part to a safetensors file, with the fingerprint of the vectors it is for."""
         arrays, learned = self._state()
         manifest = {"settings": self.settings(), "learned": learned, "fingerprint": fingerprint}
         if package := package_of(type(self)):
@@ -55,7 +56,7 @@ class Stored(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Load what :meth:`save` wrote, or raise DamagedFile."""
+        """Load a part from the file that :meth:`save` wrote, or raise DamagedFile."""
         found = stored_kind(Path(path))
         kind = found if found in cls._older_kinds() else cls.file_kind
         arrays, manifest = load_arrays(Path(path), kind=kind)
@@ -67,42 +68,42 @@ class Stored(ABC):
             part.fingerprint_ = str(manifest["fingerprint"])
             cls._restore(part, arrays, manifest["learned"])
         except NOT_WHOLE as error:
-            raise DamagedFile(f"{path} is not a whole {cls.__name__}: {error}") from error
+            raise DamagedFile(f"{path} is not a complete {cls.__name__}: {error}") from error
         return part
 
     @abstractmethod
     def _state(self) -> tuple[Arrays, Learned]:
-        """Return what was learned: arrays, and what JSON can hold; NotFitted if nothing was."""
+        """Return what was learned, as arrays and as JSON values, or raise NotFitted."""
 
     @abstractmethod
     def _restore(self, arrays: Arrays, learned: Learned) -> None:
-        """Take what :meth:`_state` returned, or raise ValueError where it does not fit."""
+        """Set what :meth:`_state` returned, or raise ValueError if it is not valid."""
 
     def _check_parameters(self) -> None:
-        """Raise InvalidInput if a setting is not usable."""
+        """Raise InvalidInput if a setting is not valid."""
         return
 
     def settings(self) -> dict[str, Any]:
-        """Return the constructor's parameters as JSON can hold them; a Generator becomes None.
+        """Return the constructor's parameters as JSON values; a Generator becomes None.
 
-        Of a part that has learned nothing they are all there is to keep: ``make`` of its registry
-        makes it again.
+        They are all that has to be stored of a part that has learned nothing: its registry's
+        ``make`` returns an equal one.
         """
         return {name: _plain(getattr(self, name)) for name in parameters(type(self))}
 
     @classmethod
     def _made(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        """Return a part with these settings; ``arrays`` may hold what a constructor takes."""
+        """Return a part with these settings; ``arrays`` may have constructor arguments, too."""
         return cls(**settings)
 
     @classmethod
     def _older_kinds(cls) -> tuple[str, ...]:
-        """Return the kinds of older files that :meth:`_updated` understands."""
+        """Return the kinds of older files that :meth:`_updated` converts."""
         return ()
 
     @classmethod
     def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Return the manifest of an older file as the present layout has it."""
+        """Return the manifest of an older file in the current layout."""
         raise NotImplementedError
 
 
@@ -112,11 +113,28 @@ def parameters(part: type) -> list[str]:
 
 
 def package_of(part: type) -> str:
-    """Return the package that brings a class, as pip knows it; empty for our own."""
+    """Return the installed package that has a class's module file, by its name in pip.
+
+    Return an empty string for lookalike's own classes, and the name of the top-level module where
+    no installed package lists the file.
+    """
     top = part.__module__.partition(".")[0]
     if top == "lookalike":
         return ""
-    return next(iter(packages_distributions().get(top, ())), top)
+    file = getattr(sys.modules.get(part.__module__), "__file__", None)
+    if file is None:
+        return top
+    packages = dict.fromkeys(packages_distributions().get(top, ()))
+    return next((name for name in packages if _has_file(name, Path(file))), top)
+
+
+def _has_file(package: str, file: Path) -> bool:
+    # Several packages may share a top-level module, so its name alone does not decide.
+    listed = distribution(package).files or ()
+    return any(
+        one.name == file.name and Path(str(one.locate())).resolve() == file.resolve()
+        for one in listed
+    )
 
 
 def _plain(value: Any) -> Any:

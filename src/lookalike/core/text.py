@@ -1,4 +1,4 @@
-"""Text that people wrote: spelled one way, compared whatever its case, shown safely."""
+"""Text that people wrote: normalise it, compare it ignoring case, and show it safely."""
 
 import math
 import os
@@ -11,7 +11,7 @@ from typing import Any
 from lookalike.core.errors import InvalidInput
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-"""What stands for a character that cannot be shown."""
+"""Replaces a character that cannot be shown."""
 
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _CONTROLS = ("Cc", "Cs")
@@ -19,7 +19,7 @@ _NOT_XML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 
 def nfc(text: str) -> str:
-    """Return text in the Unicode form NFC, in which one spelling is one string.
+    """Return text in the Unicode form NFC, so that equal text compares equal.
 
     Examples
     --------
@@ -30,10 +30,10 @@ def nfc(text: str) -> str:
 
 
 def label_name(value: Any) -> str:
-    """Return a label's name: NFC, white space stripped and single; empty for no label.
+    """Return a label's name: NFC, runs of white space as one space; empty for no label.
 
-    Text and whole numbers name a label, and ``1``, ``1.0`` and ``"1"`` the same one. None, NaN
-    and empty text name none.
+    A label is text or a whole number; ``1``, ``1.0`` and ``"1"`` are the same label. None, NaN
+    and empty text are no label.
 
     Examples
     --------
@@ -53,12 +53,12 @@ def label_name(value: Any) -> str:
         if number.is_integer():
             return str(int(number))
     raise InvalidInput(
-        f"A label must be text or a whole number, or None where there is none; got {value!r}."
+        f"A label must be text, a whole number, or None for no label; got {value!r:.80}."
     )
 
 
 def word_key(word: str) -> str:
-    """Return what two spellings of one word share: case and Unicode form do not count.
+    """Return the key that all spellings of a word share, whatever their case and Unicode form.
 
     Examples
     --------
@@ -69,21 +69,21 @@ def word_key(word: str) -> str:
 
 
 def first_control(text: str) -> str | None:
-    r"""Return the first control character or undecoded byte in text; None if there is none.
+    r"""Return the first control character or undecoded byte in text, or None.
 
     Examples
     --------
     >>> first_control("a\x07b"), first_control("tea")
     ('\x07', None)
     """
-    # What is printable holds none, and most text is.
+    # Printable text, which most is, contains none.
     if text.isprintable():
         return None
     return next((sign for sign in text if unicodedata.category(sign) in _CONTROLS), None)
 
 
 def without_controls(text: str) -> str:
-    r"""Return text with a replacement sign for each control character and undecoded byte.
+    r"""Return text with each control character and undecoded byte replaced by �.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def without_controls(text: str) -> str:
 
 
 def shown(path: str | Path) -> str:
-    r"""Return a path as JSON can carry it: undecoded bytes become a replacement sign.
+    r"""Return a path as text for JSON, with undecoded bytes replaced by �.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def shown(path: str | Path) -> str:
 
 
 def xml_text(text: str) -> str:
-    r"""Return text that XML can hold: on one line, signs it forbids replaced.
+    r"""Return text for XML: on one line, with forbidden characters replaced by �.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Vectors, a row a picture: what they are, how they are checked, and how they are scaled."""
+"""Vectors, one row per picture: their type, how they are checked, and how they are scaled."""
 
 from typing import Any, TypeAlias
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.errors import InvalidInput
 
 Vectors: TypeAlias = NDArray[np.float32] | sp.csr_matrix
-"""A row a picture: a C-contiguous float32 array, or a CSR matrix with sorted float32 rows."""
+"""One row per picture: a C-contiguous float32 array, or a CSR matrix with sorted float32 rows."""
 
 _ROWS = 1024
 
@@ -23,7 +23,7 @@ def check_vectors(
 ) -> Vectors:
     """Return ``X`` as finite float32 rows, dense or CSR, or raise InvalidInput.
 
-    With ``alone`` one vector by itself counts as one row.
+    With ``alone``, a single vector counts as one row.
     """
     given: Any = X
     is_sparse: bool = sp.issparse(given)
@@ -31,14 +31,15 @@ def check_vectors(
         with np.errstate(over="ignore"):
             checked, values = _sparse_rows(given) if is_sparse else _dense_rows(given, alone)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{who}: vectors must be numbers in rows; {error}.") from error
+        raise InvalidInput(f"{who}: vectors must be a matrix of numbers; {error}.") from error
     if checked.ndim != 2 or checked.shape[1] == 0:
         raise InvalidInput(
-            f"{who}: vectors must be a matrix with a row a picture; got the shape {checked.shape}."
+            f"{who}: vectors must be a matrix with one row per picture; "
+            f"got the shape {checked.shape}."
         )
     if width is not None and checked.shape[1] != width:
         raise InvalidInput(
-            f"{who}: vectors must have {width} columns, as those before; got {checked.shape[1]}."
+            f"{who}: vectors must have {width} columns, like those before; got {checked.shape[1]}."
         )
     if not np.isfinite(values).all():
         raise InvalidInput(
@@ -63,7 +64,7 @@ def _dense_rows(given: Any, alone: bool) -> tuple[Vectors, NDArray[np.float32]]:
 
 
 def dense(matrix: Any) -> NDArray[np.float64]:
-    """Return a dense or sparse matrix as a dense one of float64."""
+    """Return a dense or sparse matrix as a dense float64 array."""
     is_sparse: bool = sp.issparse(matrix)
     return np.asarray(matrix.toarray() if is_sparse else matrix, np.float64)
 
@@ -73,7 +74,7 @@ def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
     if not sp.issparse(vectors):
         sums: NDArray[np.float64] = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
         return sums
-    # A few rows at a time: new memory for all of them would cost more than a pass of training.
+    # A few rows at a time: allocating memory for all of them costs more than a training pass.
     lengths = np.empty(vectors.shape[0])
     for start in range(0, len(lengths), _ROWS):
         stop = min(start + _ROWS, len(lengths))
@@ -85,7 +86,7 @@ def squared_lengths(vectors: Vectors) -> NDArray[np.float64]:
 
 
 def unit_rows(vectors: Any) -> Any:
-    """Return each row scaled to length 1, dense or CSR as given; a row of zeros stays.
+    """Return each row scaled to length 1, dense or CSR as given; rows of zeros stay zero.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def unit_rows(vectors: Any) -> Any:
     for start in range(0, len(units), _ROWS):
         some = vectors[start : start + _ROWS]
         largest = np.abs(some).max(axis=1, keepdims=True, initial=0)
-        # Divided by the largest entry first, so that squares neither overflow nor vanish.
+        # Divide by the largest entry first, so that squares neither overflow nor underflow.
         moderate = some / np.where(largest > 0, largest, 1)
         norms = np.linalg.norm(moderate, axis=1, keepdims=True)
         units[start : start + _ROWS] = moderate / np.where(norms > 0, norms, 1)
@@ -110,5 +111,5 @@ def unit_rows(vectors: Any) -> Any:
 
 
 def stack_rows(parts: list[Any]) -> Any:
-    """Return vectors, or matrices of them, one below the other."""
+    """Return vectors or matrices stacked row-wise."""
     return sp.csr_matrix(sp.vstack(parts)) if sp.issparse(parts[0]) else np.vstack(parts)

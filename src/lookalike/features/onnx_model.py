@@ -1,4 +1,4 @@
-"""Run any ONNX image model: bytes of pictures in, one vector each out."""
+"""Run any ONNX image model: pictures as bytes in, one vector each out."""
 
 import json
 from collections.abc import Sequence
@@ -32,11 +32,11 @@ _PIXEL_RANGES = {  # ONNX, MetadataProps: Image.NominalPixelRange -> mean, stand
 
 
 class ImageModel:
-    """An ONNX graph with what is known of its input and output, run on the caller's thread.
+    """An ONNX graph with the layout of its input and output, run on the caller's thread.
 
-    What the parameters leave open is read from the graph and its metadata; see
-    :class:`lookalike.features.Embedding`. The output is the first that is one vector per picture,
-    found by running the model once.
+    Parameters that are not given are read from the graph and its metadata; see
+    :class:`lookalike.features.Embedding`. The output used is the first with one vector per
+    picture, found by running the model once.
     """
 
     def __init__(
@@ -67,26 +67,26 @@ class ImageModel:
         self.output, self.dimension = self._probe(self.batch if fixed else 2)
 
     def run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Return (n, dimension) numbers for (n, side, side, 3) bytes; n is at most ``batch``."""
+        """Return vectors (n, dimension) for bytes (n, side, side, 3); n is at most ``batch``."""
         tensor = self._tensor(pixels)
         try:
             outputs = self._session.run([self.output], {self._input: tensor})
-        except Exception as error:  # the runtime has no public root of its errors
+        except Exception as error:  # the runtime's errors have no public base class
             raise InvalidInput(
-                f"{self._who} fails on a picture: {error}. Leave the picture out, or use a model "
-                f"that takes it."
+                f"{self._who} fails on a picture: {error}. Leave the picture out, or use another "
+                f"model."
             ) from error
         vectors = np.asarray(outputs[0], dtype=np.float32)
         if vectors.size != len(tensor) * self.dimension:
             raise InvalidInput(
-                f"{self._who} fails on a picture: its output has the shape {vectors.shape} where "
-                f"{(len(tensor), self.dimension)} was expected. Leave the picture out, or use a "
-                f"model whose output is of one size."
+                f"{self._who} fails on a picture: its output has the shape {vectors.shape}; "
+                f"expected {(len(tensor), self.dimension)}. Leave the picture out, or use a model "
+                f"whose output has a fixed size."
             )
         return vectors.reshape(-1, self.dimension)[: len(pixels)]
 
     def _tensor(self, pixels: NDArray[np.uint8]) -> NDArray[Any]:
-        """Return bytes normalised as the model takes them; zeros fill up a fixed batch."""
+        """Return bytes normalised for the model; a fixed batch is padded with zeros."""
         colours = pixels[..., ::-1] if self._reversed else pixels
         scale = (1 / (255 * self.std)).astype(np.float32)
         shift = (self.mean / self.std).astype(np.float32)
@@ -106,18 +106,19 @@ class ImageModel:
         names = [output.name for output in self._session.get_outputs()]
         try:
             outputs = self._session.run(names, {self._input: self._tensor(pixels)})
-        except Exception as error:  # the runtime has no public root of its errors
+        except Exception as error:  # the runtime's errors have no public base class
             raise InvalidInput(
                 f"{self._who} does not run on pictures of {self.side} × {self.side} in "
-                f"{self.layout}: {error}. Give side and layout as the model was made for."
+                f"{self.layout}: {error}. Set side and layout to those of the model."
             ) from error
         shapes = {name: np.shape(output) for name, output in zip(names, outputs, strict=True)}
         for name, shape in shapes.items():
             if len(shape) >= 2 and shape[0] == pictures and shape[1] and set(shape[2:]) <= {1}:
                 return name, shape[1]
         raise InvalidInput(
-            f"{self._who} gives no vector per picture: for {pictures} pictures its outputs have "
-            f"the shapes {shapes}. Export it with a pooled output of (pictures, dimension)."
+            f"{self._who} has no output with one vector per picture: for {pictures} pictures its "
+            f"outputs have the shapes {shapes}. Export it with a pooled output of shape "
+            f"(pictures, dimension)."
         )
 
 
@@ -128,7 +129,7 @@ def _session(content: bytes, who: str) -> Any:
     options.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the runtime has no public root of its errors
+    except Exception as error:  # the runtime's errors have no public base class
         raise InvalidInput(
             f"{who} is not a model that ONNX Runtime can load: {error}. "
             f"Give a self-contained .onnx file, without external data."
@@ -140,8 +141,8 @@ def _only_input(session: Any, who: str) -> Any:
     if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in _NUMBERS:
         described = ", ".join(f"{entry.name} {entry.type} {entry.shape}" for entry in inputs)
         raise InvalidInput(
-            f"{who} must take one tensor of pictures with 4 axes, as float32, float16 or uint8; "
-            f"it takes {described or 'nothing'}. Export the image part alone."
+            f"{who} must take one 4-dimensional tensor of float32, float16 or uint8; "
+            f"it takes {described or 'nothing'}. Export only the image encoder."
         )
     return inputs[0]
 
@@ -158,15 +159,15 @@ def _layout(shape: list[Any], given: Layout | None, who: str) -> Layout:
     if given is None and len(choices) == 1:
         return choices[0]
     problem = (
-        f"which does not fit {given}"
+        f"which does not match {given}"
         if given
-        else "which does not tell the channel order"
+        else "which does not determine the channel order"
         if choices
         else "which has no axis of 3 channels"
     )
     raise InvalidInput(
-        f"{who} takes the shape {shape}, {problem}. Give layout='NCHW' or layout='NHWC' as the "
-        f"model was made for; it must take 3 channels."
+        f"{who} takes the shape {shape}, {problem}. Set layout to the model's own, 'NCHW' or "
+        f"'NHWC'; it must take 3 channels."
     )
 
 
@@ -176,15 +177,15 @@ def _side(shape: list[Any], layout: Layout, given: int | None, who: str) -> int:
     if len(fixed) > 1 or (fixed and given is not None and given not in fixed):
         asked = "" if given is None else f"; got side={given}"
         raise InvalidInput(
-            f"{who} takes pictures of {sides[1]} × {sides[0]}; only square input is supported, of "
-            f"the side the model was made for{asked}."
+            f"{who} takes pictures of {sides[1]} × {sides[0]}; only square input of the model's "
+            f"own side is supported{asked}."
         )
     chosen = fixed.pop() if fixed else DEFAULT_SIDE if given is None else given
     return check_whole("Embedding", "side", chosen, 1, MOST_SIDE)
 
 
 def _property(parameter: Literal["mean", "std"], properties: dict[str, str]) -> Any:
-    """Return the mean or standard deviation of a model's metadata, or else ImageNet's."""
+    """Return the mean or standard deviation in a model's metadata, or ImageNet's."""
     if parameter in properties:
         try:
             return json.loads(properties[parameter])

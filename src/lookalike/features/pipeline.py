@@ -1,4 +1,4 @@
-"""Describe files: paths come in, and for each, in order, its records or the reason why not."""
+"""Describe files: paths come in; for each, in order, its records or the reason for failure."""
 
 import os
 from collections import deque
@@ -22,7 +22,7 @@ from lookalike.images import (
     thumbnail,
 )
 
-_AHEAD = 4  # files a thread may be ahead of the reader
+_AHEAD = 4  # files that each thread may be ahead of the reader
 
 T = TypeVar("T")
 
@@ -34,13 +34,13 @@ class Described:
     path: Path
     facts: Facts
     records: tuple[bytes, ...]
-    """What each feature keeps of it, in the order of the features."""
+    """The record of each feature, in the order of the features."""
     thumbnail: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A picture whose content is known already; it was not decoded."""
+    """A picture whose content is already known; it was not decoded."""
 
     path: Path
     sha256: str
@@ -60,27 +60,26 @@ def describe_files(
     thumbnail_side: int | None = None,
     threads: int | None = None,
 ) -> Iterator[Described | Known | Refused]:
-    """Read files, decode each once and describe it by all features, in the order of ``paths``.
+    """Read files, decode each once and describe it with all features, in the order of ``paths``.
 
-    Files are worked on as by :func:`map_pictures`. A file on which a feature raises a
-    :class:`LookalikeError` becomes a :class:`Refused`; anything else that a feature raises ends
-    the run.
+    Files are processed by :func:`map_pictures`. If a feature raises a :class:`LookalikeError`, the
+    result is a :class:`Refused`; any other exception ends the run.
 
     Parameters
     ----------
     paths : iterable of str or Path
-        Taken as they are needed.
+        Consumed as needed.
     features : sequence of Feature
-        A picture is decoded at the largest side that one of them, or the thumbnail, needs.
+        A picture is decoded at the largest size that one of them, or the thumbnail, needs.
     limits : Limits, optional
-        What a picture may cost before it is refused.
+        The limits on a picture's size.
     known : callable
-        Told the content's SHA-256, says whether the picture needs no description. It is called
-        from several threads at once.
+        Given the SHA-256 of the content, returns whether the picture need not be described. It is
+        called from several threads at once.
     thumbnail_side : int, optional
         The longer side of the thumbnails; none are made by default.
     threads : int, optional
-        By default one a core.
+        By default one per core.
 
     Yields
     ------
@@ -88,7 +87,7 @@ def describe_files(
     """
     used = tuple(features)
     if not used:
-        raise InvalidInput("describe_files: features must hold at least one feature; got none.")
+        raise InvalidInput("describe_files: features must contain at least one feature; got none.")
     if thumbnail_side is not None:
         check_whole("describe_files", "thumbnail_side", thumbnail_side, 1)
 
@@ -110,22 +109,22 @@ def map_pictures(
     known: Callable[[str], bool] = never,
     threads: int | None = None,
 ) -> Iterator[T | Known | Refused]:
-    """Read and decode files on all cores, and yield what ``work`` makes of each, in order.
+    """Read and decode files on all cores, and yield what ``work`` returns for each, in order.
 
-    Each thread carries one file from its bytes to its result, so no more than ``threads``
-    pictures are decoded at any time, and only a few files are worked on ahead of the reader. A
-    broken file, or one on which ``work`` raises a :class:`LookalikeError`, becomes a
-    :class:`Refused` and the run goes on; anything else that ``work`` raises, and all that
-    ``known`` does, ends it. Closing the iterator stops the threads after the files they are at.
+    Each thread processes one file at a time from start to end, so no more than ``threads``
+    pictures are decoded at any time, and only a few files are processed ahead of the reader. If a
+    file is damaged, or ``work`` raises a :class:`LookalikeError`, the result is a :class:`Refused`
+    and the run continues; any other exception of ``work``, and any of ``known``, ends it. Closing
+    the iterator stops the threads after their current files.
 
     Parameters
     ----------
     paths : iterable of str or Path
-        Taken as they are needed.
+        Consumed as needed.
     work : callable
         Takes the path and the decoded picture, on one of several threads.
     side : int, optional
-        The least side to decode a picture at; by default its full size.
+        The shortest side at which pictures may be decoded; by default full size.
     limits, known, threads
         As for :func:`describe_files`.
     """
@@ -157,7 +156,7 @@ def _decode_side(features: Sequence[Feature], thumbnail_side: int | None) -> int
 
 
 def _in_order(work: Callable[[Path], T], paths: Iterator[Path], threads: int) -> Iterator[T]:
-    """Map on threads, yielding in order, with a bounded number of results waiting."""
+    """Map on threads and yield in order, with a bounded number of results waiting."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="describe")
     waiting: deque[Future[T]] = deque()
     try:

@@ -1,6 +1,6 @@
-"""Keep a vector as bytes and read it back: records for features whose record is their vector.
+"""Convert vectors to bytes and back: records for features whose record is the vector itself.
 
-These bytes are in the databases of collections: their layout never changes.
+The databases of collections contain these bytes: their layout never changes.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def pack_vector(vector: Vectors) -> bytes:
 
 
 def unpack_vectors(records: Sequence[bytes], dimension: int, *, sparse: bool) -> Vectors:
-    """Return what :func:`pack_vector` made as rows.
+    """Return the vectors that :func:`pack_vector` packed, one row each.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def unpack_vectors(records: Sequence[bytes], dimension: int, *, sparse: bool) ->
     dimension : int
         The length of a vector.
     sparse : bool
-        Whether the vectors were CSR rows, and are to be again.
+        Whether the vectors were CSR rows; the result is CSR, too.
 
     Raises
     ------
     ValueError
-        If a record is damaged: of a wrong length, with a number that is not finite or a column
+        If a record is damaged: of the wrong length, with a number that is not finite or a column
         beyond ``dimension``.
 
     Examples
@@ -56,22 +56,22 @@ def unpack_vectors(records: Sequence[bytes], dimension: int, *, sparse: bool) ->
 
 def _dense(records: Sequence[bytes], dimension: int) -> Vectors:
     if any(len(record) != 2 * dimension for record in records):
-        raise ValueError(f"a vector does not have {dimension} numbers")
+        raise ValueError(f"a vector does not have {dimension} values")
     rows = np.frombuffer(b"".join(records), "<f2").reshape(len(records), dimension)
     if not np.isfinite(rows).all():
-        raise ValueError("a number in it is not finite")
+        raise ValueError("a value is not finite")
     return rows.astype(np.float32)
 
 
 def _sparse(records: Sequence[bytes], dimension: int) -> Vectors:
     if any(len(record) % 8 for record in records):
-        raise ValueError("a sparse vector is cut off")
+        raise ValueError("a sparse vector is truncated")
     halves = [len(record) // 2 for record in records]
     pairs = list(zip(records, halves, strict=True))
     columns = np.frombuffer(b"".join(record[:half] for record, half in pairs), "<u4")
     values = np.frombuffer(b"".join(record[half:] for record, half in pairs), "<f4")
     if not np.isfinite(values).all():
-        raise ValueError("a number in it is not finite")
+        raise ValueError("a value is not finite")
     if columns.size and columns.max() >= dimension:
         raise ValueError(f"a sparse vector has a column beyond {dimension}")
     ends = np.cumsum([0, *halves]) // 4

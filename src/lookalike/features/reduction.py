@@ -1,4 +1,4 @@
-"""Shorten vectors: principal components fitted on a collection, then unit length."""
+"""Reduce vectors: principal components fitted on a collection, then unit length."""
 
 from typing import Any, ClassVar, Self
 
@@ -13,20 +13,20 @@ from lookalike.core.vectors import unit_rows
 from lookalike.features.base import Fingerprinted
 
 KIND = "reduction/1"
-"""The kind of the first files, and part of the fingerprint ever since."""
+"""The kind of the first version's files; still part of the fingerprint."""
 
 
 class Reduction(Fingerprinted):
     """Centre vectors, keep their first principal components, scale to unit length.
 
     x becomes C(x − m) / ‖C(x − m)‖, with m the mean and the rows of C the leading eigenvectors of
-    the covariance of the vectors it was fitted on. A vector of zeros says nothing of a picture
-    and stays zeros, as does one whose reduction has no length.
+    the covariance of the vectors it was fitted on. A vector of zeros carries no information and
+    stays zero, as does one whose reduction is zero.
 
     Parameters
     ----------
     dimension : int, default=256
-        How many components are kept.
+        The number of components.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Reduction(Fingerprinted):
         self.dimension = dimension
 
     def fit(self, vectors: ArrayLike, *, parent: str) -> Self:
-        """Find the components of ``vectors``, which have the fingerprint ``parent``.
+        """Compute the components of ``vectors``, which have the fingerprint ``parent``.
 
-        The same vectors give the same components: the solver is exact and draws nothing.
+        The same vectors give the same components: the solver is exact and not randomised.
         """
         from sklearn.decomposition import PCA
 
@@ -65,22 +65,22 @@ class Reduction(Fingerprinted):
         if len(X) <= self.dimension:
             raise InvalidInput(
                 f"Reduction: {self.dimension} dimensions need at least {self.dimension + 1} "
-                f"vectors; got {len(X)}. Add pictures or ask for fewer dimensions."
+                f"vectors; got {len(X)}. Add pictures or lower dimension."
             )
         solver = "covariance_eigh" if len(X) >= X.shape[1] else "full"
         pca = PCA(self.dimension, svd_solver=solver)
-        with np.errstate(invalid="ignore", divide="ignore"):  # vectors that are all the same
+        with np.errstate(invalid="ignore", divide="ignore"):  # identical vectors
             pca.fit(X.astype(np.float64))
         self._keep(pca.mean_, pca.components_, parent)
         return self
 
     def apply(self, vectors: ArrayLike) -> NDArray[np.float32]:
-        """Return vectors, a row each, reduced to rows of unit length."""
+        """Return vectors reduced to rows of unit length."""
         self._check_fitted()
         X = _checked(vectors)
         if X.shape[1] != len(self.mean_):
             raise InvalidInput(
-                f"Reduction: vectors must have the length {len(self.mean_)} it was fitted on; "
+                f"Reduction: vectors must have {len(self.mean_)} columns, as in fit; "
                 f"got {X.shape[1]}."
             )
         reduced = X @ self.components_.T - self._shift
@@ -90,7 +90,7 @@ class Reduction(Fingerprinted):
 
     @property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits for the parent's fingerprint and the components."""
+        """A hash of the parent's fingerprint and the components: 32 hexadecimal digits."""
         self._check_fitted()
         return self._fingerprint
 
@@ -108,9 +108,9 @@ class Reduction(Fingerprinted):
             or components.shape != (self.dimension, len(mean))
             or not (np.isfinite(mean).all() and np.isfinite(components).all())
         ):
-            raise ValueError("its mean and components do not fit")
+            raise ValueError("invalid mean or components")
         self._keep(mean, components, parent)
-        # The first files kept none.
+        # Files of the first version have none.
         self.fingerprint_ = self.fingerprint_ or self._fingerprint
 
     @classmethod
@@ -140,7 +140,7 @@ class Reduction(Fingerprinted):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "components_"):
-            raise NotFitted("Reduction: it is not fitted yet. Call fit first.")
+            raise NotFitted("Reduction is not fitted; call fit first.")
 
 
 def _checked(vectors: ArrayLike) -> NDArray[np.float32]:
@@ -152,7 +152,7 @@ def _checked(vectors: ArrayLike) -> NDArray[np.float32]:
         ) from error
     if X.ndim != 2 or not np.isfinite(X).all():
         raise InvalidInput(
-            f"Reduction: vectors must be finite and have a row a picture; got the shape {X.shape}"
-            + (" with values that are not finite." if X.ndim == 2 else ".")
+            f"Reduction: vectors must be a finite matrix with one row per picture; got the shape "
+            f"{X.shape}" + (" with values that are not finite." if X.ndim == 2 else ".")
         )
     return X

@@ -15,4 +15,4 @@ FEATURES: "Registry[Feature]" = Registry(
         "visterms": "lookalike.features.visterms:Visterms",
     },
 )
-"""Our own features, those registered here, and those of installed packages."""
+"""Our own features, those registered in this process, and those of installed packages."""

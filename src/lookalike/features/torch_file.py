@@ -1,9 +1,9 @@
 """Read the tensors of an old-style PyTorch file without PyTorch and without trusting it.
 
-The file is a row of pickles (magic number, protocol, system facts, a dictionary of tensors, the
-keys of the storages) followed by the raw storages. The only place of the project where a pickle
-is read: the unpickler knows ordered dictionaries and tensors over plain number storages, and
-refuses to name anything else.
+The file is a sequence of pickles (magic number, protocol, system facts, a dictionary of tensors,
+the keys of the storages) followed by the raw storages. This is the only place in the project that
+reads a pickle: the unpickler accepts ordered dictionaries and tensors over plain number storages,
+and rejects everything else.
 """
 
 import pickle
@@ -49,7 +49,7 @@ class _Refusal(pickle.UnpicklingError):
 
 
 class _Reader(pickle.Unpickler):
-    """An unpickler that can make ordered dictionaries and tensors, and nothing else."""
+    """An unpickler that accepts ordered dictionaries and tensors, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("collections", "OrderedDict"):
@@ -58,7 +58,7 @@ class _Reader(pickle.Unpickler):
             return self._tensor
         if module == "torch" and name in _STORAGES:
             return _STORAGES[name]
-        raise _Refusal(f"it names {module}.{name}, which is not allowed")
+        raise _Refusal(f"it refers to {module}.{name}, which is not allowed")
 
     def persistent_load(self, pid: Any) -> _Storage:
         match pid:
@@ -66,7 +66,7 @@ class _Reader(pickle.Unpickler):
                 dtype in _STORAGES.values() and length >= 0
             ):
                 return _Storage(key, dtype, length)
-        raise _Refusal("a storage is not described as PyTorch does")
+        raise _Refusal("a storage has an unknown description")
 
     def _tensor(self, *arguments: Any) -> _Tensor:
         match arguments:
@@ -74,7 +74,7 @@ class _Reader(pickle.Unpickler):
                 isinstance(number, int) and number >= 0 for number in (offset, *shape, *strides)
             ) and len(shape) == len(strides):
                 return _Tensor(storage, offset, shape, strides)
-        raise _Refusal("a tensor is not described as PyTorch does")
+        raise _Refusal("a tensor has an unknown description")
 
 
 def read_tensors(content: bytes, *, name: str) -> dict[str, NDArray[Any]]:
@@ -83,9 +83,9 @@ def read_tensors(content: bytes, *, name: str) -> dict[str, NDArray[Any]]:
     Parameters
     ----------
     content : bytes
-        The whole file.
+        The content of the file.
     name : str
-        What the file is called in messages.
+        The file's name in messages.
 
     Returns
     -------
@@ -96,15 +96,15 @@ def read_tensors(content: bytes, *, name: str) -> dict[str, NDArray[Any]]:
     try:
         magic, protocol, _ = (_Reader(stream).load() for _ in range(3))
         if (magic, protocol) != (_MAGIC, _PROTOCOL):
-            raise _Refusal("its magic number is another")
+            raise _Refusal("its magic number is wrong")
         entries = _Reader(stream).load()
         keys = _Reader(stream).load()
         if not isinstance(entries, OrderedDict) or not isinstance(keys, list):
-            raise _Refusal("it holds no dictionary of tensors")
+            raise _Refusal("it has no dictionary of tensors")
         storages = _read_storages(stream, entries, keys)
         return {str(key): _array(tensor, storages) for key, tensor in entries.items()}
     except _Refusal as error:
-        raise DamagedFile(f"{name} is refused as a PyTorch file: {error}.") from error
+        raise DamagedFile(f"{name} is not a supported PyTorch file: {error}.") from error
     except Exception as error:  # a damaged pickle can raise nearly anything
         raise DamagedFile(f"{name} is damaged or not an old-style PyTorch file: {error}") from error
 
@@ -113,14 +113,14 @@ def _read_storages(
     stream: BytesIO, entries: OrderedDict[Any, Any], keys: list[Any]
 ) -> dict[str, NDArray[Any]]:
     if not all(isinstance(tensor, _Tensor) for tensor in entries.values()):
-        raise _Refusal("its dictionary holds something that is not a tensor")
+        raise _Refusal("its dictionary contains something that is not a tensor")
     known = {tensor.storage.key: tensor.storage for tensor in entries.values()}
     storages = {}
     for key in keys:
         storage = known[key]
         length = int.from_bytes(stream.read(8), "little")
         if length != storage.length:
-            raise _Refusal("a storage has another length than its tensors say")
+            raise _Refusal("a storage has an unexpected length")
         raw = stream.read(length * np.dtype(storage.dtype).itemsize)
         storages[key] = np.frombuffer(raw, dtype=storage.dtype, count=length)
     return storages
@@ -132,6 +132,6 @@ def _array(tensor: _Tensor, storages: dict[str, NDArray[Any]]) -> NDArray[Any]:
         (side - 1) * stride for side, stride in zip(tensor.shape, tensor.strides, strict=True)
     )
     if 0 not in tensor.shape and reach > flat.size:
-        raise _Refusal("a tensor reaches beyond its storage")
+        raise _Refusal("a tensor extends beyond its storage")
     strides = [stride * flat.itemsize for stride in tensor.strides]
     return np.lib.stride_tricks.as_strided(flat, tensor.shape, strides, writeable=False).copy()

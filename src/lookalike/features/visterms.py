@@ -30,7 +30,7 @@ SAMPLE_PICTURES = 5_000
 SAMPLE_PIXELS = 100_000
 SAMPLE_BLOCKS = 400_000
 KIND = "visterms/1"
-"""The kind of the first files, and part of the fingerprint ever since."""
+"""The kind of the first version's files; still part of the fingerprint."""
 
 T = TypeVar("T")
 
@@ -39,31 +39,31 @@ class Visterms(Feature):
     """Describe pictures as bags of visual terms, sparse rows of unit length.
 
     A picture is cut into blocks of 64 × 64 pixels every 32 pixels, at its own size and scaled down
-    by 1.25 again and again as long as 10 blocks remain. A block is described by the histogram of
-    its uniform local binary patterns LBP₈,₂ (59 bins) beside that of its nearest palette colours;
-    its visterm is the nearest word of a codebook. With f_i the number of blocks of visterm i,
+    by 1.25 repeatedly as long as 10 blocks remain. A block is described by the histogram of its
+    uniform local binary patterns LBP₈,₂ (59 bins) and that of its nearest palette colours; its
+    visterm is the nearest word of a codebook. With f_i the number of blocks of visterm i,
 
         p_i = f_i d_i / √(Σ_j (f_j d_j)²),  d_j = -log(r_j),
 
-    r_j being the share of the training pictures in which j occurs. Paper 1 (OASIS), section 3,
+    where r_j is the share of the training pictures in which j occurs. Paper 1 (OASIS), section 3,
     Eq. 17; there a picture has about 70 visterms of 10,000.
 
     Parameters
     ----------
     dimension : int, default=1000
-        Words of the codebook, d: 10,000 in the paper's web experiment, 1,000 on Caltech-256.
+        Words in the codebook, d: 10,000 in the paper's web experiment, 1,000 on Caltech-256.
     colours : int, default=20
-        Colours of the palette, at most 64.
+        Colours in the palette, at most 64.
     longest_side : int, default=1024
-        Larger pictures are first scaled down to this many pixels, at least 352.
+        Larger pictures are first scaled down to this many pixels; at least 352.
     random_state : int, numpy Generator or None, default=0
-        Seeds what ``fit`` samples. The same seed and pictures give the same codebook, whatever
-        the number of threads.
+        Seeds the samples that ``fit`` draws. The same seed and pictures give the same codebook,
+        whatever the number of threads.
 
     Attributes
     ----------
     palette_ : ndarray of uint8, shape (at most colours, 3)
-        The typical RGB colours; fewer where the training pictures have fewer.
+        The typical RGB colours; fewer if the training pictures have fewer.
     codebook_ : ndarray of float32, shape (dimension, 59 + colours)
         The words, as block histograms.
     idf_ : ndarray of float32, shape (dimension,)
@@ -71,25 +71,25 @@ class Visterms(Feature):
 
     Notes
     -----
-    What the paper leaves open:
+    What the paper does not specify:
 
     - *Intensity* is the luma of ITU-R 601-2 in whole numbers, as Pillow's mode ``L``. A bit of a
       pattern is set where the neighbour is at least as bright as the centre (Ojala et al., 2002).
-      Neighbours outside the block are those of the picture; beyond its border, the nearest pixel
-      of the border. So every pixel of a block has a pattern.
+      Neighbours outside the block are the picture's pixels; beyond its border, the nearest border
+      pixel. So every pixel of a block has a pattern.
     - The two histograms of a block are relative frequencies: each sums to 1.
-    - Levels are made one from the other by Pillow's bilinear filter. The level with fewer than 10
-      blocks is not used. Pixels right and below of the last whole block of a level are not seen.
-    - The palette's colours are whole numbers; a pixel between two belongs to the first.
-    - A visterm in no training picture (r_j = 0) weighs as one in a single picture; one in every
-      picture weighs 0. A picture of which all visterms weigh 0 gets plain frequencies f_i,
-      at unit length.
+    - Each level is made from the one before by Pillow's bilinear filter. A level with fewer than
+      10 blocks is not used. Pixels to the right of and below the last whole block are ignored.
+    - The palette's colours are whole numbers; a pixel equally near to two belongs to the first.
+    - A visterm in no training picture (r_j = 0) is weighted like one in a single picture; one in
+      every picture has weight 0. A picture whose visterms all have weight 0 gets plain frequencies
+      f_i, at unit length.
     - ``fit`` draws at most 5,000 pictures, and from them 100,000 pixels and 400,000 blocks.
 
-    *Departures.* Pictures larger than ``longest_side`` are scaled down, or a photo of 24 megapixels
-    would have 60,000 blocks. Pictures with fewer than 10 blocks, which the paper drops, are scaled
-    up until they have 10; those more than ``longest_side`` / 64 times as long as wide are widened
-    to one block.
+    *Departures.* Pictures larger than ``longest_side`` are scaled down, since a photo of 24
+    megapixels would have 60,000 blocks. Pictures with fewer than 10 blocks, which the paper drops,
+    are scaled up until they have 10; those more than ``longest_side`` / 64 times as long as wide
+    are widened to one block.
 
     Examples
     --------
@@ -129,12 +129,12 @@ class Visterms(Feature):
 
     @property
     def decode_side(self) -> int:
-        """``longest_side``: nothing is gained by decoding a picture larger."""
+        """``longest_side``: decoding a picture at a larger size gains nothing."""
         return self.longest_side
 
     @property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits for the settings, palette, codebook and weights."""
+        """A hash of the settings, palette, codebook and weights: 32 hexadecimal digits."""
         self._check_fitted()
         return self._fingerprint
 
@@ -144,17 +144,17 @@ class Visterms(Feature):
         Parameters
         ----------
         images : sequence of RGB pictures
-            Each is asked for up to three times, from several threads, and not kept: a sequence
-            that decodes a picture when asked takes no memory. More than 5,000 are sampled.
+            Each is read up to three times, from several threads, and not kept: a sequence that
+            decodes pictures on demand needs no memory. Of more than 5,000, a sample is used.
         progress : callable
-            Told how many pictures and k-means steps are done, and of how many.
+            Called with the number of pictures and k-means steps done, and the total.
         """
         self._check_parameters()
         if not (hasattr(images, "__len__") and hasattr(images, "__getitem__")):
             raise InvalidInput(
-                f"Visterms: fit goes over the pictures three times and needs a sequence; got "
+                f"Visterms: fit reads the pictures three times and needs a sequence; got "
                 f"{type(images).__name__}. Give a list, or an object with a length that decodes "
-                f"the picture asked for."
+                f"pictures on demand."
             )
         if len(images) == 0:
             raise InvalidInput("Visterms: fit needs at least one picture; got none.")
@@ -206,7 +206,7 @@ class Visterms(Feature):
         return self
 
     def record(self, image: Image.Image) -> bytes:
-        """Return the visterms of a picture and their weights (Eq. 17)."""
+        """Return the visterms of a picture with their weights (Eq. 17)."""
         words, weights = self._weigh(self.visterms(image))
         row = sp.csr_matrix((weights, words, [0, len(words)]), shape=(1, self.dimension))
         return pack_vector(row)
@@ -236,7 +236,7 @@ class Visterms(Feature):
             or idf.dtype != np.float32
             or idf.shape != (self.dimension,)
         ):
-            raise ValueError("its arrays do not fit its settings")
+            raise ValueError("its arrays do not match its settings")
         self._keep(palette, codebook, idf)
 
     @classmethod
@@ -268,7 +268,7 @@ class Visterms(Feature):
         )
 
     def _weigh(self, visterms: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Weigh the visterms of one picture by Eq. 17."""
+        """Return the visterms of one picture and their weights (Eq. 17)."""
         words, frequencies = np.unique(visterms, return_counts=True)
         weights = frequencies * self.idf_[words].astype(np.float64)
         if not weights.any():
@@ -279,7 +279,7 @@ class Visterms(Feature):
     def _check_fitted(self) -> None:
         if not hasattr(self, "codebook_"):
             raise NotFitted(
-                "Visterms: there is no codebook yet. Call fit with training pictures, or load one."
+                "Visterms is not fitted; call fit with training pictures first, or load a codebook."
             )
 
     def _check_parameters(self) -> None:
@@ -296,8 +296,8 @@ def blocks_in(width: int, height: int) -> tuple[int, int]:
 def first_size(width: int, height: int, longest_side: int) -> tuple[int, int]:
     """Return the size of the first level: the picture's own unless too large or too small.
 
-    The least scale that gives 10 blocks puts one side on the edge of a further block, or the
-    longer side on ``longest_side``; then the shorter is widened to a block where it is less.
+    At the smallest scale that gives 10 blocks, one side just completes another block, or the
+    longer side is ``longest_side``; a shorter side of less than one block is then widened to one.
     """
     own = min(1.0, longest_side / max(width, height))
     edges = [BLOCK + more * CELL for more in range(LEAST_BLOCKS)]
@@ -348,7 +348,7 @@ def _levels(image: Image.Image, longest_side: int) -> Iterator[Image.Image]:
 def _blocks(
     image: Image.Image, longest_side: int, keys: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Describe each block of each level by the shares of its patterns and of its colours."""
+    """Return the histograms of patterns and of colours of each block of each level."""
     described = []
     for level in _levels(image, longest_side):
         columns, rows = blocks_in(*level.size)
@@ -362,7 +362,7 @@ def _blocks(
 
 
 def _uniform_bins() -> NDArray[np.uint8]:
-    """Return each of the 58 codes with at most two changes around its circle a bin, others one."""
+    """Return the bin of each code: one for each of the 58 uniform codes, one for all others."""
     bins = np.full(256, PATTERNS - 1, np.uint8)
     turned = [code >> 1 | (code & 1) << 7 for code in range(256)]
     uniform = [code for code in range(256) if (code ^ turned[code]).bit_count() <= 2]
@@ -385,7 +385,7 @@ def _different_rows(rows: NDArray[Any]) -> NDArray[np.intp]:
 
 
 class _Count:
-    """Count what is done and tell the caller."""
+    """Count the work done and report it."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0

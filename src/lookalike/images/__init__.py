@@ -1,4 +1,4 @@
-"""Read: paths come in; RGB pictures with their facts, or the reasons why not, go out."""
+"""Read pictures: paths come in; RGB pictures with their facts, or reasons for failure, go out."""
 
 from lookalike.images.decode import Facts, Picture, decode
 from lookalike.images.find import ENDINGS, Found, Refused, find_pictures

@@ -1,4 +1,4 @@
-"""Bring every kind of pixel to RGB of eight bits, as a viewer would show it on white."""
+"""Convert every kind of pixel to 8-bit RGB, as a viewer would show it on white."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,24 +7,24 @@ from numpy.typing import NDArray
 from PIL import Image
 
 _WHITES = (255.0, 65535.0, 4294967295.0)
-_BLOCK = 1 << 16  # pixels converted at once; their arrays take 37 bytes a pixel
+_BLOCK = 1 << 16  # pixels converted at once; their arrays take 37 bytes per pixel
 
 
 def to_rgb(
     image: Image.Image, *, depth: int = 16, unsigned: bool = False, inverted: bool = False
 ) -> Image.Image:
-    """Turn a loaded picture of any mode into RGB, transparency laid on white.
+    """Return a loaded picture of any mode as RGB, with transparency on white.
 
     Parameters
     ----------
     image : Image
-        It is given back itself where nothing has to change.
+        Returned itself where nothing has to change.
     depth : int
-        How many of the bits of a 16-bit grey picture are used: 16, or 12 for some TIFF files.
+        How many bits of a 16-bit grey picture are used: 16, or 12 for some TIFF files.
     unsigned : bool
-        Whether 32-bit grey is without sign; Pillow holds it with one.
+        Whether 32-bit grey is unsigned; Pillow stores it as signed.
     inverted : bool
-        Whether the zero of a grey picture of more than eight bits is white.
+        Whether 0 is white in a grey picture of more than eight bits.
     """
     if image.mode.startswith("I;16"):
         return _from_16_bits(image, depth, inverted)
@@ -60,11 +60,11 @@ def _from_16_bits(image: Image.Image, depth: int, inverted: bool) -> Image.Image
 
 
 def _from_wide(image: Image.Image, unsigned: bool, inverted: bool) -> Image.Image:
-    """Scale 32-bit samples, whose range the format leaves open.
+    """Scale 32-bit samples, whose range the format does not specify.
 
-    White is the smallest of 1 (for floats), 2⁸−1, 2¹⁶−1 and 2³²−1 that holds every sample, or
-    the largest sample when none does; black is 0. A picture with negative samples runs from its
-    least to its greatest. Samples that are not numbers are black.
+    White is the smallest of 1 (for floats), 2⁸−1, 2¹⁶−1 and 2³²−1 that no sample exceeds, or the
+    largest sample if all are exceeded; black is 0. With negative samples, black is the smallest
+    sample and white the largest. Samples that are not finite count as 0.
     """
     integers = image.mode == "I"
 
@@ -94,7 +94,7 @@ def _grey(
     image: Image.Image,
     grey: Callable[[Image.Image], NDArray[np.uint32] | NDArray[np.float64]],
 ) -> Image.Image:
-    """Turn samples into grey, a block at a time, since arrays of all of them take ten pictures."""
+    """Convert samples to grey by blocks: arrays of all of them take ten times the picture."""
     result = Image.new("RGB", image.size)
     for box in _boxes(image.size):
         values = np.rint(grey(image.crop(box))).astype(np.uint8)

@@ -1,9 +1,9 @@
-"""Strip a picture file down to the parts that make the picture, before Pillow sees it.
+"""Strip a picture file down to what decoding needs, before Pillow reads it.
 
-What is left out is what hostile files use: comments, colour profiles, text, maker's notes,
+What is removed is what hostile files use: comments, colour profiles, text, maker's notes,
 animations, second pictures. Pillow warns about many of these through the ``warnings`` module,
 whose filters belong to the whole process; a decoder that runs in several threads cannot silence
-it safely, so it never meets what it would warn about.
+the warnings safely, so Pillow never sees what it would warn about.
 """
 
 import struct
@@ -13,14 +13,14 @@ from lookalike.core.errors import UnreadablePicture
 from lookalike.images.directories import TRUNCATED, read_directory, read_header
 
 MAX_PARTS = 200_000
-"""More chunks, segments or blocks than this are an attack on the reader's time."""
+"""More chunks, segments or blocks than this are a denial-of-service attack."""
 MAX_SCANS = 500
-"""Encoders write about ten scans; a progressive JPEG costs a pass over all pixels for each."""
+"""Encoders write about ten scans; each scan of a progressive JPEG is a pass over all pixels."""
 
-_MISALIGNED = "damaged: its parts do not line up"
+_MISALIGNED = "damaged: inconsistent structure"
 _TOO_MANY = f"damaged: it claims more than {MAX_PARTS:,} parts"
 
-# Baseline and extension tags that say how the pixels are stored.
+# Baseline and extension tags that describe how the pixels are stored.
 _SINGLE_TAGS = {256, 257, 259, 262, 266, 277, 278, 284, 292, 293, 317, 322, 323, 512, 513, 514}
 _SINGLE_TAGS |= {515, 531}
 _JPEG_TABLES, _SAMPLES, _MAX_SAMPLES = 347, 277, 6
@@ -29,7 +29,7 @@ TIFF_TAGS = frozenset(_SINGLE_TAGS | _LIST_TAGS)
 
 
 def strip_jpeg(data: bytes) -> tuple[bytes, bytes]:
-    """Keep tables, frame and scans; give the stripped file and the EXIF block."""
+    """Keep tables, frame and scans; return the stripped file and the EXIF block."""
     kept, exif = [data[:2]], b""
     place = 2
     for _ in range(MAX_PARTS):
@@ -49,7 +49,7 @@ def strip_jpeg(data: bytes) -> tuple[bytes, bytes]:
             raise UnreadablePicture(_MISALIGNED)
         if end > len(data):
             raise UnreadablePicture(TRUNCATED)
-        # APP0 (JFIF) and APP14 (Adobe) decide how the colours are meant.
+        # APP0 (JFIF) and APP14 (Adobe) determine the colour space.
         if marker in {0xE0, 0xEE} or not (0xE0 <= marker <= 0xEF or marker == 0xFE):
             kept.append(b"\xff" + data[place:end])
         elif marker == 0xE1 and not exif and data.startswith(b"Exif\0\0", place + 3):
@@ -59,7 +59,7 @@ def strip_jpeg(data: bytes) -> tuple[bytes, bytes]:
 
 
 def strip_png(data: bytes) -> tuple[bytes, bytes]:
-    """Keep header, palette, transparency and pixels; give the stripped file and the EXIF block."""
+    """Keep header, palette, transparency and pixels; return the stripped file and EXIF block."""
     kept, exif = [data[:8]], b""
     place, run = 8, 8
     for _ in range(MAX_PARTS):
@@ -85,7 +85,7 @@ def strip_png(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _transparency(colour: bytes, header: bytes) -> bytes:
-    """Bring the transparent colour to the depth Pillow gives the pixels, which it forgets to do."""
+    """Convert the transparent colour to the depth of Pillow's pixels, which Pillow does not do."""
     depth, kind = header
     value = colour
     if kind == 0 and depth in {2, 4} and len(colour) >= 2:
@@ -97,7 +97,7 @@ def _transparency(colour: bytes, header: bytes) -> bytes:
 
 
 def strip_gif(data: bytes) -> bytes:
-    """Keep the first frame with its colours, on a canvas that holds it."""
+    """Keep the first frame with its palette, on a canvas large enough for it."""
     if len(data) < 13:
         raise UnreadablePicture(TRUNCATED)
     place = 13 + (3 << ((data[10] & 7) + 1) if data[10] & 128 else 0)
@@ -133,7 +133,7 @@ def _end_of_blocks(data: bytes, start: int) -> int:
 
 
 def strip_tiff(data: bytes) -> bytes:
-    """Keep the first picture's tags that say how its pixels are stored.
+    """Keep those tags of the first picture that describe how its pixels are stored.
 
     The pixels stay where they are; a new directory follows them.
     """
@@ -156,7 +156,7 @@ def strip_tiff(data: bytes) -> bytes:
             if any(offset + size > len(data) for offset, size in pairs):
                 raise UnreadablePicture(TRUNCATED)
     if _SAMPLES in entries and entries[_SAMPLES].numbers(layout)[:1] > (_MAX_SAMPLES,):
-        raise UnreadablePicture(f"damaged: it claims more than {_MAX_SAMPLES} samples a pixel")
+        raise UnreadablePicture(f"damaged: it claims more than {_MAX_SAMPLES} samples per pixel")
     packed = []
     for tag, entry in sorted(entries.items()):
         single = tag in _SINGLE_TAGS and entry.count > 1
@@ -172,7 +172,7 @@ def strip_tiff(data: bytes) -> bytes:
 
 
 def webp_canvas(data: bytes) -> tuple[int, int]:
-    """Read the width and height from the header, since the decoder allocates as it opens."""
+    """Return width and height from the header, since the decoder allocates when it opens."""
     if int.from_bytes(data[4:8], "little") + 8 > len(data) or len(data) < 30:
         raise UnreadablePicture(TRUNCATED)
     if data[12:16] == b"VP8X":
@@ -188,7 +188,7 @@ def webp_canvas(data: bytes) -> tuple[int, int]:
 
 
 def check_boxes(data: bytes) -> None:
-    """Refuse an AVIF or HEIC file whose outer boxes reach past its end."""
+    """Raise UnreadablePicture if an outer box of an AVIF or HEIC file extends past its end."""
     place = 0
     for _ in range(MAX_PARTS):
         if place == len(data):

@@ -1,4 +1,4 @@
-"""Decode a picture's bytes into RGB, upright and on white, or say why not."""
+"""Decode a picture's bytes to RGB, upright and on white, or raise UnreadablePicture."""
 
 import struct
 from collections.abc import Callable
@@ -42,20 +42,20 @@ _TURNS = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a picture besides its pixels.
+    """What is known about a picture besides its pixels.
 
     Attributes
     ----------
     sha256 : str
         The hash of the file's content: the picture's identity.
     format : str
-        JPEG, PNG, WEBP, AVIF, GIF, BMP, TIFF or HEIF, by content, whatever the file's name.
+        JPEG, PNG, WEBP, AVIF, GIF, BMP, TIFF or HEIF, by content, not by the file's name.
     width, height : int
         As displayed, at full size.
     bytes : int
         The size of the file.
     taken : str or None
-        When the camera says it was taken, in ISO form, without a time zone.
+        When it was taken according to the camera, in ISO format, without a time zone.
     """
 
     sha256: str
@@ -76,7 +76,7 @@ class Picture:
 
 @dataclass(slots=True)
 class _Opened:
-    """A picture whose header was read: pixels may still be in the file."""
+    """A picture whose header was read; its pixels may not be decoded yet."""
 
     image: Image.Image
     exif: bytes = b""
@@ -85,11 +85,11 @@ class _Opened:
 
 
 def decode(data: bytes, limits: Limits | None = None, *, side: int | None = None) -> Picture:
-    """Decode a picture, refusing what is broken, hostile or not a picture.
+    """Decode a picture, or raise UnreadablePicture if it is damaged, hostile or not a picture.
 
-    The format is told by the content. The size in the header is checked before any pixel is
-    decoded. Of several frames or pages the first counts. Colour profiles are not applied. It may
-    run in several threads at once: it neither raises warnings nor touches their filters.
+    The format is detected from the content. The size in the header is checked before any pixel is
+    decoded. Only the first frame or page is decoded. Colour profiles are not applied. Several
+    threads may decode at once: warnings are neither raised nor filtered.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def decode(data: bytes, limits: Limits | None = None, *, side: int | None = None
         The content of the file.
     limits : Limits, optional
     side : int, optional
-        When both sides of the result may be as small as this, a JPEG is decoded at a half, a
-        quarter or an eighth of its size where that leaves both sides at least as long.
+        Decode a JPEG at a half, a quarter or an eighth of its size if that leaves both sides at
+        least this long; by default at full size.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def decode(data: bytes, limits: Limits | None = None, *, side: int | None = None
     --------
     >>> decode(b"hello").image
     Traceback (most recent call last):
-    lookalike.core.errors.UnreadablePicture: not a picture: its content is of no admitted format
+    lookalike.core.errors.UnreadablePicture: not a picture: unsupported format
     """
     allowed = limits or Limits()
     allowed.check_bytes(len(data))
@@ -155,7 +155,7 @@ def _identify(data: bytes) -> str:
             return "AVIF"
         if brands & {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"}:
             return "HEIF"
-    raise UnreadablePicture("not a picture: its content is of no admitted format")
+    raise UnreadablePicture("not a picture: unsupported format")
 
 
 def _open_jpeg(data: bytes, _: Limits) -> _Opened:
@@ -195,7 +195,7 @@ def _open_webp(data: bytes, limits: Limits) -> _Opened:
 
 
 def _open_avif(data: bytes, limits: Limits) -> _Opened:
-    # Pillow's own opener parses the EXIF block at once, with warnings.
+    # Pillow's own opener parses the EXIF block immediately, with warnings.
     try:
         from PIL import _avif
     except ImportError as error:
@@ -218,13 +218,13 @@ def _open_heif(data: bytes, limits: Limits) -> _Opened:
     limits.check_pixels(*file.size)
     pixels = file.data
     image = Image.frombytes(file.mode, file.size, pixels, "raw", file.mode, file.stride)
-    # The decoder turns the picture itself.
+    # The decoder rotates the picture itself.
     return _Opened(image, file.info.get("exif") or b"", orientation=1)
 
 
 class _QuietTiff(TiffImagePlugin.TiffImageFile):
     def load_prepare(self) -> None:
-        # The pixels were checked against our own limit; Pillow would warn at a lower one.
+        # The size was checked against our own limit; Pillow would warn at a lower one.
         if self._im is None:
             self.im = Image.new(self.mode, self.size, None).im
         super().load_prepare()
@@ -249,16 +249,16 @@ _OPENERS: dict[str, Callable[[bytes, Limits], _Opened]] = {
 }
 
 
-# Slips inside a reader on nonsense; their texts speak of its code, not of the picture.
+# Errors inside a reader on invalid data; their texts are about its code, not the picture.
 _MEANINGLESS = (LookupError, TypeError, AttributeError, ArithmeticError, UnicodeError, struct.error)
 
 
 def _reason(error: Exception) -> str:
     text = str(error).partition("\n")[0]
     if isinstance(error, MemoryError):
-        return "too large: it does not fit into memory"
+        return "too large: it does not fit in memory"
     if isinstance(error, EOFError) or "truncated" in text.lower():
         return TRUNCATED
     if isinstance(error.__cause__ or error, _MEANINGLESS):
-        return "damaged: its content makes no sense"
+        return "damaged: invalid content"
     return f"damaged: {text[:120]}" if text else f"damaged: {type(error).__name__}"

@@ -1,4 +1,4 @@
-"""Read the tag directories of TIFF, which EXIF uses too, trusting no offset and no count."""
+"""Read the tag directories of TIFF and EXIF; check every offset and count."""
 
 import struct
 from collections.abc import Container
@@ -17,7 +17,7 @@ _ORIENTATION, _EXIF_DIRECTORY, _TAKEN = 274, 34665, 36867
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the directories of one file are written: byte order, and offsets of 4 or 8 bytes."""
+    """The layout of a file's directories: byte order, and offsets of 4 or 8 bytes."""
 
     order: str
     big: bool
@@ -29,18 +29,18 @@ class Layout:
 
     @property
     def entry(self) -> struct.Struct:
-        """Tag, type, count, and the value or where it lies."""
+        """Tag, type, count, and the value or its offset."""
         return struct.Struct(self.order + ("HHQ8s" if self.big else "HHI4s"))
 
     @property
     def offset(self) -> struct.Struct:
-        """A place in the file."""
+        """An offset in the file."""
         return struct.Struct(self.order + ("Q" if self.big else "I"))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One tag: its type, how many values, their bytes, and the field that holds or finds them."""
+    """One tag: its type, the number of values, their bytes, and the field with value or offset."""
 
     kind: int
     count: int
@@ -48,13 +48,13 @@ class Entry:
     field: bytes
 
     def numbers(self, layout: Layout) -> tuple[int, ...]:
-        """Return the values of a tag of whole numbers; nothing for another type."""
+        """Return the values of a tag of whole numbers; an empty tuple for another type."""
         code = _WHOLE.get(self.kind)
         return struct.unpack(f"{layout.order}{self.count}{code}", self.value) if code else ()
 
 
 def read_header(data: bytes) -> tuple[Layout, int] | None:
-    """Read the start of a TIFF or EXIF block: its layout and where the first directory lies."""
+    """Return the layout of a TIFF or EXIF block and the offset of its first directory."""
     order = {b"II": "<", b"MM": ">"}.get(data[:2])
     if order is None or len(data) < 8:
         return None
@@ -69,12 +69,12 @@ def read_header(data: bytes) -> tuple[Layout, int] | None:
 def read_directory(
     data: bytes, layout: Layout, start: int, wanted: Container[int]
 ) -> dict[int, Entry]:
-    """Read the wanted tags of the directory at ``start``; of a tag given twice, the first.
+    """Return the wanted tags of the directory at ``start``; the first of any duplicates.
 
     Raises
     ------
     UnreadablePicture
-        When the directory or a wanted value lies past the end of the file.
+        If the directory or a wanted value extends past the end of the file.
     """
     if start + layout.count.size > len(data):
         raise UnreadablePicture(TRUNCATED)
@@ -92,7 +92,7 @@ def read_directory(
         value = field[:size]
         if size > len(field):
             (offset,) = layout.offset.unpack(field)
-            # Values may not overlap so much that together they exceed the file.
+            # Values must not overlap so much that their total size exceeds the file's.
             room -= size
             if offset + size > len(data) or room < 0:
                 raise UnreadablePicture(TRUNCATED)
@@ -102,15 +102,15 @@ def read_directory(
 
 
 def read_exif(exif: bytes) -> tuple[int, str | None]:
-    """Read the orientation (1 to 8) and when the picture was taken from an EXIF block.
+    """Return the orientation (1 to 8) and the time a picture was taken from an EXIF block.
 
-    A broken block tells nothing: it must not cost the picture.
+    A damaged block counts as empty: the picture can still be decoded.
 
     Returns
     -------
     orientation : int
     taken : str or None
-        In ISO form, without a time zone, as cameras write it.
+        In ISO format, without a time zone, as cameras write it.
     """
     data = exif.removeprefix(b"Exif\0\0")
     orientation, taken = 1, None

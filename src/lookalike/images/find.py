@@ -1,4 +1,4 @@
-"""Find picture files in what a caller names: files, folders and globs."""
+"""Find picture files among files, folders and globs."""
 
 import glob
 import os
@@ -16,12 +16,12 @@ ENDINGS = frozenset(
         *("gif", "bmp", "dib", "tif", "tiff", "heic", "heif", "hif"),
     )
 )
-"""The endings by which a file in a folder counts as a picture, in lower case."""
+"""The file extensions, in lower case, of pictures in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Something that was asked for and could not be used, and why."""
+    """A path that could not be used, and the reason."""
 
     path: Path
     reason: str
@@ -29,19 +29,19 @@ class Refused:
 
 @dataclass(slots=True)
 class Found:
-    """What :func:`find_pictures` came back with.
+    """What :func:`find_pictures` found.
 
     Attributes
     ----------
     paths : list of Path
-        The files to read, each once, in the order of the sources and sorted within each.
+        The files to read, without duplicates, in the order of the sources and sorted within each.
     folders : list of Path
         The sources that are folders.
     ignored : int
-        How many hidden files, hidden folders and files of another ending were passed over.
+        How many hidden files, hidden folders and files with other extensions were skipped.
     problems : list of Refused
-        Sources that do not exist, globs without a match, folders that cannot be listed, links
-        that lead in a circle.
+        Sources that do not exist, globs without a match, folders that cannot be listed, circular
+        links.
     """
 
     paths: list[Path] = field(default_factory=list)
@@ -53,10 +53,10 @@ class Found:
 def find_pictures(sources: Iterable[str | Path]) -> Found:
     """Find the picture files among files, folders and globs.
 
-    A file named in full is always taken. Folders are searched to the bottom, links to folders
-    followed, each folder once; in them, and among the matches of a glob, files with the ending
-    of a picture are taken, while other and hidden ones are counted. A name that exists is taken
-    as it is, whatever brackets it holds; in any other a ``~`` at the start is the home folder.
+    A file given by its path is always included. Folders are searched recursively, links to folders
+    included, each folder once; in them, and among the matches of a glob, only files with the
+    extension of a picture are included; other and hidden ones are counted. A path that exists is
+    used as it is, even if it contains brackets; in any other, a leading ``~`` is the home folder.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def find_pictures(sources: Iterable[str | Path]) -> Found:
     if isinstance(sources, str | bytes | os.PathLike):
         raise InvalidInput(
             f"find_pictures: sources must be a list of paths; got the single path {sources!r}. "
-            "Put it into a list."
+            "Put it in a list."
         )
     search = _Search()
     for source in sources:
@@ -104,7 +104,7 @@ class _Search:
         try:
             home = os.path.expanduser(first)  # noqa: PTH111
         except ValueError as error:
-            self.problem(Path(name), f"cannot be read: {why(error)}")
+            self.problem(Path(name), f"cannot read it: {why(error)}")
             return
         if home != first:
             pattern = os.path.join(glob.escape(home), rest)  # noqa: PTH118
@@ -112,7 +112,7 @@ class _Search:
         elif glob.has_magic(first) or os.path.lexists(first):
             self.take_path(Path(name), name)
         else:
-            self.problem(Path(name), f"does not exist: no home folder of {first} is known")
+            self.problem(Path(name), f"does not exist: {first} has no known home folder")
 
     def take_path(self, path: Path, pattern: str) -> None:
         try:
@@ -120,7 +120,7 @@ class _Search:
         except (FileNotFoundError, NotADirectoryError):
             self.take_glob(path, pattern)
         except (OSError, ValueError) as error:
-            self.problem(path, f"cannot be read: {why(error)}")
+            self.problem(path, f"cannot read it: {why(error)}")
         else:
             if stat.S_ISDIR(mode):
                 self.found.folders.append(path)
@@ -144,11 +144,11 @@ class _Search:
                 self.found.ignored += 1
 
     def walk(self, top: Path) -> list[tuple[Path, str]]:
-        """List the pictures under a folder with the real path of each."""
+        """Return the pictures under a folder, each with its real path."""
         found: list[tuple[Path, str]] = []
         folders, links = [top], list[Path]()
         while folders or links:
-            # Links wait, so that a file is listed by its own place where there is one.
+            # Links come last, so that a file is listed by its real path if that is included.
             folder = folders.pop() if folders else links.pop(0)
             try:
                 facts = folder.stat()
@@ -159,7 +159,7 @@ class _Search:
                 with os.scandir(folder) as listing:
                     entries = sorted(listing, key=lambda entry: entry.name)
             except OSError as error:
-                self.problem(folder, f"cannot be listed: {why(error)}")
+                self.problem(folder, f"cannot list it: {why(error)}")
                 continue
             for entry in entries:
                 path = folder / entry.name
@@ -175,7 +175,7 @@ class _Search:
                     else:
                         found.append((path, os.path.join(real, entry.name)))  # noqa: PTH118
                 except OSError as error:
-                    self.problem(path, f"cannot be read: {why(error)}")
+                    self.problem(path, f"cannot read it: {why(error)}")
         return sorted(found, key=lambda pair: pair[0].parts)
 
     def add(self, files: list[tuple[Path, str]]) -> None:
@@ -189,7 +189,7 @@ class _Search:
 
 
 def why(error: Exception) -> str:
-    """Say in a few words what the operating system objected to."""
+    """Return the operating system's reason for an error, starting in lower case."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return text[:1].lower() + text[1:]
 

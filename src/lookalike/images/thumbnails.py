@@ -1,4 +1,4 @@
-"""Make the small previews a page shows."""
+"""Make small previews for the web page."""
 
 from io import BytesIO
 
@@ -18,7 +18,7 @@ def thumbnail(image: Image.Image, side: int = 256) -> bytes:
     ----------
     image : Image
     side : int
-        The longer side of the result at most, in pixels.
+        The maximum length of the longer side, in pixels.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def thumbnail(image: Image.Image, side: int = 256) -> bytes:
         width, height = (max(1, round(length * side / longest)) for length in image.size)
         small = small.resize((width, height), Image.Resampling.BICUBIC, reducing_gap=2.0)
     buffer = BytesIO()
-    # A fresh image, since Pillow writes comments it finds on the old one.
+    # A new image, since Pillow would write the comments of the old one.
     bare = small.copy() if small is image else small
     bare.info = {}
     bare.save(buffer, "JPEG", quality=80)

@@ -1,4 +1,4 @@
-"""Learn: vectors and what is alike come in, a similarity that scores by inner product goes out."""
+"""Learn: vectors and relevance come in, a similarity that scores by inner product goes out."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What every similarity offers, and how it checks what it is given."""
+"""The base class of similarities, and the checks of their input."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -12,14 +12,13 @@ from sklearn.base import BaseEstimator
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Stored
-from lookalike.core.vectors import Vectors as Vectors  # noqa: PLC0414  annotation takes it here
-from lookalike.core.vectors import check_vectors as check_vectors  # noqa: PLC0414
+from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.similarity.registry import learning_from
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A similarity as arrays and NumPy over them, for whoever has no lookalike.
+    """A similarity as arrays and NumPy expressions, for use without lookalike.
 
     Each text is an expression of ``x``, vectors in rows (an array or a CSR matrix), the arrays
     ``f`` and ``dot(x, y)``, the inner products of rows.
@@ -28,9 +27,9 @@ class Formula:
     ----------
     arrays : dict of str to ndarray
     stored, scale : str
-        What is stored of items, a row each, and the number each score is multiplied by.
+        The stored vectors of items, one row each, and the factor of each item's scores.
     asked, asked_scale : str
-        The same of queries.
+        The same for queries.
     """
 
     arrays: dict[str, NDArray[np.float32]]
@@ -41,22 +40,22 @@ class Formula:
 
 
 class Similarity(Stored, BaseEstimator):
-    """Score a query against items by an inner product, learning on the query's side.
+    """Score a query against items by an inner product; learning changes the query's side.
 
-    A subclass learns in :meth:`fit` and turns queries with :meth:`query_vectors`. An index stores
-    :meth:`stored_vectors`, which are made again only when a model is published, and multiplies
-    scores by :meth:`item_scales`, the one number a picture that moves with learning. Larger
-    scores are more alike.
+    A subclass learns in :meth:`fit` and transforms queries in :meth:`query_vectors`. An index
+    stores :meth:`stored_vectors`, which change only when a model is published, and multiplies
+    scores by :meth:`item_scales`, one number per item, which changes with learning. Larger scores
+    mean more similar.
 
     Attributes
     ----------
     name : str
-        What the similarity is called in the registry, on the command line and in files.
+        The similarity's name in the registry, on the command line and in files.
     learns_from : tuple of str
-        What it learns from, among "classes" (one label a picture), "labels" (several a
-        picture), "relevance" (weighted pairs, as clicks give) and "triplets".
+        What it learns from, among "classes" (one label per picture), "labels" (several per
+        picture), "relevance" (weighted pairs, as from clicks) and "triplets".
     n_features_in_ : int
-        The width of the vectors it learned with.
+        The width of the vectors it was fitted on.
     """
 
     learns_from: ClassVar[tuple[str, ...]] = ("classes",)
@@ -67,42 +66,42 @@ class Similarity(Stored, BaseEstimator):
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
-        """Learn from vectors and what is alike among them.
+        """Learn from vectors and which of them are similar.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            A row a picture.
+            One row per picture.
         y : labels, sets of labels, sparse relevance matrix or Relevance
-            What is alike; ``learns_from`` says which of them it takes.
+            Which pictures are similar; ``learns_from`` lists what is accepted.
         progress : callable
-            Told what is done and the total.
+            Called with the work done and the total.
         """
 
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
     ) -> Self:
-        """Learn from explicit triplets, rows of (image, more alike, less alike).
+        """Learn from explicit triplets, rows of (image, more similar, less similar).
 
         Raises
         ------
         InvalidInput
-            If it does not learn from triplets; it names those that do.
+            If it does not learn from triplets; the message names those that do.
         """
         raise self._no_triplets()
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
-        """Go on from the similarity as it is, one step for each triplet, in order.
+        """Continue from the current similarity, one step for each triplet, in order.
 
         Raises
         ------
         InvalidInput
-            If it does not learn from triplets; it names those that do.
+            If it does not learn from triplets; the message names those that do.
         """
         raise self._no_triplets()
 
     def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return what an index stores for pictures' vectors: by default these themselves.
+        """Return the vectors that an index stores for pictures; by default ``P`` itself.
 
         They change only when a model is published. They may have another width, and be dense
         where ``P`` is sparse.
@@ -110,7 +109,7 @@ class Similarity(Stored, BaseEstimator):
         return self._vectors(P)
 
     def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return the one number a picture that moves with learning: by default 1.
+        """Return the factor of each item's scores, which changes with learning; by default 1.
 
         ``P`` are the pictures' own vectors, not the stored ones.
         """
@@ -118,10 +117,10 @@ class Similarity(Stored, BaseEstimator):
 
     @abstractmethod
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return what an index is asked with for pictures' vectors."""
+        """Return the vectors with which an index is searched for pictures."""
 
     def item_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return the stored vectors, each multiplied by its scale."""
+        """Return the stored vectors, each multiplied by its item's scale."""
         stored = self.stored_vectors(P)
         if type(self).item_scales is Similarity.item_scales:
             return stored
@@ -129,7 +128,7 @@ class Similarity(Stored, BaseEstimator):
         return stored if (scales == 1).all() else scaled_rows(stored, scales)
 
     def scores(self, Q: ArrayLike | sp.spmatrix, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return the score of each row of ``Q`` with each row of ``P``; larger is more alike."""
+        """Return the score of each row of ``Q`` with each row of ``P``; larger is more similar."""
         asked, items = self.query_vectors(Q), self.item_vectors(P)
         queries = asked.toarray() if sp.issparse(asked) else asked
         products = (items @ queries.T).T if sp.issparse(items) else queries @ items.T
@@ -138,36 +137,36 @@ class Similarity(Stored, BaseEstimator):
     def parts(
         self, q: ArrayLike | sp.spmatrix, p: ArrayLike | sp.spmatrix
     ) -> dict[str, NDArray[np.float32]]:
-        """Return what the scores are made of: named shares, each of shape (rows of q, rows of p).
+        """Return the parts of the scores by name, each of shape (rows of q, rows of p).
 
         They sum to :meth:`scores`. By default there is one, under the similarity's own name.
         """
         return {self.name: self.scores(q, p)}
 
     def formula(self) -> Formula:
-        """Return the similarity as a formula, or raise InvalidInput where it is none."""
+        """Return the similarity as a formula, or raise InvalidInput if it has none."""
         raise InvalidInput(f"{type(self).__name__} cannot be written as a formula of arrays.")
 
     @property
     def learned(self) -> bool:
-        """Whether it may rank unit vectors otherwise than their cosine does."""
+        """Whether it may rank unit vectors differently from their cosine."""
         self._width()
         return True
 
     def _width(self) -> int | None:
-        """Return the width learned by ``fit``; None where any will do, NotFitted if it must be."""
+        """Return the width set by ``fit``, or None if any is accepted; raise NotFitted before."""
         if not hasattr(self, "n_features_in_"):
-            raise NotFitted(f"{type(self).__name__} has not learned yet; call fit first.")
+            raise NotFitted(f"{type(self).__name__} is not fitted; call fit first.")
         return self.n_features_in_
 
     def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return checked vectors of the width learned by ``fit``."""
+        """Return checked vectors of the width set by ``fit``."""
         return check_vectors(type(self).__name__, X, width=self._width())
 
     def _no_triplets(self) -> InvalidInput:
         source = f"from {' and '.join(self.learns_from)} only" if self.learns_from else "nothing"
         return InvalidInput(
-            f"{type(self).__name__} learns {source} and takes no triplets. "
+            f"{type(self).__name__} learns {source} and does not accept triplets. "
             f"Choose one that learns from triplets: {', '.join(learning_from('triplets'))}."
         )
 
@@ -190,7 +189,7 @@ def with_column(vectors: Vectors, column: NDArray[np.float32]) -> Vectors:
 
 
 def stored_array(arrays: Arrays, name: str, dimensions: int) -> NDArray[np.float32]:
-    """Return an array from a file if it is whole, or raise ValueError."""
+    """Return an array from a file, or raise ValueError if it is not valid."""
     array = arrays[name]
     if array.dtype != np.float32 or array.ndim != dimensions or not array.size:
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}.")
@@ -204,12 +203,12 @@ def check_triplets(who: str, triplets: ArrayLike, rows: int) -> NDArray[np.uint3
     array = np.asarray(triplets)
     if array.ndim != 2 or array.shape[1] != 3 or (array.size and array.dtype.kind not in "iu"):
         raise InvalidInput(
-            f"{who}: triplets must be whole numbers of shape (m, 3): image, more alike, less "
-            f"alike; got {array.dtype} of shape {array.shape}."
+            f"{who}: triplets must be whole numbers of shape (m, 3): image, more similar, less "
+            f"similar; got {array.dtype} of shape {array.shape}."
         )
     if array.size and (array.min() < 0 or array.max() >= rows):
         raise InvalidInput(
-            f"{who}: triplets must name rows from 0 to {rows - 1}; "
+            f"{who}: triplets must be rows from 0 to {rows - 1}; "
             f"got {array.min()} to {array.max()}."
         )
     return np.ascontiguousarray(array, dtype=np.uint32)

@@ -1,8 +1,8 @@
 """Move between the starting similarity and what was learned.
 
-A learned W often moves too far: it lifts the mean average precision of what it was taught and
-loses the nearest neighbours it started with. Between the start (0) and W (1) lies a path, and
-the point on it is chosen on held-out comparisons.
+A learned W often goes too far: it raises the mean average precision of what it was trained on but
+loses the nearest neighbours it started with. A path leads from the start (0) to W (1), and the
+point on it is chosen on held-out comparisons.
 """
 
 from typing import Protocol
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
-"""Where a path is tried when its point is chosen."""
+"""The points of a path that are tried."""
 
 
 class Path(Protocol):
@@ -22,9 +22,9 @@ class Path(Protocol):
 
 
 class PowerPath:
-    """The powers of a positive W = UDUᵀ: at s stands U·max(D, 0)^s·Uᵀ, at 0 the identity.
+    """The powers of a positive W = UDUᵀ: U·max(D, 0)^s·Uᵀ at s, the identity at 0.
 
-    Eigenvalues learned to be below zero are zero from the first point on: projecting onto the
+    Negative eigenvalues are zero from the first point on: projecting onto the
     positive matrices is part of what was learned (paper 1, section 6.2).
     """
 

@@ -1,4 +1,4 @@
-"""Choose on held-out comparisons how long to train and how far to follow what was learned."""
+"""Choose on held-out comparisons how long to train and how far to follow the result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from lookalike.similarity.blend import Path
 from lookalike.similarity.held_out import Verdict
 
 FIRST_LOOK, GROWTH, PATIENCE = 4096, 1.5, 3
-"""When training is judged: after 4,096 steps, then half as many again each time, until three
-looks in a row found nothing better."""
+"""When training is evaluated: after 4,096 steps, then at intervals that grow by half, until three
+evaluations in a row are no better."""
 
 ROUNDS = 50
-"""Steps a picture before training may stop: what is held out wavers at first."""
+"""Steps per picture before training may stop: held-out figures fluctuate at first."""
 
 MOST_STEPS, MOST_WORK = 1_000_000, 5e10
-"""Where choosing the steps ends at the latest: so many steps, or products with entries of W."""
+"""The limits of choosing the steps: so many steps, or products with entries of W."""
 
 REAL_GAIN = 0.1
-"""What counts as better while looking, in standard errors."""
+"""What counts as better during training, in standard errors."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The steps to take, the point of the path to stop at, and the best figure of each look."""
+    """The steps to take, the point of the path to use, and the best figure of each evaluation."""
 
     steps: int
     point: float
@@ -46,11 +46,11 @@ def choose(
     verdict: Callable[[NDArray[np.float32]], Verdict],
     progress: Progress,
 ) -> Choice:
-    """Train through ``looks``, for ``least`` steps or more, judging the path's points at each.
+    """Train through ``looks``, for at least ``least`` steps; evaluate the path's points at each.
 
-    The best look decides the steps. Of its points that are better than the start, the least
-    within one standard error of the best is taken (Breiman's rule): what is taught is rarely all
-    that a picture will be compared with. Where none is better, the start stays: point 0.
+    The best look determines the steps. Of its points that are better than the start, the least
+    within one standard error of the best is chosen (Breiman's rule), since pictures will also be
+    compared in ways that were not trained. If none is better, the start is kept: point 0.
     """
     before = verdict(start)
     steps, best, verdicts = looks[0], None, dict.fromkeys(points, before)
@@ -77,7 +77,7 @@ def choose(
 
 
 def looks_at(vectors: Vectors) -> list[int]:
-    """List the steps after which training is judged, as many as the work allows."""
+    """Return the steps after which training is evaluated, within the limits of work."""
     width = vectors.shape[1]
     if sp.issparse(vectors):
         entries = vectors.nnz / max(1, vectors.shape[0])

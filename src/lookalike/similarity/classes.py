@@ -1,4 +1,4 @@
-"""Understand the labels that a learner of classes is given: one for each picture."""
+"""Check the labels for a learner of classes: one for each picture."""
 
 from typing import Any
 
@@ -12,23 +12,23 @@ from lookalike.supervision import Relevance
 
 
 def class_codes(who: str, y: Any, rows: int) -> NDArray[np.int64]:
-    """Return one class number a row, from 0, or raise InvalidInput.
+    """Return one class number per row, from 0, or raise InvalidInput.
 
-    At least two classes must have two rows or more.
+    At least two classes must have at least two rows.
 
     Parameters
     ----------
     who : str
-        Who asks, for messages.
+        The caller, for messages.
     y : sequence of labels, or Relevance
         One label each: text or a number.
     rows : int
-        How many rows there must be.
+        The number of rows.
     """
     if y is None:
         raise InvalidInput(f"{who}: y must be one class label for each row; got none.")
     if sp.issparse(y) or (isinstance(y, Relevance) and y.labels_ is None):
-        raise _not_classes(who, "got pairs of pictures that are alike", "relevance")
+        raise _not_classes(who, "got pairs of pictures", "relevance")
     labels = _of_relevance(who, y) if isinstance(y, Relevance) else _of_sequence(who, y)
     if len(labels) != rows:
         raise InvalidInput(
@@ -40,8 +40,8 @@ def class_codes(who: str, y: Any, rows: int) -> NDArray[np.int64]:
         raise InvalidInput(f"{who}: y must not mix text and numbers; {error}.") from error
     if np.count_nonzero(counts > 1) < 2:
         raise InvalidInput(
-            f"{who}: y must have two classes or more of two rows or more; got {len(counts)} "
-            f"classes, the largest of {counts.max(initial=0)} rows. Label more pictures."
+            f"{who}: y must have at least two classes of at least two rows; got {len(counts)} "
+            f"classes, the largest with {counts.max(initial=0)} rows. Label more pictures."
         )
     return codes.astype(np.int64)
 
@@ -71,9 +71,9 @@ def _of_sequence(who: str, y: Any) -> NDArray[Any]:
 
 
 def _not_classes(who: str, came: str, source: str) -> InvalidInput:
-    what = "several labels a picture" if source == "labels" else source
+    what = "several labels per picture" if source == "labels" else source
     return InvalidInput(
         f"{who}: y must be one class label (text or a number) for each row; {came}. {who} learns "
-        f"from one class a picture; choose one that learns from {what}: "
+        f"from one class per picture; choose one that learns from {what}: "
         f"{', '.join(learning_from(source))}."
     )

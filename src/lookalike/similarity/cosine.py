@@ -10,14 +10,14 @@ from lookalike.similarity.base import Formula, scaled_rows
 from lookalike.similarity.unlearned import Unlearned
 
 SHORTEST, LONGEST = 1e-37, 1e37
-"""The lengths of items that float32 can divide by."""
+"""The shortest and longest items whose length float32 can divide by."""
 
 
 class Cosine(Unlearned):
-    """Rank by the cosine of the angle between the vectors, learning nothing.
+    """Rank by the cosine of the angle between the vectors, without learning.
 
-    It stands where nothing was learned. Items are stored as they are and scaled by 1/|p|; a
-    query is q/|q|, and stays sparse if it is. Needs no ``fit``. Time O(nd), no memory but for
+    It is used where nothing was learned. Items are stored as they are and scaled by 1/|p|; a
+    query is q/|q|, and stays sparse if it is. Needs no ``fit``. Time O(nd), no memory except for
     the scales.
 
     Examples
@@ -34,7 +34,7 @@ class Cosine(Unlearned):
         return Formula({}, scale=scale, asked_scale=scale)
 
     def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return 1/|p|, and 0 for a row of zeros or one too short to divide by."""
+        """Return 1/|p|, or 0 for a row of zeros or one too short to divide by."""
         lengths = np.sqrt(squared_lengths(self._vectors(P)))
         longest = float(lengths.max(initial=0))
         if longest > LONGEST:
@@ -45,7 +45,7 @@ class Cosine(Unlearned):
         return _inverse(lengths, SHORTEST).astype(np.float32)
 
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return q/|q|, dense or CSR as given; a row of zeros stays."""
+        """Return q/|q|, dense or CSR as given; a row of zeros stays zero."""
         vectors = self._vectors(Q)
         return scaled_rows(vectors, _inverse(np.sqrt(squared_lengths(vectors)), 0))
 

@@ -1,4 +1,4 @@
-"""Learn a positive semidefinite metric by projected gradient steps, from the identity on."""
+"""Learn a positive semidefinite metric by projected gradient steps from the identity."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -14,10 +14,10 @@ from lookalike.core.vectors import Vectors
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Matrix, Rotated
 
 ROUND = 10
-"""Iterations between two reports of progress, and two choices of what the loss looks at."""
+"""Iterations per round: between progress reports, and between choices of active pairs."""
 
 MEMORY = 5
-"""How many losses back a step of :func:`descend` may rise to."""
+"""How many previous losses bound the next in :func:`descend`."""
 
 Objective: TypeAlias = Callable[[Matrix], tuple[float, Matrix]]
 
@@ -26,17 +26,17 @@ class Loss(Protocol):
     """A convex loss of a metric M over the training vectors."""
 
     def activate(self, M: Matrix) -> int:
-        """Choose what :meth:`loss` looks at in the next round; return how much of it is new."""
+        """Choose what :meth:`loss` covers in the next round; return how much of it is new."""
 
     def loss(self, M: Matrix) -> tuple[float, Matrix]:
         """Return the loss and its gradient in M."""
 
 
 class Descent(LinearMap):
-    """A map learned by descending to the metric of the least loss, in rounds.
+    """A map learned by minimising a loss over metrics, in rounds.
 
     It stops after ``max_iterations`` evaluations of the gradient, or when a step lowers the loss
-    by less than ``tolerance`` of it and a new round has nothing new to look at.
+    by less than a fraction ``tolerance`` and a new round brings nothing new.
     """
 
     _numbers: ClassVar[Mapping[str, type]] = {"n_iter_": int}
@@ -79,8 +79,8 @@ def descend(
 ) -> tuple[Matrix, float, int, bool]:
     """Minimise a convex function over positive semidefinite matrices by projected gradient.
 
-    M ← Π(M − step · G), where Π sets negative eigenvalues to zero. The step is Barzilai and
-    Borwein's, <S, S> / <S, Y> of the last change S of M and Y of G, and is quartered while the
+    M ← Π(M − step · G), where Π sets negative eigenvalues to zero. The step is that of Barzilai and
+    Borwein, <S, S> / <S, Y> with the last change S of M and Y of G, and is quartered while the
     loss would rise above the largest of the last few (Birgin, Martínez and Raydan, 2000). Each
     iteration is one evaluation and one eigendecomposition, O(k³).
 
@@ -89,11 +89,11 @@ def descend(
     M : ndarray
         The best found: its loss is never above that of the start.
     step : float
-        Where to go on from.
+        The last step, to continue with.
     used : int
         Evaluations after the first.
     converged : bool
-        Whether the last few steps together lowered the loss by less than ``tolerance`` of it.
+        Whether the last few steps together lowered the loss by less than a fraction ``tolerance``.
     """
     here, pace = M, step
     loss, G = objective(here)
@@ -119,9 +119,9 @@ def descend(
 
 
 def positive_part(M: Matrix) -> Matrix:
-    """Project a symmetric matrix to the positive semidefinite ones."""
+    """Project a symmetric matrix onto the positive semidefinite ones."""
     values, vectors = scipy.linalg.eigh((M + M.T) / 2)
-    # The smaller side is rebuilt, which is often a few columns.
+    # Rebuild from the smaller side, which often has only a few columns.
     positive = values > 0
     if np.count_nonzero(positive) * 2 > len(values):
         return (M + M.T) / 2 - (vectors[:, ~positive] * values[~positive]) @ vectors[:, ~positive].T

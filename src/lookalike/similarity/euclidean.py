@@ -10,7 +10,7 @@ from lookalike.similarity.unlearned import Unlearned
 
 
 class Euclidean(Unlearned):
-    """Rank by Euclidean distance between the vectors, learning nothing.
+    """Rank by Euclidean distance between the vectors, without learning.
 
     Scores are q·p − |p|²/2 = (|q|² − |q − p|²) / 2 (paper 1, section 5.3.1, item 2). On vectors
     of unit length it ranks as OASIS does before its first step. Needs no ``fit``. Memory and time

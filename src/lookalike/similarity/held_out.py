@@ -1,4 +1,4 @@
-"""Judge a similarity on comparisons it did not learn from."""
+"""Evaluate a similarity on held-out comparisons."""
 
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias
@@ -15,22 +15,22 @@ Form: TypeAlias = Literal["bilinear", "normalized", "distance"]
 """How W scores: pᵀWq, that over √(pᵀWp·qᵀWq), or −(p−q)ᵀW(p−q)."""
 
 MOST_PICTURES, MOST_TRIPLETS = 3000, 50_000
-"""About as much is judged by at most: more would only make looking slower."""
+"""The most to evaluate on: more would only be slower."""
 
 CLASSES_TO_HOLD_OUT = 10
-"""With fewer classes, none is held out as a whole."""
+"""With fewer classes, no class is held out as a whole."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How good a similarity is on what was held out.
+    """How good a similarity is on held-out pictures or triplets.
 
     Attributes
     ----------
     each : ndarray
         The average precision of each query, or whether each triplet is in the right order.
     weights : ndarray
-        What each counts for; they sum to 1.
+        The weight of each; they sum to 1.
     first : float
         Precision at 1; for triplets the same as ``figure``.
     """
@@ -50,7 +50,7 @@ class Verdict:
         return _standard_error(self.each, self.weights)
 
     def better_than(self, start: "Verdict") -> bool:
-        """Return whether this is better by more than chance, and no worse at the top."""
+        """Return whether this is significantly better, and no worse in precision at 1."""
         gains = self.each - start.each
         gain = float(self.weights @ gains)
         return gain > _standard_error(gains, self.weights) and self.first >= start.first
@@ -58,7 +58,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class HeldOutPictures:
-    """Held-out pictures, each ranked against the others, and the rows kept to learn from."""
+    """Held-out pictures, each ranked against the others, and the rows to learn from."""
 
     kept: NDArray[np.intp]
     vectors: Vectors
@@ -75,11 +75,11 @@ class HeldOutPictures:
         *,
         whole_classes: bool,
     ) -> Self | None:
-        """Hold out a share of the pictures of each class, and if asked of the classes whole.
+        """Hold out a share of the pictures of each class, and optionally of whole classes.
 
-        With whole classes, what is chosen must hold for new pictures of what was taught and for
-        what was never taught; the two count the same. None where too little is alike to hold any
-        out.
+        With whole classes, what is chosen must work for new pictures of the classes that were
+        learned and for classes that were not; the two count the same. Return None if too few
+        pictures are related to hold any out.
         """
         most = MOST_PICTURES // 2
         fraction = min(share, most / len(relevance))
@@ -104,7 +104,7 @@ class HeldOutPictures:
         return cls(kept, vectors[rows], relevant, ~np.isin(rows, strangers))
 
     def verdict(self, W: NDArray[np.float32], form: Form) -> Verdict:
-        """Judge W by mean average precision (paper 1, section 5.1)."""
+        """Evaluate W by mean average precision (paper 1, section 5.1)."""
         products = (self.vectors @ W) @ self.vectors.T
         own = np.arange(len(products))
         found = judge(_in_form(products, form), self.relevant, own=own, cutoffs=(1,))
@@ -117,7 +117,7 @@ class HeldOutPictures:
 
 @dataclass(frozen=True)
 class HeldOutTriplets:
-    """Held-out triplets, and those kept to learn from."""
+    """Held-out triplets, and those to learn from."""
 
     kept: NDArray[np.uint32]
     vectors: Vectors
@@ -131,7 +131,7 @@ class HeldOutTriplets:
         share: float,
         rng: np.random.Generator,
     ) -> Self | None:
-        """Hold out a random share of the triplets; None where that would be none or all."""
+        """Hold out a random share of the triplets; return None if that would be none or all."""
         count = min(round(share * len(triplets)), MOST_TRIPLETS)
         if not 0 < count < len(triplets):
             return None
@@ -139,7 +139,7 @@ class HeldOutTriplets:
         return cls(triplets[order[count:]], vectors, triplets[order[:count]])
 
     def verdict(self, W: NDArray[np.float32], form: Form) -> Verdict:
-        """Judge W by the share of triplets whose more alike picture scores higher."""
+        """Evaluate W by the share of triplets whose more similar picture scores higher."""
         right = []
         for part in np.array_split(self.held, len(self.held) // 4096 + 1):
             image, more, less = (self.vectors[part[:, column]] for column in range(3))
@@ -153,14 +153,14 @@ def _standard_error(values: NDArray[np.float64], weights: NDArray[np.float64]) -
 
 
 def self_scores(W: NDArray[np.float32], vectors: Vectors) -> NDArray[np.float32]:
-    """Score each picture with itself, pᵀWp, some thousand at a time."""
+    """Return each picture's score with itself, pᵀWp, computed in blocks."""
     parts = [vectors[begin : begin + 4096] for begin in range(0, vectors.shape[0], 4096)]
     scores = [_row_products(part @ W, part) for part in parts]
     return np.concatenate(scores) if scores else np.zeros(0, dtype=np.float32)
 
 
 def inverse_root(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return 1/√v, and 0 where a picture has no self-score: it is like nothing."""
+    """Return 1/√v, or 0 where the self-score is 0, so that the picture is similar to nothing."""
     roots = np.zeros(len(values), dtype=np.float32)
     some = values > np.finfo(np.float32).tiny
     roots[some] = 1 / np.sqrt(values[some])

@@ -1,4 +1,4 @@
-"""Find the directions that tell classes apart (LDA), and compare by cosine."""
+"""Find the directions that separate classes (LDA), and compare by cosine."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,17 @@ class LDA(LinearMap):
     """Linear discriminant analysis with shrinkage, compared by cosine.
 
     Principal components first, then the directions w of the largest wᵀS_b w / wᵀS_w w, S_b the
-    covariance between classes and S_w within, each class's shrunk as Ledoit and Wolf (2004) say
+    covariance between classes and S_w within, each class's shrunk as by Ledoit and Wolf (2004)
     (scikit-learn's ``LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")``). Not in
-    paper 1; of the peers that learn from classes it is the one to beat.
+    paper 1; of the methods that learn from classes it is the strongest baseline.
 
     Memory O(nd), time O(nd·min(n, d) + nk² + k³) with k principal components.
 
     Parameters
     ----------
     dimension : int
-        Principal components kept before learning. Of the directions, one less than there are
-        classes are kept.
+        Principal components kept before learning. At most one direction fewer than there are
+        classes is kept.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class LDA(LinearMap):
             analysis.fit(rotated.Z, codes[kept])
         except np.linalg.LinAlgError as error:
             raise InvalidInput(
-                "LDA: vectors must vary within classes; each class's are all the same. "
-                "Give pictures of a class that differ."
+                "LDA: vectors must vary within classes; those of each class are all the same. "
+                "Give classes whose pictures differ."
             ) from error
         progress(2, 2)
         directions = analysis.scalings_[:, : len(analysis.classes_) - 1]

@@ -14,7 +14,7 @@ from lookalike.similarity._fast.lego import learn
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
 ROUND = 1000
-"""Steps between two reports of progress."""
+"""Steps between two progress reports."""
 
 
 class LEGO(LinearMap):
@@ -32,7 +32,7 @@ class LEGO(LinearMap):
     ``near`` (then y = near) and a pair of two classes nearer than ``far`` (then y = far); these
     are the 5th and the 95th percentile of the distances before learning.
 
-    Memory O(nd + d²), a step O(k²), where k ≤ min(n − 1, d) is the dimension of what the vectors
+    Memory O(nd + d²), time O(k²) per step, where k ≤ min(n − 1, d) is the dimension the vectors
     span.
 
     Parameters
@@ -48,14 +48,14 @@ class LEGO(LinearMap):
     Attributes
     ----------
     components_ : ndarray of shape (d, d)
-        The root of A; outside the span of the training vectors A is the identity it began as.
+        The root of A; outside the span of the training vectors, A stays the identity.
     moved_ : int
         How many of the pairs violated their limit.
 
     Notes
     -----
     Departures: vectors are rotated to their span and scaled to a mean squared distance of 1, so
-    that η means the same whatever their unit.
+    that η does not depend on their unit.
 
     Examples
     --------

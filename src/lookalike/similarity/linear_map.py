@@ -1,4 +1,4 @@
-"""What similarities that are a linear map have in common: z = A (x − mean), then compare."""
+"""The base class of similarities that are a linear map: z = A (x − mean), then compare."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -10,8 +10,6 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.checks import check_number as check_number  # noqa: PLC0414  for annotation
-from lookalike.core.checks import check_whole as check_whole  # noqa: PLC0414
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned
@@ -27,7 +25,7 @@ LARGEST = 1e18
 
 @dataclass(frozen=True)
 class LearnedMap:
-    """A map as it was learned, and numbers to keep beside it, under their attributes' names."""
+    """A learned map, and further learned numbers by attribute name."""
 
     components: Matrix
     mean: Matrix
@@ -35,13 +33,13 @@ class LearnedMap:
 
 
 class LinearMap(Similarity):
-    """Compare z = A (x − mean) by Euclidean distance, or by cosine where ``_cosine`` says so.
+    """Compare z = A (x − mean) by Euclidean distance, or by cosine if ``_cosine`` is set.
 
     With Euclidean distance the item's vector is [z, −|z|²/2] and the query's [z, 1], whose inner
-    product is (|z_q|² − |z_q − z_p|²) / 2: for each query it falls as the distance grows, so it
+    product is (|z_q|² − |z_q − z_p|²) / 2: for each query it decreases with the distance, so it
     ranks as the distance does. With cosine both are z at unit length; a zero z stays zero.
 
-    Memory and time of a call: O(nk) and O(ndk) for n pictures of d columns, A of k rows; nothing
+    Memory and time of a call: O(nk) and O(ndk) for n pictures of d columns and A of k rows; nothing
     is copied to float64, and a CSR input is not made dense.
 
     Attributes
@@ -49,7 +47,7 @@ class LinearMap(Similarity):
     components_ : ndarray of shape (k, d), float32
         The map A.
     mean_ : ndarray of shape (d,), float32
-        What is taken off before the map.
+        What is subtracted before the map.
     """
 
     _cosine: ClassVar[bool] = False
@@ -63,7 +61,7 @@ class LinearMap(Similarity):
     ) -> Self:
         """Learn from vectors and one class label for each, as a sequence or a Relevance.
 
-        Two classes must have two pictures or more.
+        At least two classes must have at least two pictures.
         """
         self._check_parameters()
         who = type(self).__name__
@@ -75,15 +73,15 @@ class LinearMap(Similarity):
             mean = found.mean.astype(np.float32)
         if not np.isfinite(components).all() or not components.any():
             raise InvalidInput(
-                f"{who}: vectors must be of a size float32 can square; these vary too little or "
-                f"too much. Multiply all vectors by a constant."
+                f"{who}: vectors must have a scale that float32 can square; these vary too little "
+                f"or too much. Multiply all vectors by a constant."
             )
         self._take(components, mean, found.numbers)
         return self
 
     @abstractmethod
     def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
-        """Return the map that these vectors and the class number of each teach."""
+        """Return the map learned from vectors and the class number of each."""
 
     def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
         """Return [z, −|z|²/2], or unit z, for pictures' vectors; dense."""
@@ -96,7 +94,7 @@ class LinearMap(Similarity):
         return _unit(z) if self._cosine else distance_queries(z)
 
     def formula(self) -> Formula:
-        """Return the map, and cosine or Euclidean distance of what it gives."""
+        """Return the map, followed by cosine or Euclidean distance."""
         z = 'x @ f["components"].T - f["mean"] @ f["components"].T'
         arrays = {"components": self.components_, "mean": self.mean_}
         if self._cosine:
@@ -109,7 +107,7 @@ class LinearMap(Similarity):
     def _map(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         vectors = self._vectors(X)
         A = self.components_.T
-        # A product that overflows float32 is refused below, by name.
+        # A product that overflows float32 is an error below.
         with np.errstate(over="ignore", invalid="ignore"):
             if sp.issparse(vectors):
                 z = vectors @ A - self.mean_ @ A
@@ -139,7 +137,7 @@ class LinearMap(Similarity):
     def _restore(self, arrays: Arrays, learned: Learned) -> None:
         components, mean = stored_array(arrays, "components_", 2), stored_array(arrays, "mean_", 1)
         if len(mean) != components.shape[1]:
-            raise ValueError(f"mean_ has {len(mean)} columns where {components.shape[1]} fit.")
+            raise ValueError(f"mean_ has {len(mean)} columns; expected {components.shape[1]}.")
         self._take(components, mean, learned)
 
 
@@ -174,10 +172,10 @@ def _unit(z: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class Rotated:
-    """Training vectors on their principal axes, at a mean squared distance of 1 between pairs.
+    """Training vectors on their principal axes, scaled to a mean squared distance of 1.
 
-    So a learner's settings mean the same whatever the vectors' unit, and it works on as many
-    columns as the vectors span.
+    So a learner's settings do not depend on the vectors' unit, and it works on as many columns as
+    the vectors span.
     """
 
     mean: Matrix
@@ -187,20 +185,20 @@ class Rotated:
 
     @classmethod
     def of(cls, who: str, X: Vectors, dimension: int | None = None) -> Self:
-        """Rotate vectors; keep all that they span, or the first ``dimension`` axes."""
+        """Rotate vectors; keep all axes that they span, or the first ``dimension``."""
         mean, axes, rotated = principal_axes(who, X, dimension)
         scale = unit_spread(rotated)
         return cls(mean, axes, scale, np.ascontiguousarray(rotated * scale))
 
     def map(self, A: Matrix, **numbers: float) -> LearnedMap:
-        """Return the map of the vectors themselves for a map ``A`` of Z."""
+        """Return the map of the original vectors for a map ``A`` of Z."""
         return LearnedMap(A @ self.axes * self.scale, self.mean, numbers)
 
     def whole(self, M: Matrix, **numbers: float) -> LearnedMap:
-        """Return the (d, d) map whose square is M on the axes, the identity on what they leave out.
+        """Return the (d, d) map whose square is M on the axes and the identity elsewhere.
 
-        Gradient steps from the identity never reach what the training vectors do not span, so
-        there the metric stays as it began.
+        Gradient steps from the identity never change what the training vectors do not span, so
+        there the metric stays the identity.
         """
         values, vectors = scipy.linalg.eigh((M + M.T) / 2)
         root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
@@ -234,7 +232,7 @@ def principal_axes(
     else:
         variances, vectors = scipy.linalg.eigh(centred.T @ centred)
         deviations, axes = np.sqrt(np.maximum(variances[::-1], 0)), vectors[:, ::-1].T
-    # What is below the rounding of float32 input, before centring, is no variance.
+    # Variance below the rounding error of float32 input, before centring, counts as none.
     level = max(float(deviations[0]), float(np.linalg.norm(mean)) * n**0.5)
     noise = float(np.finfo(np.float32).eps) * level
     kept = int(np.count_nonzero(deviations > noise))
@@ -245,5 +243,5 @@ def principal_axes(
 
 
 def unit_spread(Z: Matrix) -> float:
-    """Return the number that brings centred rows to a mean squared distance of 1 between pairs."""
+    """Return the factor that scales centred rows to a mean squared distance of 1."""
     return float(1 / np.sqrt(2 * np.einsum("ij,ij->", Z, Z) / len(Z)))

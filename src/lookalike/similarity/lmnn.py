@@ -1,4 +1,4 @@
-"""Learn a metric under which neighbours of the same class are nearest, by a margin (LMNN)."""
+"""Learn a metric in which neighbours of the same class are nearest, by a margin (LMNN)."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from lookalike.similarity.descent import Descent
 from lookalike.similarity.linear_map import Matrix
 
 BLOCK = 512
-"""Rows of the distance matrix held at once."""
+"""Rows of the distance matrix in memory at once."""
 
 
 class LMNN(Descent):
@@ -22,8 +22,8 @@ class LMNN(Descent):
         ω Σ_{j⇝i} d_ij + (1 − ω) Σ_{j⇝i, l} [1 + d_ij − d_il]₊
 
     (Weinberger, Blitzer and Saul, 2006, Eq. 3, weighted as in paper 1, section 6.1; settings of
-    paper 1, sections 5.3.1, item 4, and 5.3.2). Between full passes only pairs (i, l) that
-    were within twice the margin at the last one are looked at, after Weinberger and Saul (2008).
+    paper 1, sections 5.3.1, item 4, and 5.3.2). Between full passes, only pairs (i, l) that were
+    within twice the margin at the last one are evaluated, as in Weinberger and Saul (2008).
 
     Memory O(nd + d² + active pairs), at most n² of them; a full pass takes O(n²k), an iteration
     O(nk² + k³ + active pairs · k), where k ≤ min(n − 1, d) is the dimension of what the vectors
@@ -32,19 +32,19 @@ class LMNN(Descent):
     Parameters
     ----------
     neighbours : int
-        Target neighbours of each picture; fewer in a class that has no more.
+        Target neighbours of each picture; fewer in a small class.
     weight : float
         ω, between 0 and 1. The paper chose from 0.125, 0.25 and 0.5 by cross-validation.
     max_iterations : int
-        Evaluations of the gradient at most.
+        Maximum number of gradient evaluations.
     tolerance : float
-        Stop when a step lowers the loss by less than this part of it and a full pass brings
-        no new impostors.
+        Stop when a step lowers the loss by less than this fraction and a full pass finds no new
+        impostors.
 
     Attributes
     ----------
     components_ : ndarray of shape (d, d)
-        The root of M; outside the span of the training vectors M is the identity it began as.
+        The root of M; outside the span of the training vectors, M stays the identity.
     n_iter_ : int
         Iterations used.
 
@@ -86,7 +86,7 @@ class LMNN(Descent):
 
 
 class Margins:
-    """The loss of LMNN on the active pairs, which :meth:`activate` chooses."""
+    """The loss of LMNN on the active pairs, chosen by :meth:`activate`."""
 
     def __init__(self, Z: Matrix, codes: NDArray[np.int64], neighbours: int, weight: float) -> None:
         self.Z = Z
@@ -96,7 +96,7 @@ class Margins:
         self.pairs = np.empty(0, dtype=np.int64)
 
     def activate(self, M: Matrix) -> int:
-        """Take the pairs within twice the margin under ``M``; return how many violators are new."""
+        """Activate pairs within twice the margin under ``M``; return how many violators are new."""
         Z, n = self.Z, len(self.Z)
         ZM = Z @ M
         own = np.einsum("ij,ij->i", ZM, Z)
@@ -152,7 +152,7 @@ class Margins:
 def target_neighbours(
     Z: Matrix, codes: NDArray[np.int64], neighbours: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return each row's nearest of its own class, one list after another, and where each starts."""
+    """Return the nearest rows of each row's own class as one list, and where each row starts."""
     nearest: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * len(Z)
     for code in range(int(codes.max()) + 1):
         members = np.flatnonzero(codes == code)

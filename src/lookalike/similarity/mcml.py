@@ -27,15 +27,15 @@ class MCML(Descent):
     Parameters
     ----------
     max_iterations : int
-        Evaluations of the gradient at most. On fewer pictures than columns the classes can be
+        Maximum number of gradient evaluations. On fewer pictures than columns the classes can be
         collapsed entirely and the infimum is not attained, so this stops before overfitting.
     tolerance : float
-        Stop when a step lowers the loss by less than this part of it.
+        Stop when a step lowers the loss by less than this fraction.
 
     Attributes
     ----------
     components_ : ndarray of shape (d, d)
-        The root of M; outside the span of the training vectors M is the identity it began as.
+        The root of M; outside the span of the training vectors, M stays the identity.
     n_iter_ : int
         Iterations used.
 
@@ -64,13 +64,13 @@ class MCML(Descent):
 
 @dataclass(frozen=True)
 class Divergence:
-    """The loss of MCML, which looks at all pairs at all times."""
+    """The loss of MCML, always on all pairs."""
 
     Z: Matrix
     ideal: Matrix
 
     def activate(self, M: Matrix) -> int:
-        """Return 0: nothing is ever new."""
+        """Return 0: no pair is ever new."""
         return 0
 
     def loss(self, M: Matrix) -> tuple[float, Matrix]:

@@ -1,4 +1,4 @@
-"""Learn a map under which random neighbours are of the same class (NCA)."""
+"""Learn a map in which random neighbours are of the same class (NCA)."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -28,9 +28,9 @@ class NCA(LinearMap):
     Parameters
     ----------
     dimension : int
-        Rows of A; fewer where the vectors span less.
+        Rows of A; fewer if the vectors span less.
     max_iterations : int
-        Iterations at most of L-BFGS.
+        Maximum number of L-BFGS iterations.
 
     Attributes
     ----------

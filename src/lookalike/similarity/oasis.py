@@ -45,7 +45,7 @@ from lookalike.similarity.training import (
 from lookalike.supervision import Relevance, TripletSampler
 
 WIDEST_SPECTRUM = 4096
-"""Columns up to which the eigenvalues of W are taken by default: seconds, and three times W."""
+"""Most columns for which eigenvalues of W are computed by default: seconds, thrice W's memory."""
 
 Symmetric: TypeAlias = Literal["no", "after", "during", "dissimilarity"]
 Sampling: TypeAlias = Literal["uniform", "relevance"]
@@ -55,14 +55,15 @@ _log = logging.getLogger(__name__)
 
 
 class OASIS(Similarity):
-    """Learn S(p, q) = pᵀWq so that like pictures score above unlike ones by a margin of 1.
+    """Learn S(p, q) = pᵀWq so that related pictures score above others by a margin of 1.
 
-    For a triplet (p, p⁺, p⁻) with loss l = max(0, 1 − pᵀW(p⁺ − p⁻)) (Eq. 4) a step is
+    Starting from the identity, a step for a triplet (p, p⁺, p⁻) with loss
+    l = max(0, 1 − pᵀW(p⁺ − p⁻)) (Eq. 4) is
 
         W ← W + τ·p(p⁺ − p⁻)ᵀ,   τ = min(C, l / |p(p⁺ − p⁻)ᵀ|²)   (Eq. 8 and 11)
 
-    from the identity on. Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image
-    Similarity through Ranking* (2010), sections 2, 5.4 and 6. The algorithm of the paper alone is
+    Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image Similarity through
+    Ranking* (2010), sections 2, 5.4 and 6. The algorithm exactly as in the paper is
     ``OASIS(positive="no", normalize=False, blend=1.0)``.
 
     Parameters
@@ -70,54 +71,54 @@ class OASIS(Similarity):
     aggressiveness : float
         C of Eq. 6: the longest step.
     steps : int or None
-        Triplets each ranker takes. None looks at a held-out part as training goes on and stops
-        when that gets no better (section 5.2.1), then learns again from everything.
+        Triplets for each ranker. None evaluates on a held-out part during training and stops when
+        that no longer improves (section 5.2.1), then learns again from everything.
     symmetric : {"no", "after", "during", "dissimilarity"}
         Section 6.1: project W onto the symmetric matrices when training ends (Proj-OASIS) or
         after each step (Online-Proj-OASIS), or learn −(p−q)ᵀW(p−q), Eq. 22 (Dissim-OASIS).
     positive : {"auto", "no", "after"} or int
         Section 6.2: project W onto the positive matrices when training ends, or every so many
-        steps. "auto" is "after" up to 4,096 columns and "no" beyond, where the eigenvalues
+        steps. "auto" means "after" up to 4,096 columns and "no" beyond, where the eigenvalues
         would take minutes.
     normalize : bool or None
         Divide the score by √(pᵀWp) and √(qᵀWq), so that no picture is near everything. Needs a
-        positive W; None is True where W is positive.
+        positive W; None means True if W is positive.
     blend : float or None
         How far to go from the start (0) to what was learned (1): a power of the spectrum of a
-        positive W, else the straight line between. None chooses on held-out comparisons.
+        positive W, otherwise linear interpolation. None chooses on held-out comparisons.
     rankers : int
-        Models trained on shards of the pictures, each on a thread of its own, and averaged
-        (section 5.4).
+        The number of models trained on shards of the pictures, each on its own thread, and
+        averaged (section 5.4).
     sampling, negatives : str
         How triplets are drawn; see :class:`~lookalike.supervision.TripletSampler`.
     held_out : float
-        The share of pictures, or of triplets, that choosing ``steps`` and ``blend`` is judged on.
+        The share of pictures, or of triplets, held out to choose ``steps`` and ``blend``.
     random_state : int, Generator or None
         Makes a run repeatable.
 
     Attributes
     ----------
     W_ : ndarray of shape (d, d)
-        The similarity as it is used, after projection and blending.
+        The similarity in use, after projection and blending.
     steps_ : int
-        Steps each ranker took.
+        Steps that each ranker took.
     blend_ : float
         The point between start and learned.
     normalized_, positive_ : bool
-        Whether scores are divided by the self-scores, and W is positive.
+        Whether scores are divided by the self-scores, and whether W is positive.
     history_ : list of (int, float)
-        Steps and the best held-out figure at each look; empty where nothing had to be chosen.
+        Steps and the best held-out figure at each evaluation; empty if nothing had to be chosen.
 
     Notes
     -----
-    A step costs O(k_i(k₊ + k₋)) on sparse and O(d²) on dense vectors; of fewer dense pictures
-    than columns, O(n²), since W leaves the identity only in the space they span. W takes 4d² bytes
-    for each ranker; choosing holds one more.
+    A step costs O(k_i(k₊ + k₋)) on sparse and O(d²) on dense vectors, or O(n²) with fewer dense
+    pictures than columns, since W differs from the identity only in the space they span. W takes
+    4d² bytes for each ranker; choosing needs one more.
 
-    *Departures.* The gradient in the text below Eq. 22 is that of the loss; the step goes against
-    it. ``normalize`` and ``blend`` are not in the paper: with them the default never ranks worse
-    than no learning on the held-out part. A shard holds the images p of its triplets, while p⁺
-    and p⁻ come from all.
+    *Departures.* The gradient in the text below Eq. 22 is that of the loss; the step goes in the
+    opposite direction. ``normalize`` and ``blend`` are not in the paper: with them the default
+    never ranks worse than no learning on the held-out part. The images p of a shard's triplets
+    come from the shard, while p⁺ and p⁻ come from all pictures.
 
     Examples
     --------
@@ -162,9 +163,9 @@ class OASIS(Similarity):
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
-        """Learn from vectors and what is alike among them, as a Relevance or what makes one.
+        """Learn from vectors and which of them are similar, as a Relevance or what makes one.
 
-        ``progress`` is told the steps done and the most there can be.
+        ``progress`` is called with the number of steps done and the maximum.
         """
         self._check_parameters()
         given = usable(check_vectors("OASIS", X))
@@ -196,7 +197,7 @@ class OASIS(Similarity):
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
     ) -> Self:
-        """Learn from explicit triplets, rows of (image, more alike, less alike).
+        """Learn from explicit triplets, rows of (image, more similar, less similar).
 
         ``steps=None`` and ``blend=None`` are chosen by the share of held-out triplets that are
         in the right order.
@@ -205,7 +206,7 @@ class OASIS(Similarity):
         given = usable(check_vectors("OASIS", X))
         checked = check_triplets("OASIS", triplets, given.shape[0])
         if not len(checked):
-            raise InvalidInput("OASIS: triplets must not be empty.")
+            raise InvalidInput("OASIS: triplets must have at least one row; got none.")
         rng = generator(self.random_state)
         span = Span(given)
         vectors = span.inside(given)
@@ -223,10 +224,9 @@ class OASIS(Similarity):
         return self._settle(W, span, steps, point)
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
-        """Go on from the similarity as it is, one step for each triplet, in order.
+        """Continue from the current similarity, one step for each triplet, in order.
 
-        Before ``fit`` it goes on from the identity. What was promised of W (symmetric, positive)
-        holds afterwards.
+        Before ``fit`` it starts from the identity. A W that is symmetric or positive stays so.
         """
         self._check_parameters()
         fitted = hasattr(self, "W_")
@@ -236,32 +236,35 @@ class OASIS(Similarity):
         W = self.W_.copy() if fitted else np.eye(width, dtype=np.float32)
         moved, _ = self._stepper(vectors).take(W, checked)
         if not np.isfinite(W).all():
-            raise InvalidInput("OASIS: these triplets would make W infinite; nothing was learned.")
+            raise InvalidInput(
+                "OASIS: these triplets would make W infinite, so nothing was learned. Scale the "
+                "vectors to unit length."
+            )
         done = self.steps_ if fitted else 0
         if self._is_positive(width):
             W = project_positive(W)
         elif self.symmetric == "after":
             W = (W + W.T) / np.float32(2)
-        # From the start, what these triplets teach is followed whole.
+        # From the start, what these triplets teach is used in full.
         point = (self.blend_ if fitted else 0.0) or float(moved > 0)
         return self._publish(W, done + len(checked), point)
 
     def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
-        """Return what an index stores: p, and with Eq. 22 unnormalised a last column of −pᵀWp."""
+        """Return the vectors to store: p, and with Eq. 22 unnormalised a last column −pᵀWp."""
         vectors = self._vectors(P)
         if self._is_distance():
             return with_column(vectors, -self_scores(self.W_, vectors))
         return vectors
 
     def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return the one number a picture that changes as W learns: 1/√(pᵀWp), or 1."""
+        """Return the factor of each item's scores, which changes as W learns: 1/√(pᵀWp), or 1."""
         vectors = self._vectors(P)
         if not self.normalized_:
             return np.ones(vectors.shape[0], dtype=np.float32)
         return inverse_root(self_scores(self.W_, vectors))
 
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return what an index is asked with: Wᵀq, or Wᵀq/√(qᵀWq); dense."""
+        """Return the vectors to search with: Wᵀq, or Wᵀq/√(qᵀWq); dense."""
         vectors = self._vectors(Q)
         turned = np.ascontiguousarray(vectors @ self.W_, dtype=np.float32)
         if self._is_distance():
@@ -271,12 +274,12 @@ class OASIS(Similarity):
         return turned
 
     def formula(self) -> Formula:
-        """Return pᵀWq, divided by the roots of the self-scores where it is normalised."""
+        """Return pᵀWq, divided by the roots of the self-scores if normalised."""
         arrays = {"W": self.W_}
         if self._is_distance():
             raise InvalidInput(
-                "OASIS: symmetric='dissimilarity' without normalize=True is no formula of stored "
-                "vectors of the same width. Learn with normalize=True."
+                "OASIS: symmetric='dissimilarity' without normalize=True has no formula over "
+                "stored vectors of the same width. Learn with normalize=True."
             )
         asked = 'x @ f["W"]'
         if not self.normalized_:
@@ -286,7 +289,7 @@ class OASIS(Similarity):
 
     @property
     def learned(self) -> bool:
-        """Whether it may rank unit vectors otherwise than their cosine does: not with blend 0."""
+        """Whether it may rank unit vectors differently from their cosine: not with blend 0."""
         self._width()
         return self.blend_ != 0
 
@@ -318,7 +321,7 @@ class OASIS(Similarity):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[int, float]:
-        """Train beside and look at the held-out part now and then; give the steps and the blend."""
+        """Train a copy and evaluate on the held-out part; return the steps and the blend."""
         rankers = self._start(vectors, sources, rng)
         form = self._form(width)
         looks = looks_at(vectors) if self.steps is None else [self.steps]
@@ -336,11 +339,11 @@ class OASIS(Similarity):
         return chosen.steps, chosen.point if self.blend is None else self.blend
 
     def _unjudged(self, steps: int) -> tuple[int, float]:
-        """Decide where nothing can be held out: what was not given is left at the start."""
+        """Choose if nothing can be held out: without a given blend, keep the start."""
         if self.blend is None:
             _log.warning(
-                "OASIS: too little is alike to hold any of it out and judge by it, so the start "
-                "is kept. Give more pictures, or say how far to go with blend."
+                "OASIS: too few pictures are related to hold any out, so the starting similarity "
+                "is kept. Give more pictures, or set blend."
             )
         return self.steps or steps, 0.0 if self.blend is None else self.blend
 
@@ -368,7 +371,7 @@ class OASIS(Similarity):
         ]
 
     def _advance(self, rankers: list[Ranker], steps: int, told: Callable[[int], None]) -> None:
-        """Take steps on all rankers, projecting onto the positive matrices when it is time."""
+        """Take steps on all rankers; project onto the positive matrices when it is due."""
         often = steps // 20 + 1
         done = 0
         while done < steps:
@@ -466,8 +469,8 @@ class OASIS(Similarity):
             )
         if self.normalize and self.positive == "no":
             raise InvalidInput(
-                "OASIS: normalize needs a positive W, or a picture's score with itself could be "
-                "below zero. Set positive='after'."
+                "OASIS: normalize needs a positive W; otherwise a picture's score with itself "
+                "could be below 0. Set positive='after'."
             )
         if self.blend is not None and not _is_share(self.blend):
             raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend!r:.80}.")

@@ -15,7 +15,7 @@ from lookalike.core.vectors import Vectors
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
 LEAST = 1e-3
-"""The least shrinkage: Ledoit and Wolf's can be zero on a covariance that has no inverse."""
+"""The minimum shrinkage: Ledoit and Wolf's can be 0 on a singular covariance."""
 
 
 class RCA(LinearMap):
@@ -42,7 +42,7 @@ class RCA(LinearMap):
     Notes
     -----
     Departures: C is shrunk towards a multiple of the identity (Ledoit and Wolf, 2004), without
-    which it is not defined on fewer pictures than columns; paper 1 only reduced the dimension.
+    which it has no inverse with fewer pictures than columns; paper 1 only reduced the dimension.
 
     Examples
     --------
@@ -73,8 +73,8 @@ class RCA(LinearMap):
         variance = float(np.einsum("ij,ij->", within, within)) / within.size
         if not variance > 1e-12 / within.shape[1]:
             raise InvalidInput(
-                "RCA: vectors must vary within classes; each class's are all the same. "
-                "Give pictures of a class that differ."
+                "RCA: vectors must vary within classes; those of each class are all the same. "
+                "Give classes whose pictures differ."
             )
         shrinkage = max(float(ledoit_wolf_shrinkage(within, assume_centered=True)), LEAST)
         shrunk = (1 - shrinkage) * (within.T @ within) / len(within)

@@ -27,7 +27,7 @@ SIMILARITIES: "Registry[Similarity]" = Registry(
 
 
 def learning_from(what: str) -> list[str]:
-    """Return the names of the similarities that learn from ``what``, as "triplets".
+    """Return the names of the similarities that learn from ``what``, such as "triplets".
 
     Examples
     --------

@@ -13,18 +13,18 @@ from lookalike.core.vectors import Vectors, squared_lengths
 from lookalike.similarity._fast import oasis as loops
 
 BLOCK = 4096
-"""Triplets drawn at a time: large enough to hide the call, small enough to forget."""
+"""Triplets drawn at a time: enough to hide the overhead of a call, few enough for memory."""
 
 
 LONGEST = 1e6
-"""The longest vector learned from: a million steps then stay far from the end of float32."""
+"""The longest vector to learn from: a million steps then stay far from float32's limit."""
 
 
 class Triplets(Protocol):
-    """Where triplets come from: a sampler, or a list that is given."""
+    """The source of triplets: a sampler or a list."""
 
     def draw(self, state: NDArray[np.uint64], count: int) -> NDArray[np.uint32]:
-        """Draw ``count`` rows of (image, more alike, less alike)."""
+        """Draw ``count`` rows of (image, more similar, less similar)."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class GivenTriplets:
 
 
 class Span:
-    """The space that pictures span, in which all they teach happens.
+    """The space that pictures span; training changes W only there.
 
-    W − I is a sum of outer products of pictures. So of n pictures with d > n columns, W = I +
+    W − I is a sum of outer products of pictures. So with n pictures of d > n columns, W = I +
     Q(V − I)Qᵀ, where Q is a basis of their rows and V is learned from their n coordinates: the
     same W, at the cost of n columns. The same holds for its powers.
     """
@@ -61,7 +61,7 @@ class Span:
         return np.ascontiguousarray(vectors @ self._basis, dtype=np.float32)
 
     def whole(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return W for what was learned of the coordinates."""
+        """Return W for what was learned on the coordinates."""
         if self._basis is None:
             return V
         W = self._basis @ (V - np.eye(len(V), dtype=np.float32)) @ self._basis.T
@@ -72,7 +72,7 @@ class Span:
 class Stepper:
     """Take passive-aggressive steps on one W over one set of vectors.
 
-    Not to be shared by threads: it holds the room in which differences are merged.
+    Not to be shared between threads: it has a buffer in which differences are merged.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Stepper:
             self._room = tuple(np.empty(vectors.shape[1], dtype=np.float32) for _ in range(count))
 
     def take(self, W: NDArray[np.float32], triplets: NDArray[np.uint32]) -> tuple[int, float]:
-        """Step through ``triplets`` in order, changing W; return steps that moved it and losses."""
+        """Take ``triplets`` in order, changing W; return the steps that moved it and the losses."""
         flat = W.reshape(-1)
         common = (flat, self._width, *self._rows, triplets, self._aggressiveness)
         if self._dissimilarity:
@@ -136,7 +136,7 @@ class Ranker:
 
 
 def run_together(rankers: list[Ranker], steps: int) -> None:
-    """Let every ranker take ``steps``, each on a thread of its own."""
+    """Take ``steps`` with every ranker, each on its own thread."""
     if len(rankers) == 1:
         rankers[0].run(steps)
         return
@@ -146,7 +146,7 @@ def run_together(rankers: list[Ranker], steps: int) -> None:
 
 
 def average(rankers: list[Ranker]) -> NDArray[np.float32]:
-    """Average the rankers' models (section 5.4); with one, give its own."""
+    """Return the average of the rankers' models (section 5.4); with one, its own."""
     if len(rankers) == 1:
         return rankers[0].W
     mean = rankers[0].W.copy()
@@ -157,7 +157,7 @@ def average(rankers: list[Ranker]) -> NDArray[np.float32]:
 
 
 def usable(vectors: Vectors) -> Vectors:
-    """Return vectors if scores and W stay in the range of float32, or raise InvalidInput."""
+    """Return vectors if scores and W stay within float32, or raise InvalidInput."""
     longest = float(np.sqrt(squared_lengths(vectors).max(initial=0.0)))
     if longest > LONGEST:
         raise InvalidInput(

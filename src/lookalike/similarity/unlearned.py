@@ -1,4 +1,4 @@
-"""What similarities that learn nothing have in common."""
+"""The base class of similarities that learn nothing."""
 
 from typing import Any, Self
 
@@ -13,14 +13,14 @@ from lookalike.similarity.base import Similarity
 
 
 class Unlearned(Similarity):
-    """Compare vectors as they are: of any width, or of that noted by ``fit``."""
+    """Compare vectors as they are: of any width, or of the width set by ``fit``."""
 
     learns_from = ()
 
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
-        """Note the width of the vectors; ``y`` is not looked at, and nothing needs this call."""
+        """Set the width of the vectors; ``y`` is ignored, and the call is optional."""
         self.n_features_in_ = check_vectors(type(self).__name__, X).shape[1]
         progress(1, 1)
         return self

@@ -1,4 +1,4 @@
-"""Hear what is alike: labels, tags, folders and clicks come in, relevance and triplets go out."""
+"""Read what is similar: labels, folders and clicks come in, relevance and triplets go out."""
 
 from lookalike.supervision.clicks import clicks_to_relevance, image_relevance, read_clicks
 from lookalike.supervision.labels import folder_labels, read_labels

@@ -1,4 +1,4 @@
-"""Turn what people clicked for a query into what is alike among pictures."""
+"""Turn clicks on the results of queries into relevance between pictures."""
 
 import itertools
 import math
@@ -16,10 +16,10 @@ from lookalike.supervision.relevance import Relevance
 from lookalike.supervision.tables import FILE_COLUMNS, checked_name, column, read_rows
 
 BLOCK = 10_000_000
-"""Products worked on at a time by default, 12 bytes each."""
+"""Products computed at a time by default, 12 bytes each."""
 
 MAX_PAIRS = 100_000_000
-"""Pairs kept above a threshold, 12 bytes each, and twice that while they are put together."""
+"""Pairs kept above a threshold, 12 bytes each, and twice that while they are assembled."""
 
 QUERY_COLUMNS = ("query", "search")
 WEIGHT_COLUMNS = ("weight", "clicks", "relevance")
@@ -39,21 +39,21 @@ def clicks_to_relevance(
     Parameters
     ----------
     R_QI : sparse matrix, queries × images
-        Clicks or relevance, finite and not below 0.
+        Clicks or relevance: finite and at least 0.
     threshold : float
-        θ: pairs are alike if their probability is above it.
+        θ: pairs are related if their probability is above it.
     block : int
-        How many products are worked on at a time, which bounds the memory.
+        How many products are computed at a time, which bounds the memory.
     progress : callable
-        Told how many images are done.
+        Called with the number of images done and the total.
 
     Returns
     -------
     Relevance
-        With θ = 0 the lists themselves: each query is a label with the weights
+        With θ = 0, the lists themselves: each query is a label with the weights
         Pr(p|q)·√Pr(q), whose products add up to Eq. 19 exactly, so that a query relevant to
-        100,000 images costs 100,000 entries and not their square. With θ > 0 the pairs of
-        :func:`image_relevance`. Images no query is relevant to are unlabelled in both.
+        100,000 images costs 100,000 entries and not their square. With θ > 0, the pairs of
+        :func:`image_relevance`. In both, images without a relevant query are unlabelled.
 
     Examples
     --------
@@ -79,9 +79,9 @@ def image_relevance(
 ) -> sp.csr_matrix:
     """Return R_II of Eq. 20 as a sparse matrix, its diagonal empty (paper 1, section 5.2.1).
 
-    Rows are multiplied out in blocks and cut at the threshold at once, so no more than a block
-    and the result is ever held. An image whose probability with any other cannot exceed the
-    threshold, by Σ_q a_qp·max a_q with a = Pr(p|q)·√Pr(q), is left out beforehand.
+    Rows are computed in blocks and cut at the threshold immediately, so memory holds only one
+    block and the result. Images whose probability with any other cannot exceed the threshold, by
+    the bound Σ_q a_qp·max a_q with a = Pr(p|q)·√Pr(q), are skipped.
 
     Parameters
     ----------
@@ -101,15 +101,15 @@ def read_clicks(path: str | Path) -> tuple[list[str], list[str], sp.csr_matrix]:
     """Read which pictures people chose for which query from a CSV file in UTF-8.
 
     The header has a column ``query`` or ``search``, a column for the file as in
-    :func:`read_labels`, and perhaps one of ``weight``, ``clicks`` or ``relevance``, a number
-    not below 0; without it each row counts 1. Rows that come again add up.
+    :func:`read_labels`, and optionally ``weight``, ``clicks`` or ``relevance``, a number of 0 or
+    more; without it each row counts as 1. Repeated rows add up.
 
     Returns
     -------
     queries : list of str
-        In the order met, NFC-normalised.
+        In order of appearance, NFC-normalised.
     files : list of str
-        In the order met, as written.
+        In order of appearance, as written.
     R_QI : csr_matrix of float64, queries × files
     """
     source = Path(path)
@@ -121,7 +121,7 @@ def read_clicks(path: str | Path) -> tuple[list[str], list[str], sp.csr_matrix]:
         query = checked_name(where, row[column(source, row, QUERY_COLUMNS)])
         file = row[column(source, row, FILE_COLUMNS)]
         if not query or not file:
-            raise InvalidInput(f"{where}: the row names no {'file' if query else 'query'}.")
+            raise InvalidInput(f"{where}: the row has no {'file' if query else 'query'}.")
         weight_column = next((name for name in WEIGHT_COLUMNS if name in row), None)
         weight = 1.0 if weight_column is None else _weight(where, row[weight_column])
         entries.append(
@@ -142,7 +142,7 @@ def _weight(where: str, text: str) -> float:
         weight = math.nan
     if not math.isfinite(weight) or weight < 0:
         raise InvalidInput(
-            f"{where}: a weight must be a number not below 0, as 2 or 0.5; got {text!r:.80}."
+            f"{where}: a weight must be a number of 0 or more, such as 2 or 0.5; got {text!r:.80}."
         )
     return weight
 
@@ -161,10 +161,10 @@ def _roots(R_QI: sp.spmatrix) -> sp.csr_matrix:
     matrix: Any = sp.csr_matrix(given, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
-        raise InvalidInput("clicks: R_QI must be finite and not below 0.")
+        raise InvalidInput("clicks: R_QI must be finite and at least 0.")
     matrix.eliminate_zeros()
     if not matrix.nnz:
-        raise InvalidInput("clicks: R_QI has no entry above 0; there is nothing to learn from.")
+        raise InvalidInput("clicks: R_QI has no entry above 0, so there is nothing to learn from.")
     matrix.data /= matrix.data.max()
     matrix.eliminate_zeros()
     sums = np.asarray(matrix.sum(axis=1)).ravel()
@@ -177,7 +177,7 @@ def _above(roots: sp.csr_matrix, threshold: float, block: int, progress: Progres
     check_whole("clicks", "block", block, 1)
     n = roots.shape[1]
     largest = np.asarray(roots.max(axis=1).todense()).ravel()
-    # A little slack, since the bound is rounded otherwise than the sums it bounds.
+    # A little slack, since the bound and the sums it bounds are rounded differently.
     active = np.flatnonzero((roots.T @ largest) * (1 + 1e-9) > threshold)
     right = sp.csr_matrix(roots[:, active])
     left = sp.csr_matrix(right.T)
@@ -198,7 +198,7 @@ def _above(roots: sp.csr_matrix, threshold: float, block: int, progress: Progres
         if sizes.sum() > MAX_PAIRS:
             raise InvalidInput(
                 f"clicks: more than {MAX_PAIRS} pairs of images are above the threshold "
-                f"{threshold}. Raise it, or use 0, which keeps lists and not pairs."
+                f"{threshold}. Raise it, or use 0, which keeps lists instead of pairs."
             )
         progress(end, len(active))
     pairs = sp.csr_matrix(
@@ -209,7 +209,7 @@ def _above(roots: sp.csr_matrix, threshold: float, block: int, progress: Progres
 
 
 def _edges(work: NDArray[np.float64], block: int) -> list[int]:
-    """Cut rows with the running ``work`` into runs of at most ``block``, a row at least."""
+    """Split rows with the cumulative ``work`` into runs of at most ``block``, or of one row."""
     edges = [0]
     while edges[-1] < len(work):
         done = work[edges[-1] - 1] if edges[-1] else 0.0

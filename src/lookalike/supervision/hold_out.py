@@ -1,4 +1,4 @@
-"""Choose what is held out to judge by, so that there is something to judge."""
+"""Choose held-out pictures so that they can be evaluated."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,20 +10,20 @@ from lookalike.core.errors import InvalidInput
 Rows = NDArray[np.intp]
 
 SPLITTABLE = 4
-"""The smallest class that can give a pair of alike pictures to both sides."""
+"""The smallest class that can put a pair of pictures on both sides."""
 
 
 def check_fraction(fraction: float) -> None:
-    """Refuse a share that is not between 0 and 1."""
+    """Raise InvalidInput if a share is not between 0 and 1."""
     check_number("hold_out", "fraction", fraction, below=1)
 
 
 def from_each_class(members: sp.csr_matrix, fraction: float, rng: np.random.Generator) -> Rows:
-    """Hold out a share of every class; a small class only now and then, but then a pair at least.
+    """Hold out a share of every class: at least two pictures of a class, or none.
 
-    A single picture of a class can be neither found nor missed. So a class gives two or none,
-    and one of fewer than four goes whole to one side. What a class is short of its share counts
-    for the next, in random order, so the total comes near the fraction.
+    A single held-out picture of a class has nothing to be found by. So a class gives at least two
+    or none, and one of fewer than four goes to one side as a whole. What a class gives less than
+    its share is added to the next, in random order, so the total is close to the fraction.
     """
     sizes = np.diff(members.indptr)
     classes = rng.permutation(np.flatnonzero(sizes >= 2))
@@ -41,7 +41,7 @@ def from_each_class(members: sp.csr_matrix, fraction: float, rng: np.random.Gene
             trainable -= count > 0
         taken[label] = count
         due -= count
-    # Two classes at least, where any two can give: with one, every ranking looks perfect.
+    # At least two classes, if two can give any: with one, every ranking looks perfect.
     spare = [label for label, count in taken.items() if count == 0 and sizes[label] >= SPLITTABLE]
     missing = max(0, 2 - sum(count > 0 for count in taken.values()))
     taken.update(dict.fromkeys(spare[:missing], 2))
@@ -56,10 +56,10 @@ def from_each_class(members: sp.csr_matrix, fraction: float, rng: np.random.Gene
 def in_pairs(
     links: sp.csr_matrix, members: sp.csr_matrix | None, fraction: float, rng: np.random.Generator
 ) -> Rows:
-    """Hold out random pictures, each together with a random one alike to it.
+    """Hold out random pictures, each together with a random related one.
 
-    Of pictures held out one by one hardly two would be alike where relations are few.
-    ``members`` has the items of each label; without it, ``links`` has the items alike to each.
+    If pictures were held out one by one, hardly two would be related where relations are few.
+    ``members`` has the items of each label; without it, ``links`` has the items related to each.
     """
     wanted = round(fraction * links.shape[0])
     held = np.zeros(links.shape[0], dtype=bool)
@@ -83,12 +83,12 @@ def in_pairs(
 def whole_classes(
     links: sp.csr_matrix, members: sp.csr_matrix, fraction: float, rng: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    """Hold out labels: (rows with none of them, rows with nothing but them)."""
+    """Hold out labels: return (rows with none of them, rows with only them)."""
     usable = np.flatnonzero(np.diff(members.indptr) >= 2)
     if len(usable) < 2:
         raise InvalidInput(
-            f"hold_out_classes: at least two labels must have two pictures each, to learn from "
-            f"one and judge by the other; got {len(usable)}. Hold out pictures instead."
+            f"hold_out_classes: at least two labels must have two pictures each, one to learn from "
+            f"and one to evaluate; got {len(usable)}. Hold out pictures instead."
         )
     least = 2 if len(usable) >= SPLITTABLE else 1
     count = min(max(round(fraction * len(usable)), least), len(usable) - least)

@@ -1,4 +1,4 @@
-"""Read what people call their pictures: tables of labels or tags, and folders."""
+"""Read the labels of pictures: from tables, or from the names of folders."""
 
 import json
 import re
@@ -22,22 +22,22 @@ def read_labels(path: str | Path) -> dict[str, list[str]]:
     **CSV** (``.csv``, ``.tsv``; comma, semicolon or tab): a header with a column ``file``,
     ``path``, ``filename``, ``picture`` or ``image``, and one or more of two kinds of columns:
 
-    - ``label``, ``class``, ``category``: one label for each file, the cell taken whole. A file
-      that comes again must have the same.
+    - ``label``, ``class``, ``category``: one label for each file, the whole cell. A file that is
+      repeated must have the same label.
     - ``labels``, ``classes``, ``categories``, ``tag``, ``tags``, ``keywords``: any number. A
-      cell is split at ``;`` and ``|`` (not at commas, which names contain), and rows for the
-      same file add up, so a row for each tag works too.
+      cell is split at ``;`` and ``|`` (not at commas, which names may contain), and the labels of
+      all rows for a file count, so one row per label works, too.
 
     **JSON** (``.json``): an object from file to a label or a list of labels, or a list of
     objects with the names of the columns above.
 
-    Labels are NFC-normalised, white space around them goes. A file with an empty cell has no
-    label. Files' names stay as written.
+    Labels are NFC-normalised and stripped of white space. A file with an empty cell has no label.
+    File names are kept as written.
 
     Returns
     -------
     dict of str to list of str
-        Each file's labels in the order met, without repetition; empty for none.
+        Each file's labels in order of appearance, without duplicates; empty for none.
 
     Examples
     --------
@@ -55,16 +55,16 @@ def read_labels(path: str | Path) -> dict[str, list[str]]:
     if suffix in (".csv", ".tsv"):
         return _read_csv(source)
     raise InvalidInput(
-        f"{source}: labels are read from .csv, .tsv or .json; got {suffix or 'no suffix'!r}."
+        f"{source}: labels must be in a .csv, .tsv or .json file; got {suffix or 'no suffix'!r}."
     )
 
 
 def folder_labels(
     paths: Iterable[AnyPath], roots: Iterable[str | Path] | None = None
 ) -> dict[AnyPath, list[str]]:
-    """Take the name of the folder a picture lies in for its label.
+    """Return the name of each picture's folder as its label.
 
-    A picture that lies directly in one of ``roots``, or in no named folder, has no label.
+    A picture directly in one of ``roots``, or without a named folder, has no label.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def folder_labels(
 
 
 class _Labels:
-    """Labels by file as they are met, with the place where each was said."""
+    """Labels by file in order of appearance, with the place where each was given."""
 
     def __init__(self) -> None:
         self._by_file: dict[str, dict[str, None]] = {}
@@ -95,8 +95,8 @@ class _Labels:
         before, place = self._said.setdefault((file, kind), (name, where))
         if before != name:
             raise InvalidInput(
-                f"{where}: {file!r} has the {kind} {name!r}, but {before!r} before ({place}). "
-                f"Remove one; or, if it has both, name the column 'labels'."
+                f"{where}: {file!r} has the {kind} {name!r}, but {before!r} earlier ({place}). "
+                f"Remove one; or, if it has both, rename the column to 'labels'."
             )
         self.add(file, [name])
 
@@ -119,12 +119,12 @@ def _read_csv(path: Path) -> dict[str, list[str]]:
 
 def _add_row(found: _Labels, where: str, file: str, row: dict[str, Any]) -> None:
     if not file:
-        raise InvalidInput(f"{where}: the row names no file.")
+        raise InvalidInput(f"{where}: the row has no file.")
     for kind in ONE_LABEL_COLUMNS:
         if kind in row:
             if isinstance(row[kind], list):
                 raise InvalidInput(
-                    f"{where}: {kind!r} must be one label; name it 'labels' for several."
+                    f"{where}: {kind!r} must be one label; rename it to 'labels' for several."
                 )
             found.add_only(where, file, _name(where, row[kind]), kind)
     for kind in MANY_LABEL_COLUMNS:
@@ -158,7 +158,7 @@ def _read_json(path: Path) -> dict[str, list[str]]:
         for key, value in pairs:
             before = entries.setdefault(key, value)
             if before is not value and before != value:
-                raise InvalidInput(f"{path}: {key!r} is given twice, differently. Remove one.")
+                raise InvalidInput(f"{path}: {key!r} has two different values. Remove one.")
         return entries
 
     text = read_text(path)
@@ -169,7 +169,7 @@ def _read_json(path: Path) -> dict[str, list[str]]:
     except InvalidInput:
         raise
     except (RecursionError, ValueError) as error:
-        raise InvalidInput(f"{path}: not JSON this reads: {error}.") from error
+        raise InvalidInput(f"{path}: unsupported JSON: {error}.") from error
     found = _Labels()
     if isinstance(content, dict):
         for file, value in content.items():
@@ -190,5 +190,5 @@ def _read_json(path: Path) -> dict[str, list[str]]:
     else:
         raise InvalidInput(f"{path}: must be an object from file to labels, or a list of objects.")
     if not content:
-        raise InvalidInput(f"{path} names no files. Add an entry for each picture.")
+        raise InvalidInput(f"{path} has no entries. Add one for each picture.")
     return found.lists()

@@ -1,4 +1,4 @@
-"""What is alike among a number of pictures, however it was said."""
+"""Which pictures are related, from labels or from weighted pairs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from lookalike.supervision._fast.sampling import have_strangers
 Rows = NDArray[np.intp]
 
 MAX_ENTRIES = 2**32 - 1
-"""Lists are numbered with 32 bits."""
+"""Lists are indexed with 32 bits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Relevance:
-    """What is alike among n pictures: lists of labels, or weighted pairs. It never changes.
+    """Which of n pictures are related: lists of labels, or weighted pairs. It is immutable.
 
-    Two pictures are alike if they share a label, r(i, j) = Σ_l a_li·a_lj with a = 1 unless
+    Two pictures are related if they share a label, r(i, j) = Σ_l a_li·a_lj with a = 1 unless
     given (paper 1, sections 2.3 and 5.2.1), or if the matrix of pairs has r(i, j) > 0. Make one
     with :meth:`of` or :func:`~lookalike.supervision.clicks_to_relevance`.
 
@@ -34,9 +34,9 @@ class Relevance:
         n × labels with the weights a_li, or n × n with r(i, j) and an empty diagonal; every
         stored weight is above 0.
     labels_ : tuple of str or None
-        The labels' names; None says that ``links`` are pairs.
+        The labels' names; None if ``links`` are pairs.
     known : ndarray of bool
-        The pictures of which anything is known; the others are never taken for unlike.
+        The pictures about which anything is known; the others never count as unrelated.
 
     Examples
     --------
@@ -53,26 +53,26 @@ class Relevance:
     def __post_init__(self) -> None:
         if max(self.links.shape[0], self.links.nnz) > MAX_ENTRIES:
             raise InvalidInput(
-                f"Relevance: at most {MAX_ENTRIES} pictures and relations; got "
-                f"{self.links.shape[0]} and {self.links.nnz}. Raise the threshold or "
-                f"learn from a part."
+                f"Relevance: at most {MAX_ENTRIES} pictures and as many relations are supported; "
+                f"got {self.links.shape[0]} and {self.links.nnz}. Raise the threshold or learn "
+                f"from fewer pictures."
             )
         for array in (self.links.data, self.links.indices, self.links.indptr, self.known):
             array.setflags(write=False)
 
     @classmethod
     def of(cls, y: Any, n: int | None = None) -> "Relevance":
-        """Understand whatever a learner's ``fit(X, y)`` takes.
+        """Return the relevance for whatever a learner's ``fit(X, y)`` takes.
 
         Parameters
         ----------
         y : sequence of labels, sequence of sets of labels, sparse matrix or Relevance
             A label is text or a whole number. None, NaN, empty text and an empty set mean
-            unlabelled: not known to be like or unlike anything. A sparse n × n matrix holds
-            r(i, j) ≥ 0, row i saying what is alike to i, where nothing means not alike; its
-            diagonal is ignored.
+            unlabelled: not known to be related or unrelated to anything. A sparse n × n matrix has
+            r(i, j) ≥ 0, with what is related to i in row i; entries that are not stored mean
+            unrelated, and the diagonal is ignored.
         n : int or None
-            How many pictures there are, if that is to be checked.
+            The number of pictures to check against; None does not check.
         """
         if isinstance(y, Relevance):
             relevance = y
@@ -82,7 +82,7 @@ class Relevance:
             relevance = cls._of_labels(y)
         if n is not None and len(relevance) != n:
             raise InvalidInput(
-                f"y must have an entry for each of the {n} pictures; got {len(relevance)}."
+                f"y must have one entry for each of the {n} pictures; got {len(relevance)}."
             )
         return relevance
 
@@ -90,14 +90,14 @@ class Relevance:
     def _of_pairs(cls, matrix: Any) -> Self:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise InvalidInput(
-                f"y: a relevance matrix must be square, a row and a column for each picture; got "
-                f"{matrix.shape}. Turn queries × pictures into it with clicks_to_relevance."
+                f"y: a relevance matrix must be square, with a row and a column for each picture; "
+                f"got {matrix.shape}. Convert queries × pictures with clicks_to_relevance."
             )
         if np.dtype(matrix.dtype).kind not in "biuf":
             raise InvalidInput(f"y: relevance must be real numbers; got {matrix.dtype}.")
         entries = sp.coo_matrix(matrix)
         if not np.isfinite(entries.data).all() or (entries.data < 0).any():
-            raise InvalidInput("y: relevance must be finite and not below 0.")
+            raise InvalidInput("y: relevance must be finite and at least 0.")
         off = entries.row != entries.col
         links = sp.csr_matrix(
             (entries.data[off].astype(np.float64), (entries.row[off], entries.col[off])),
@@ -105,7 +105,7 @@ class Relevance:
         )
         links.eliminate_zeros()
         if not np.isfinite(links.data).all():
-            raise InvalidInput("y: relevance given twice for a pair adds up to infinity.")
+            raise InvalidInput("y: duplicate entries for a pair add up to infinity.")
         return cls(links, None, np.ones(matrix.shape[0], dtype=np.bool_))
 
     @classmethod
@@ -117,8 +117,8 @@ class Relevance:
             )
         if isinstance(y, np.ndarray) and y.ndim != 1:
             raise InvalidInput(
-                f"y must have one dimension, an entry a picture; got the shape {y.shape}. Wrap a "
-                f"relevance matrix in scipy.sparse.csr_matrix."
+                f"y must have one dimension, with one entry per picture; got the shape {y.shape}. "
+                f"Wrap a relevance matrix in scipy.sparse.csr_matrix."
             )
         entries = list(y.tolist() if isinstance(y, np.ndarray) else y)
         spelled: dict[Any, str] = {}
@@ -145,7 +145,7 @@ class Relevance:
             shape=(len(entries), len(labels)),
             dtype=np.float64,
         )
-        links.data[:] = 1.0  # a label said twice is said once
+        links.data[:] = 1.0  # a label given twice counts once
         return cls(links, tuple(labels), np.diff(links.indptr) > 0)
 
     def __len__(self) -> int:
@@ -156,10 +156,10 @@ class Relevance:
         return f"<Relevance of {len(self)} pictures, {self.links.nnz} {what}>"
 
     def subset(self, rows: ArrayLike) -> "Relevance":
-        """Return what is alike among the pictures in ``rows``, numbered in that order."""
+        """Return the relevance of the pictures in ``rows``, numbered in that order."""
         chosen = self._checked("rows", rows)
         if len(np.unique(chosen)) != len(chosen):
-            raise InvalidInput("Relevance.subset: rows must name each picture once.")
+            raise InvalidInput("Relevance.subset: rows must contain each picture at most once.")
         part = self.links[chosen]
         if self.labels_ is None:
             return Relevance(_clean(part[:, chosen]), None, self.known[chosen])
@@ -168,9 +168,9 @@ class Relevance:
         return Relevance(_clean(part[:, used]), names, self.known[chosen])
 
     def rows(self, queries: ArrayLike, candidates: ArrayLike | None = None) -> NDArray[np.bool_]:
-        """Tell for each query (a row) which candidates (the columns) are alike to it.
+        """Return for each query (a row) which candidates (the columns) are related to it.
 
-        A picture is alike to itself if it has a label; without ``candidates`` all are asked.
+        A picture is related to itself if it has a label; by default all pictures are candidates.
         """
         asked = self._pattern[self._checked("queries", queries)]
         if candidates is None:
@@ -184,7 +184,7 @@ class Relevance:
         return np.asarray(found.toarray(), dtype=np.bool_)
 
     def alike(self, i: int, j: int) -> bool:
-        """Return whether picture ``j`` is alike to picture ``i``."""
+        """Return whether picture ``j`` is related to picture ``i``."""
         first, second = self._checked("pictures", [i, j]).tolist()
         mine = self._row(first)
         if self.labels_ is None:
@@ -192,12 +192,12 @@ class Relevance:
         return not set(mine.tolist()).isdisjoint(self._row(second).tolist())
 
     def hold_out(self, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-        """Split the rows into those to learn from and those to judge by, both sorted.
+        """Split the rows into those to learn from and the held-out ones, both sorted.
 
-        With one label each, a share of every class is held out: two pictures at least or none,
-        and a class of fewer than four only as a whole. Otherwise random pictures are, each
-        together with a random one alike to it. Pictures alike to none are never held out. Held
-        rows may be none where too little is alike.
+        With one label each, a share of every class is held out: at least two pictures or none,
+        and a class of fewer than four only as a whole. Otherwise random pictures are held out,
+        each together with a random related one. Pictures related to no other are never held out.
+        There may be no held-out rows if too few pictures are related.
         """
         hold_out.check_fraction(fraction)
         if self.labels_ is not None and self.is_single:
@@ -208,31 +208,31 @@ class Relevance:
         return np.setdiff1d(np.arange(len(self)), held), held
 
     def hold_out_classes(self, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-        """Split off whole labels: (rows with none of them, rows with nothing but them), sorted.
+        """Hold out whole labels: return (rows with none of them, rows with only them), sorted.
 
-        Pictures with both kinds of labels are in neither, so nothing learned from the first has
-        seen a label of the second.
+        Pictures with both kinds of labels are in neither, so whatever learns from the first has
+        not seen a label of the second.
         """
         hold_out.check_fraction(fraction)
         if self.labels_ is None:
             raise InvalidInput(
-                "hold_out_classes: pairs have no classes to hold out. Use hold_out, or give labels."
+                "hold_out_classes: pairs have no classes to hold out. Use hold_out, or labels."
             )
         return hold_out.whole_classes(self.links, self.members, fraction, rng)
 
     def trainable(self) -> str | None:
-        """Say why no triplet (image, more alike, less alike) can be drawn; None if one can."""
+        """Return why no triplet (image, more similar, less similar) exists; None if one does."""
         if not self.known.any():
             return "No picture has a label."
         if not self.has_alike.any():
-            return "No two pictures are alike: there is nothing to learn from."
+            return "No two pictures are related, so there is nothing to learn from."
         if not (self.has_alike & self.has_unlike).any():
             if self.labels_ is not None and len(self.labels_) == 1:
                 return (
-                    f"All labelled pictures have the same label {self.labels_[0]!r}: "
-                    f"nothing is known to be unlike."
+                    f"All labelled pictures have the same label {self.labels_[0]!r}, "
+                    f"so there is nothing to compare."
                 )
-            return "Pictures alike to any are alike to all: nothing is known to be unlike."
+            return "Every pair of labelled pictures is related, so there is nothing to compare."
         return None
 
     @cached_property
@@ -242,21 +242,21 @@ class Relevance:
 
     @cached_property
     def members(self) -> sp.csr_matrix:
-        """The labels' pictures, labels × n: ``links`` the other way."""
+        """The pictures of each label, labels × n: ``links`` transposed."""
         turned = sp.csr_matrix(self.links.T)
         turned.sort_indices()
         return turned
 
     @cached_property
     def has_alike(self) -> NDArray[np.bool_]:
-        """Which pictures have another that is alike."""
+        """Which pictures are related to another."""
         if self.labels_ is None:
             return np.diff(self.links.indptr) > 0
         return self._pattern @ (np.diff(self.members.indptr) >= 2)
 
     @cached_property
     def has_unlike(self) -> NDArray[np.bool_]:
-        """Which pictures of which anything is known have another such that is not alike."""
+        """Which known pictures have another known picture that is unrelated."""
         total = int(self.known.sum())
         if self.labels_ is None:
             alike = self._pattern.astype(np.int64) @ self.known.astype(np.int64)
@@ -273,11 +273,11 @@ class Relevance:
         return unlike
 
     def _search_unlike(self, rows: Rows) -> NDArray[np.bool_]:
-        """Look for one unlike picture for each row; pictures with the same labels count as one."""
+        """Find one unrelated picture for each row; pictures with the same labels count as one."""
         kinds: dict[bytes, int] = {}
         kind = np.array([kinds.setdefault(self._row(i).tobytes(), i) for i in range(len(self))])
         firsts = np.array([i for i in kinds.values() if self.known[i]], dtype=np.uint32)
-        # In random order the search ends soon where the unlike are not few.
+        # In random order the search ends early if many pictures are unrelated.
         order = np.random.default_rng(0).permutation(firsts)
         asked, back = np.unique(kind[rows], return_inverse=True)
         found: NDArray[np.bool_] = have_strangers(
@@ -302,8 +302,8 @@ class Relevance:
         array = np.asarray(rows)
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
             raise InvalidInput(
-                f"Relevance: {what} must be row numbers in one dimension; got {array.dtype} of "
-                f"shape {array.shape}."
+                f"Relevance: {what} must be a list of row numbers; got {array.dtype} of shape "
+                f"{array.shape}."
             )
         if array.size and (array.min() < 0 or array.max() >= len(self)):
             raise InvalidInput(
@@ -314,7 +314,7 @@ class Relevance:
 
 
 def flat(array: NDArray[Any]) -> NDArray[np.uint32]:
-    """Return row numbers or offsets as the read-only uint32 that compiled loops take."""
+    """Return row numbers or offsets as read-only uint32 for the compiled loops."""
     numbers = array.view(np.uint32) if array.dtype == np.int32 else array.astype(np.uint32)
     numbers.setflags(write=False)
     return numbers

@@ -1,4 +1,4 @@
-"""Draw triplets from what is alike, none of them ever listed."""
+"""Draw triplets from relevance, without ever listing them all."""
 
 from typing import Literal
 
@@ -13,32 +13,32 @@ from lookalike.supervision.relevance import Relevance, flat
 
 
 class TripletSampler:
-    """Draw triplets (image, more alike, less alike) as paper 1, section 2.3 describes.
+    """Draw triplets (image, more similar, less similar) as described in paper 1, section 2.3.
 
-    ``"uniform"``: the image uniformly from those that have both a more and a less alike one;
-    the more alike uniformly from all that are alike to it (once each, however many labels they
-    share), never the image itself. ``"relevance"``: the pair (i, j) in proportion to r(i, j),
-    which for plain labels is the number of labels shared and for clicks Eq. 19, drawn from the
-    lists without the matrix. The less alike uniformly from those known not to be alike
-    (``"unrelated"``), or from everything but the two (``"all"``), as the paper does when
-    classes are very many.
+    With ``"uniform"``, the image is drawn uniformly from those that have both a related and an
+    unrelated picture, and the more similar one uniformly from all that are related to it (once
+    each, however many labels they share), never the image itself. With ``"relevance"``, the pair
+    (i, j) is drawn in proportion to r(i, j), which is the number of shared labels for plain labels
+    and Eq. 19 for clicks, from the lists, without the matrix. The less similar one is drawn
+    uniformly from the pictures known to be unrelated (``"unrelated"``), or from all but the two
+    (``"all"``), as the paper does when there are very many classes.
 
     Parameters
     ----------
     relevance : Relevance
-        What is alike.
+        Which pictures are related.
     sampling : {"uniform", "relevance"}
-        How the image and the more alike are drawn.
+        How the image and the more similar one are drawn.
     negatives : {"unrelated", "all"}
-        What the less alike is drawn from. An unlabelled picture is not known to be unlike, so
-        only ``"all"`` draws it.
+        What the less similar one is drawn from. An unlabelled picture is not known to be
+        unrelated, so only ``"all"`` draws it.
     anchors : array of int, optional
-        The rows the image is drawn from, as a shard; the others in a triplet may be any.
+        The rows from which the image is drawn, such as a shard; the others may be any row.
 
     Attributes
     ----------
     anchors_ : ndarray of uint32
-        The rows the image is drawn from.
+        The rows from which the image is drawn.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class TripletSampler:
             possible &= self._totals > 0
         if not possible.any():
             raise InvalidInput(
-                "TripletSampler: none of the anchors has both a more and a less alike picture. "
+                "TripletSampler: none of the anchors has both a related and an unrelated picture. "
                 "Give other anchors."
             )
         self.anchors_ = flat(np.flatnonzero(possible))
@@ -91,7 +91,7 @@ class TripletSampler:
         Returns
         -------
         ndarray of uint32, shape (count, 3)
-            Rows (image, more alike, less alike). The same state and count give the same rows.
+            Rows (image, more similar, less similar). The same state and count give the same rows.
         """
         if state.shape != (4,) or state.dtype != np.uint64 or not state.any():
             raise InvalidInput(
@@ -99,7 +99,7 @@ class TripletSampler:
                 "make it with core.seeds.loop_state."
             )
         if count < 0:
-            raise InvalidInput(f"TripletSampler.draw: count must not be below 0; got {count}.")
+            raise InvalidInput(f"TripletSampler.draw: count must be 0 or more; got {count}.")
         triplets = np.empty((count, 3), dtype=np.uint32)
         self._draw_alike(state, triplets)
         self._draw_less_alike(state, triplets)
@@ -138,20 +138,20 @@ class TripletSampler:
             loops.unshared(state, out, self._known, *self._links)
 
     def _possible(self) -> NDArray[np.bool_]:
-        """Tell which rows can be the image of a triplet; refuse if none can."""
+        """Return the rows that can be the image of a triplet, or raise InvalidInput."""
         relevance = self.relevance
-        # From everything, a triplet of one class could only be noise; with unlabelled pictures
-        # among the rest it is not.
+        # With negatives from all pictures, triplets of one class alone would be noise; with
+        # unlabelled pictures among the negatives they are not.
         if self.negatives == "unrelated" or relevance.known.all():
             reason = relevance.trainable()
         elif not relevance.has_alike.any() or len(relevance) < 3:
-            reason = "No two pictures are alike, or there are fewer than three."
+            reason = "No two pictures are related, or there are fewer than three."
         else:
             reason = None
         if reason is not None:
             raise InvalidInput(
                 f"TripletSampler: no triplet can be drawn. {reason} "
-                f"Give at least two labels, one of them to two pictures or more."
+                f"Give at least two labels, one of them to at least two pictures."
             )
         if self.negatives == "all":
             return relevance.has_alike.copy()
@@ -159,7 +159,7 @@ class TripletSampler:
         return possible
 
     def _prepare_weights(self) -> None:
-        """Add up the weights along each list, and what each row would sum to in r(i, j)."""
+        """Return the running sums of the weights in each list, and the sum of each row of r."""
         links = self.relevance.links
         if self.relevance.labels_ is None:
             self._sums = _running_sums(links)
@@ -175,7 +175,7 @@ class TripletSampler:
 
 
 def _running_sums(matrix: sp.csr_matrix) -> NDArray[np.float64]:
-    """Add up along each row, starting anew with each so that no row loses digits to others."""
+    """Return running sums along each row, restarted per row so that none loses precision."""
     sums = np.empty(matrix.nnz, dtype=np.float64)
     for start, end in zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True):
         np.cumsum(matrix.data[start:end], out=sums[start:end])

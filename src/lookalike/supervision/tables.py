@@ -1,4 +1,4 @@
-"""Read small tables people made: text in UTF-8, a header, and rows as long as the header."""
+"""Read small tables that people wrote: UTF-8 text, a header, and rows of the same length."""
 
 import csv
 import io
@@ -12,19 +12,17 @@ from lookalike.core.text import first_control, label_name
 
 MAX_BYTES = 2**28
 MAX_NAME = 1000
-"""A longer label or query is a mistake, as a quote that was never closed."""
+"""A longer label or query is a mistake, such as a quote that is never closed."""
 
 FILE_COLUMNS = ("file", "path", "filename", "picture", "image")
 
 
 def read_text(path: Path) -> str:
-    """Read a whole file of UTF-8 text, with or without a byte order mark."""
+    """Return the content of a UTF-8 text file, with or without a byte order mark."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
-            raise InvalidInput(
-                f"{path}: at most {MAX_BYTES} bytes are read; it has {size}. Split it."
-            )
+            raise InvalidInput(f"{path}: the limit is {MAX_BYTES} bytes; it has {size}. Split it.")
         content = path.read_bytes()
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
@@ -34,13 +32,13 @@ def read_text(path: Path) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         raise InvalidInput(
             f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}). "
-            f"Save the file with the encoding UTF-8."
+            f"Save the file as UTF-8."
         ) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InvalidInput(
-            f"{path}, line {line}: holds a zero byte, so it is not a text file. "
-            f"Save it again as UTF-8 text."
+            f"{path}, line {line}: contains a zero byte, so it is not a text file. "
+            f"Save it as UTF-8 text."
         )
     if not text.strip():
         raise InvalidInput(f"{path} is empty. It needs a header and a row for each picture.")
@@ -48,10 +46,10 @@ def read_text(path: Path) -> str:
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Return each row's line number and its cells by column, the columns' names in lower case.
+    """Return each row's line number and its cells by column, with column names in lower case.
 
-    The separator (comma, semicolon or tab) is the one found most often in the header. Blank
-    lines are passed over.
+    The separator (comma, semicolon or tab) is the most frequent one in the header. Blank lines
+    are skipped.
     """
     text = read_text(path)
     header_line = text.lstrip().split("\n", 1)[0]
@@ -69,51 +67,51 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 doubled = next((name for name in header if times[name] > 1), None)
                 if doubled is not None:
                     raise InvalidInput(
-                        f"{path}, line {line}: the header names the column {doubled!r} twice. "
+                        f"{path}, line {line}: the header has the column {doubled!r} twice. "
                         f"Rename or remove one."
                     )
                 continue
             if len(row) != len(header):
                 raise InvalidInput(
-                    f"{path}, line {line}: {len(row)} cells where the header has {len(header)} "
-                    f"columns. Put cells that hold a {separator!r} in double quotes."
+                    f"{path}, line {line}: {len(row)} cells, but the header has {len(header)} "
+                    f"columns. Put cells that contain a {separator!r} in double quotes."
                 )
             yield line, {name: cell.strip() for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
         raise InvalidInput(
-            f"{path}, line {reader.line_num}: not a table of cells: {error}. Check the quotes."
+            f"{path}, line {reader.line_num}: invalid CSV: {error}. Check the quotes."
         ) from error
 
 
 def column(path: Path, row: dict[str, str], names: tuple[str, ...]) -> str:
-    """Find the first of the columns ``names`` that the table has."""
+    """Return the first of the columns ``names`` that the table has, or raise InvalidInput."""
     found = next((name for name in names if name in row), None)
     if found is None:
         raise InvalidInput(
             f"{path}, line 1: the header needs a column named {' or '.join(map(repr, names))}; "
-            f"it has {', '.join(map(repr, row))}. Rename one, or add it."
+            f"it has {', '.join(map(repr, row))}. Rename or add a column."
         )
     return found
 
 
 def checked_name(where: str, text: str | int) -> str:
-    """Return the name of a label or query; raise InvalidInput for what no one would write."""
+    """Return the name of a label or query; raise InvalidInput if it is not plausible."""
     name = label_name(text)
     if len(name) > MAX_NAME:
         raise InvalidInput(
-            f"{where}: a name of {len(name)} characters; the limit is {MAX_NAME}. "
+            f"{where}: a name has {len(name)} characters; the limit is {MAX_NAME}. "
             f"Check for a quote that is never closed."
         )
     bad = first_control(name)
     if bad is not None:
-        raise InvalidInput(f"{where}: {name!r} holds the control character {bad!r}. Remove it.")
+        raise InvalidInput(f"{where}: {name!r} contains the control character {bad!r}. Remove it.")
     return name
 
 
 def given_name(where: str, value: Any, what: str) -> str:
-    """Return the name that text or a whole number is; empty for None.
+    """Return text or a whole number as a name; empty for None.
 
-    Raise InvalidInput for anything else, ``what`` it should have been.
+    Raise InvalidInput for anything else; ``what`` is what it should be.
     """
     if value is None:
         return ""

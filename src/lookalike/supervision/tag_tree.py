@@ -1,4 +1,4 @@
-"""Know which word is a kind of which: parents, ways from the top, siblings."""
+"""Which word is a kind of which: parents, paths from the top, siblings."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,21 +20,20 @@ _CYCLE_SHOWN = 8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TagTree:
-    """Relations isa(child, parent) among words (paper 2, section 4). It never changes.
+    """Relations isa(child, parent) between words (paper 2, section 4). It is immutable.
 
     The nodes are meanings. A word may have several and a meaning several words, as in WordNet,
-    and a meaning may have several parents. Words are found whatever their case and Unicode
-    form, with ``_``, ``-`` and white space taken for the same. Make one with
-    :func:`read_tag_tree` or :meth:`from_paths`.
+    and a meaning may have several parents. Lookup ignores case and Unicode form, and ``_``, ``-``
+    and white space are equal. Make one with :func:`read_tag_tree` or :meth:`from_paths`.
 
     Parameters
     ----------
     names : tuple of str
-        What to call each node.
+        The name of each node.
     above : csr_matrix of bool, nodes × nodes
-        The parents of each node, in the order they were said.
+        The parents of each node, in the order in which they were given.
     meanings : dict of str to tuple of int
-        The nodes of each word, the likeliest first, by what its spellings share.
+        The nodes of each word, the likeliest first, by the key that its spellings share.
 
     Examples
     --------
@@ -49,7 +48,7 @@ class TagTree:
 
     @classmethod
     def from_paths(cls, words: Iterable[str]) -> "TagTree":
-        """Take words that are paths for a tree: the parent of ``a/b/c`` is the word ``a/b``."""
+        """Return the tree of words that are paths: the parent of ``a/b/c`` is the word ``a/b``."""
         relations = Relations("TagTree.from_paths")
         for number, word in enumerate(words, start=1):
             place = f"word {number}"
@@ -70,15 +69,15 @@ class TagTree:
         return f"<TagTree of {len(self.meanings)} words, {len(self.names)} nodes>"
 
     def parents(self, word: str) -> tuple[str, ...]:
-        """Name the parents of all meanings of a word; none if it is at the top or unknown."""
+        """Return the parents of all meanings of a word; none if it is at the top or unknown."""
         nodes = self._nodes(word)
         return tuple(dict.fromkeys(self.names[up] for node in nodes for up in self._parents(node)))
 
     def path(self, word: str) -> tuple[str, ...]:
-        """Name the way from the top down to the word, by its first meaning and first parents.
+        """Return the path from the top down to a word, by its first meaning and first parents.
 
-        An unknown word is its own way. In WordNet the first meaning is the one whose list of
-        words has this word earliest.
+        The path of an unknown word is the word itself. In WordNet the first meaning is the one
+        whose list of words has this word earliest.
         """
         steps = [word]
         ahead = self._nodes(word)[:1]
@@ -88,23 +87,23 @@ class TagTree:
         return tuple(reversed(steps))
 
     def groups(self, words: Sequence[str], level: int = 1) -> sp.csr_matrix:
-        """Put words into groups, so that two are siblings if they share one.
+        """Return the groups of words; two words are siblings if they share one.
 
         S_ij = 1 if i = j, or if there is a k with isa(i, k) and isa(j, k) (paper 2, section 4);
-        with A the groups, S = (A·Aᵀ > 0). A group is made of the words with a meaning below one
-        node, at most ``level`` steps, or of the words that share a meaning. So at level 1
-        siblings have a common parent or are synonyms, and a parent is no sibling of its child;
-        at level 2 uncles and parents count, if there is a node above them, and cousins. A word
-        that is not in the tree is alone in its group.
+        with A the groups, S = (A·Aᵀ > 0). A group consists of the words with a meaning at most
+        ``level`` steps below one node, or of the words that share a meaning. So at level 1
+        siblings have a common parent or are synonyms, and a parent is not a sibling of its child;
+        at level 2 cousins count, too, as do uncles and parents if there is a node above them. A
+        word that is not in the tree is alone in its group.
 
-        S itself may be dense, where many words have one parent; the groups never are.
+        S itself may be dense if many words have one parent; the groups never are.
 
         Parameters
         ----------
         words : sequence of str
-            A row each.
+            One row each.
         level : int
-            From 1: how many steps up a common node may be.
+            How many steps up a common node may be; at least 1.
 
         Returns
         -------
@@ -139,11 +138,11 @@ class TagTree:
         return joined[:, np.unique(joined.indices)]
 
     def median_siblings(self, words: Sequence[str], level: int = 1) -> float:
-        """Return the median number of other words that are a word's siblings (paper 2, Table 1)."""
+        """Return the median number of siblings of a word, without itself (paper 2, Table 1)."""
         groups = self.groups(words, level)
         count = groups.shape[0]
         if not count:
-            raise InvalidInput("TagTree: there must be at least one word to count siblings of.")
+            raise InvalidInput("TagTree: words must contain at least one word; got none.")
         members = sp.csr_matrix(groups.T)
         step = max(1, _BLOCK_SIBLINGS // count)
         siblings = [
@@ -161,7 +160,7 @@ class TagTree:
 
 
 class Relations:
-    """Nodes and relations as they are met, with the place where each was said."""
+    """Nodes and relations in order of appearance, with the place where each was given."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -172,11 +171,11 @@ class Relations:
         self._repeated: set[int] = set()
 
     def where(self, place: str) -> str:
-        """Name the source and a place in it."""
+        """Return the source and a place in it, for messages."""
         return f"{self.source}, {place}"
 
     def node(self, identity: Hashable, name: str = "") -> int:
-        """Return the number of a node; it keeps the first name it is given."""
+        """Return the number of a node, which keeps the first name it is given."""
         number = self._number.setdefault(identity, len(self._names))
         if number == len(self._names):
             self._names.append(name)
@@ -185,26 +184,26 @@ class Relations:
         return number
 
     def means(self, word: str, node: int, turn: int = 0) -> None:
-        """Let a word mean a node; nodes of a lower turn come to mind first."""
+        """Add a node to a word's meanings; those of a lower ``turn`` come first."""
         self._turns.setdefault((_key(word), node), turn)
 
     def word(self, name: str) -> int:
-        """Return the number of the one node a word has."""
+        """Return the number of a word's only node."""
         node = self.node(_key(name), name)
         self.means(name, node)
         return node
 
     def link(self, child: int, parent: int, place: str) -> None:
-        """Note isa(child, parent)."""
+        """Add isa(child, parent)."""
         if child == parent:
             raise InvalidInput(
                 f"{self.where(place)}: {self._names[child]!r:.80} is its own parent. Leave the "
-                f"parent out for a word at the top, or name another."
+                f"parent empty for a word at the top, or give another."
             )
         self._said.setdefault((child, parent), place)
 
     def way(self, names: Sequence[str], place: str) -> None:
-        """Note a way from the top down, each step a node of its own below the one before."""
+        """Add a path from the top down, each step a node of its own below the one before."""
         keys = [_key(name) for name in names]
         above = -1
         for depth, (key, name) in enumerate(zip(keys, names, strict=True)):
@@ -217,9 +216,9 @@ class Relations:
             above = node
 
     def tree(self) -> TagTree:
-        """Check that everything has a name and nothing is above itself."""
+        """Return the tree; raise InvalidInput if a node has no name or is above itself."""
         if not self._names:
-            raise InvalidInput(f"{self.source} names no words. Give at least one.")
+            raise InvalidInput(f"{self.source} has no words. Give at least one.")
         self._check_names()
         count = len(self._names)
         edges = np.array(list(self._said), np.int64).reshape(-1, 2)
@@ -251,7 +250,7 @@ class Relations:
                 identity = next(key for key, node in self._number.items() if node == parent)
                 raise InvalidInput(
                     f"{self.where(place)}: the hypernym {identity!r:.80} has no row of its own. "
-                    f"Add one, or take it out."
+                    f"Add one, or remove the hypernym."
                 )
 
     def _check_cycles(self, above: sp.csr_matrix) -> None:
@@ -274,20 +273,19 @@ class Relations:
             for child in cycle[:_CYCLE_SHOWN]
         ]
         if len(cycle) > _CYCLE_SHOWN:
-            told.append(f"and so on over {len(cycle)} words")
+            told.append(f"and so on, {len(cycle)} words in all")
         raise InvalidInput(
-            f"{self.source}: words go round in a circle: {', '.join(told)}. Remove one of these "
-            f"relations."
+            f"{self.source}: words form a cycle: {', '.join(told)}. Remove one of these relations."
         )
 
 
 def spelled(where: str, value: Any) -> str:
-    """Return a word's name; raise InvalidInput for what is none; empty for none."""
+    """Return a word's name, empty for none, or raise InvalidInput."""
     return given_name(where, value, "word")
 
 
 def _key(word: str) -> str:
-    """Return what spellings of a word share: besides case and Unicode form, ``_ -`` and blanks."""
+    """Return the key that all spellings of a word share, ignoring ``_ -`` and space, too."""
     key = word_key(word)
     return " ".join(key.replace("_", " ").replace("-", " ").split()) or key
 

@@ -1,4 +1,4 @@
-"""Read which word is a kind of which: WordNet's table, or a person's own tag tree."""
+"""Read which word is a kind of which: WordNet's table, or a user's own tag tree."""
 
 import json
 import re
@@ -27,26 +27,25 @@ Adder = Callable[[Relations, str, Row], None]
 def read_tag_tree(path: str | Path, levels: Sequence[str] = ()) -> TagTree:
     r"""Read which word is a kind of which from a CSV, TSV or JSON file in UTF-8.
 
-    **Tables** (``.csv``, ``.tsv``; comma, semicolon or tab) have a header, by which they are
-    told apart:
+    **Tables** (``.csv``, ``.tsv``; comma, semicolon or tab) have a header, which determines their
+    kind:
 
-    - ``word``, ``tag``, ``label``, ``child`` or ``name`` beside ``parent`` or ``parents``: a
-      relation a row. Several parents are split at ``;`` and ``|``, or stand in several rows; a
-      word without a parent is at the top.
-    - ``path``: ``animal/dog/poodle``, a way from the top down to a word.
+    - ``word``, ``tag``, ``label``, ``child`` or ``name`` with ``parent`` or ``parents``:
+      one relation per row. Several parents are split at ``;`` and ``|``, or given in several rows;
+      a word without a parent is at the top.
+    - ``path``: ``animal/dog/poodle``, a path from the top down to a word.
     - ``wnid``, ``lemmas``, ``hypernyms``: WordNet's synsets, with commas between lemmas and
       between the wnids of hypernyms.
-    - any, with ``levels``: columns of the table, the finest first, as
-      ``levels=("fine", "coarse", "super")``. A row is a way; an empty cell is passed over.
+    - any, with ``levels``: columns of the table, the finest first, such as
+      ``levels=("fine", "coarse", "super")``. Each row is a path; empty cells are skipped.
 
-    **JSON** (``.json``): objects within objects, ``{"animal": {"dog": {}, "cat": null}}``, with
-    lists of words where nothing is below them, ``{"fruit": ["apple", "pear"]}``; or a list of
-    ways, ``["animal/dog"]``; or a list of objects with the names of the columns above.
+    **JSON** (``.json``): nested objects, ``{"animal": {"dog": {}, "cat": null}}``, with lists of
+    words where nothing is below them, ``{"fruit": ["apple", "pear"]}``; or a list of paths,
+    ``["animal/dog"]``; or a list of objects with the names of the columns above.
 
-    In ways and in objects a name below two others has two meanings, so that what is below
-    ``fruit/apple`` is apart from what is below ``brand/apple``. Where a name comes again on one
-    way, as in ``fruit/orange/orange``, the word means the lowest. A relation said twice is said
-    once.
+    In paths and in nested objects, a name below two others has two meanings, so what is below
+    ``fruit/apple`` is separate from what is below ``brand/apple``. If a name is repeated on one
+    path, as in ``fruit/orange/orange``, the word means the lowest. Repeated relations count once.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ def read_tag_tree(path: str | Path, levels: Sequence[str] = ()) -> TagTree:
     Raises
     ------
     InvalidInput
-        If the file cannot be made out, or a word is above itself.
+        If the file is not valid, or a word is above itself.
 
     Examples
     --------
@@ -72,8 +71,7 @@ def read_tag_tree(path: str | Path, levels: Sequence[str] = ()) -> TagTree:
     source = Path(path)
     if isinstance(levels, str) or len(levels) == 1:
         raise InvalidInput(
-            f"read_tag_tree: levels must name two columns or more, the finest first; got "
-            f"{levels!r}."
+            f"read_tag_tree: levels must be at least two columns, the finest first; got {levels!r}."
         )
     relations = Relations(str(source))
     suffix = source.suffix.lower()
@@ -83,7 +81,8 @@ def read_tag_tree(path: str | Path, levels: Sequence[str] = ()) -> TagTree:
         _add_json(relations, source, levels)
     else:
         raise InvalidInput(
-            f"{source}: a tag tree is read from .csv, .tsv or .json; got {suffix or 'no suffix'!r}."
+            f"{source}: a tag tree must be a .csv, .tsv or .json file; "
+            f"got {suffix or 'no suffix'!r}."
         )
     return relations.tree()
 
@@ -99,7 +98,7 @@ def _add_table(relations: Relations, source: Path, levels: Sequence[str]) -> Non
 
 
 def _form(source: Path, columns: Row, levels: Sequence[str]) -> Adder:
-    """Choose how rows are read by the columns there are."""
+    """Return the function that reads rows with these columns."""
     if levels:
         names = [label_name(level).lower() for level in reversed(levels)]
         return partial(_add_levels, [column(source, columns, (name,)) for name in names])
@@ -115,7 +114,7 @@ def _form(source: Path, columns: Row, levels: Sequence[str]) -> Adder:
     raise InvalidInput(
         f"{source}, line 1: the header needs the columns 'word' and 'parent', or 'path', or "
         f"'wnid', 'lemmas' and 'hypernyms'; it has {', '.join(map(repr, columns))}. If these are "
-        f"the levels of a tree, name them with levels, the finest first."
+        f"the levels of a tree, give them as levels, the finest first."
     )
 
 
@@ -140,7 +139,7 @@ def _add_word(word: str, _: str, relations: Relations, place: str, row: Row) -> 
     where = relations.where(place)
     name = spelled(where, row.get(word))
     if not name:
-        raise InvalidInput(f"{where}: the row names no word. Name one, or remove the row.")
+        raise InvalidInput(f"{where}: the row has no word. Add one, or remove the row.")
     node = relations.word(name)
     for parents in PARENT_COLUMNS:
         for cell in _cells(row.get(parents), PARENTS):
@@ -176,11 +175,11 @@ def _add_json(relations: Relations, source: Path, levels: Sequence[str]) -> None
     except InvalidInput:
         raise
     except (RecursionError, ValueError) as error:
-        raise InvalidInput(f"{source}: not JSON this reads: {error}.") from error
+        raise InvalidInput(f"{source}: unsupported JSON: {error}.") from error
     if not content or not isinstance(content, dict | list):
         raise InvalidInput(
-            f"{source} names no words. It must be an object with words below words, a list of "
-            f"ways as 'animal/dog', or a list of objects with a word and its parent."
+            f"{source} has no words. It must be nested objects of words, a list of paths such as "
+            f"'animal/dog', or a list of objects with a word and its parent."
         )
     if isinstance(content, dict):
         for steps in _ways_of(content):
@@ -190,7 +189,7 @@ def _add_json(relations: Relations, source: Path, levels: Sequence[str]) -> None
     kind = str if isinstance(content[0], str) else dict
     for number, entry in enumerate(content, start=1):
         if not isinstance(entry, kind):
-            wanted = "text as 'animal/dog'" if kind is str else "an object"
+            wanted = "text such as 'animal/dog'" if kind is str else "an object"
             raise InvalidInput(f"{source}, entry {number}: must be {wanted}; got {entry!r:.80}.")
     if kind is str:
         for number, entry in enumerate(content, start=1):
@@ -207,12 +206,12 @@ def _once(source: Path, pairs: list[tuple[str, Any]]) -> Row:
     if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
         doubled = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidInput(f"{source}: {doubled!r:.80} is given twice in one object. Join them.")
+        raise InvalidInput(f"{source}: {doubled!r:.80} is given twice in one object. Merge them.")
     return entries
 
 
 def _ways_of(content: Any) -> Iterator[tuple[Any, ...]]:
-    """Return the way to each word of objects within objects, in order."""
+    """Return the path to each word of nested objects, in order."""
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), content)]
     while waiting:
         above, inside = waiting.pop()

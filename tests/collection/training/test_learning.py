@@ -185,7 +185,7 @@ def test_clicks(stripes):
     assert again.similarity.pictures == 60
     stripes.remove([1])
     assert stripes.learn(settings=QUICK).similarity.pictures == 59
-    with pytest.raises(InvalidInput, match="finite and not below 0"):
+    with pytest.raises(InvalidInput, match="finite and at least 0"):
         stripes.learn(clicks={"x": {"1.png": -1.0, "2.png": 1}})
 
 

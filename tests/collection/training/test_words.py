@@ -70,7 +70,7 @@ def test_words_alone_can_be_learned(collection):
     assert learned.similarity.before is None
     assert learned.similarity.after is None
     assert not learned.similarity.published
-    assert "nothing is known to be unlike" in learned.similarity.reason
+    assert "nothing to compare" in learned.similarity.reason
     assert (learned.similarity.pictures, learned.similarity.labels) == (24, 8)
     assert learned.words.published
     assert in_use(collection) == InUse(None, 1)

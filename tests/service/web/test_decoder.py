@@ -128,7 +128,7 @@ def test_limits_by_the_call(decoder):
 
 def test_memory_is_limited():
     with Decoder(memory=96 << 20) as decoder:
-        with pytest.raises(UnreadablePicture, match="too large: it does not fit into memory"):
+        with pytest.raises(UnreadablePicture, match="too large: it does not fit in memory"):
             decoder.decode(bomb(8000))
         pid = running(decoder)[0].pid
         assert decoder.decode(FILES["PNG"]).image.size == (32, 24)

@@ -1,4 +1,4 @@
-"""Sort out by rounded vectors which words can be among a picture's best."""
+"""Select by rounded vectors which words may be among a picture's best."""
 
 import numpy as np
 from numba import njit, uint64
@@ -22,8 +22,8 @@ def may_be_best(
     """Collect in ``words`` those that may be among the ``len(best)`` best; return how many.
 
     The product of ``query`` with word i lies within units[i]·slack of units[i]·(codes[i]·query).
-    ``best``, full of -inf, comes to hold the largest lower bounds; ``words`` and ``highest`` are
-    room for all words.
+    ``best``, filled with -inf, receives the largest lower bounds; ``words`` and ``highest`` are
+    buffers for all words.
     """
     Y, D = uint64(codes.shape[0]), uint64(codes.shape[1])
     last = uint64(best.shape[0]) - uint64(1)

@@ -1,7 +1,7 @@
 """Steps on the linear model f_i(x) = w_iᵀx: WARP, passive-aggressive ranking, one against rest.
 
-``W`` (Y × d) is changed in place. For sparse pictures it is column-major: a score costs as many
-scattered reads as in a row-major W, but all scores together cost what thirty of them do. For
+``W`` (Y × d) is updated in place. For sparse pictures it is column-major: a score costs as many
+scattered reads as in a row-major W, but all scores together cost as much as thirty. For
 dense pictures it is row-major, and a score runs along a row.
 """
 
@@ -18,16 +18,16 @@ from lookalike.core._fast.random import next_below
 Floats = NDArray[np.float32]
 
 LEAST_SCALE = 1e-4
-"""Where a word's scale is put back into its row, long before float32 would lose it."""
+"""The scale at which it is multiplied into a word's row, long before float32 underflows."""
 
 WIDE = 64
-"""Words that one-against-rest learns side by side: four cache lines of each column."""
+"""Words that one-vs-rest learns together: four cache lines of each column."""
 
 
 class Rows(NamedTuple):
     """The words' vectors, w_i = scales[i]·W[i], and their squared norms.
 
-    Shrinking a vector into its ball so costs one number, not a row.
+    So projecting a vector into its ball changes one number, not a row.
     """
 
     W: Floats
@@ -63,7 +63,7 @@ def add(W: Floats, word: np.uint64, step: np.float32, pictures: Pictures, row: n
 
 @njit(**LOOP)
 def score_rows(W: Floats, pictures: Pictures, scores: Floats) -> None:
-    """Put W x of every sparse picture into the rows of ``scores``."""
+    """Write W x of every sparse picture to the rows of ``scores``."""
     for row in range(uint64(scores.shape[0])):
         embed(W.T, pictures, row, scores[row])
 
@@ -123,11 +123,12 @@ def warp_steps(
     state: NDArray[np.uint64],
     scores: Floats,
 ) -> tuple[int, int]:
-    """Take Algorithm 1 for each picture of ``order``; return the steps taken and words tried.
+    """Run Algorithm 1 on each picture of ``order``; return the steps taken and words tried.
 
     ``penalties`` is L(k) for k = 0 .. Y-1, ``lengths`` each picture's |x|², and a ``max_norm`` of
-    0 no bound. After Y/64 trials in vain, or Y/8 of a dense picture, when one by one costs what
-    all at once do, all scores are put into ``scores``; if there is a violator, drawing goes on.
+    0 means no bound. After Y/64 unsuccessful trials, or Y/8 for a dense picture, when single scores
+    have cost as much as all at once, all are written to ``scores``; drawing continues if there is
+    a violator.
     """
     Y = uint64(rows.W.shape[0])
     patience = Y >> uint64(3 if pictures.dense else 6)

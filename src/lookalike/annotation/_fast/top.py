@@ -14,11 +14,11 @@ def keep_top(
     best: NDArray[np.float32],
     words: NDArray[np.int64],
 ) -> None:
-    """Merge a block of scores, a row a picture, into its best so far.
+    """Merge a block of scores, one row per picture, into the best so far.
 
-    ``best`` falls along each row and ``words`` are the numbers of those words; the first column
-    of ``scores`` is the word ``offset``. A score equal to one kept before comes after it. Few
-    scores pass the least one kept, so a block costs little more than one look at each.
+    ``best`` decreases along each row and ``words`` are the indices of those words; the first
+    column of ``scores`` is the word ``offset``. A score equal to one kept before comes after it.
+    Few scores exceed the least one kept, so a block costs little more than one comparison each.
     """
     k = uint64(best.shape[1])
     for row in range(uint64(scores.shape[0])):

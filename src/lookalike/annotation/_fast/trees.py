@@ -4,8 +4,8 @@ The projections of the trees are not stored. The direction at a node has the coo
 
     r_j = 2·hash(key, node, j) − 1,   uniform in [−1, 1),
 
-computed where they are needed. Sums are taken in float64 and in order, so that a picture falls
-into the same leaf whenever it is asked.
+computed when needed. Sums are computed in float64 and in order, so that a picture always falls
+into the same leaf.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ Floats = NDArray[np.float32]
 
 
 class Forest(NamedTuple):
-    """Trees in one row of nodes, each before its left child and that before its right one.
+    """Trees in one list of nodes, each before its left child and that before its right one.
 
     A node sends pictures with a projection below ``thresholds`` to the left, to the next node,
     and others to ``rights``; a leaf has 0 there, and its pictures are ``order[begins:ends]``.
@@ -38,7 +38,7 @@ class Forest(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Scratch for one query: its numbers in a row of d, and who last met each point."""
+    """Buffers for one query: its values in a row of d, and the last query at each point."""
 
     spread: Floats
     met: NDArray[np.uint32]
@@ -46,7 +46,7 @@ class Room(NamedTuple):
 
 @njit(**LOOP, inline="always")
 def direction(key: np.uint64, node: np.uint64, column: np.uint64) -> float:
-    """Return r_j at a node, by the last steps of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    """Return r_j at a node, by the final mix of SplitMix64 (Steele, Lea and Flood, 2014)."""
     z = key + (node << uint64(32)) + column
     z = (z + uint64(0x9E3779B97F4A7C15)) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
@@ -74,9 +74,9 @@ def grow(
 ) -> np.uint64:
     """Grow one tree from ``node`` on until no leaf has more than ``leaf`` pictures.
 
-    A node splits at the median of the projections, or, where several are equal to it, at the
-    nearest place between two that differ; pictures whose projections are all equal, as copies
-    are, stay together. Returns the first node after the tree.
+    A node splits at the median of the projections, or, if several are equal to it, at the nearest
+    place between two that differ; pictures whose projections are all equal, such as copies, stay
+    together. Return the first node after the tree.
     """
     n = uint64(pictures.indptr.shape[0] - 1)
     first = tree * n
@@ -118,7 +118,7 @@ def grow(
 
 @njit(**LOOP, inline="always")
 def offer(best: Floats, rows: NDArray[np.int64], similarity: np.float32, row: np.int64) -> None:
-    """Put a row among the best of a query, the lower number first among equals."""
+    """Insert a row into the best of a query; ties go to the lower number."""
     place = best.shape[0] - 1
     if similarity < best[place] or (similarity == best[place] and row > rows[place]):
         return
@@ -144,8 +144,8 @@ def search_trees(
 ) -> None:
     """Find for each query the points with the largest xᵀp − ``halves`` in its leaves.
 
-    ``best`` falls along each row from -inf on, ``rows`` are the points; a point in the leaves of
-    several trees counts once. ``room.met`` is all zeros.
+    ``best``, filled with -inf at first, decreases along each row, and ``rows`` are the points; a
+    point in the leaves of several trees counts once. ``room.met`` must be all zeros.
     """
     spread = room.spread.reshape(1, room.spread.shape[0])
     for query in range(uint64(best.shape[0])):
@@ -176,7 +176,7 @@ def list_products(
 ) -> None:
     """Add xᵀp of sparse queries, from ``first`` on, to the rows of ``similarities``.
 
-    ``lists`` has a row a column of the points: which points have it, and how much.
+    ``lists`` has one row for each column of the points: which points have it, and their values.
     """
     for query in range(uint64(similarities.shape[0])):
         line = similarities[query]

@@ -1,8 +1,8 @@
 """Stochastic steps on the joint embedding f_i(x) = W_iᵀVx, with WARP, AUC or OWPC loss.
 
-``V`` (d × D) and ``W`` (Y × D) are changed in place, a row a feature and a row a word, so every
-inner loop runs along D. A step costs O(D·(nnz + N)) for N words tried, bound by memory traffic:
-the rows of V that the picture has are read once, and once more written if there is a violator.
+``V`` (d × D) and ``W`` (Y × D), with one row per feature and per word, are updated in place, so
+every inner loop runs along D. A step costs O(D·(nnz + N)) for N words tried, bound by memory
+traffic: the rows of V that the picture has are read once, and written if there is a violator.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class Truth(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What is learned, and a bound from above on the norm of each row of V."""
+    """What is learned, and an upper bound on the norm of each row of V."""
 
     V: Floats
     W: Floats
@@ -42,7 +42,7 @@ class Model(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """The learning rates of V and W, the bounds C of their rows' norms (Eq. 2-3), words fixed."""
+    """The learning rates of V and W, the bounds C on their rows' norms (Eq. 2-3), fixed words."""
 
     V_rate: np.float32
     W_rate: np.float32
@@ -52,7 +52,7 @@ class Pace(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Scratch for one thread: the picture's place Vx, a difference of words, all words' scores."""
+    """Buffers for one thread: the picture's Vx, a difference of words, all words' scores."""
 
     place: Floats
     difference: Floats
@@ -61,7 +61,7 @@ class Room(NamedTuple):
 
 @njit(**LOOP, fastmath=True)
 def embed(V: Floats, pictures: Pictures, row: np.uint64, place: Floats) -> None:
-    """Put Vx into ``place``; four features at a time, so that it is written a fourth as often."""
+    """Write Vx to ``place``, four features at a time, so that it is written a fourth as often."""
     D = uint64(V.shape[1])
     e, end = pictures.indptr[row], pictures.indptr[row + uint64(1)]
     shift = e if pictures.dense else uint64(0)
@@ -128,9 +128,9 @@ def move_features(
 ) -> None:
     """Move the rows of V that a picture has by ``step``·x_j times the difference of words.
 
-    By the triangle inequality a row's norm grows by at most the length it moved; only where this
-    bound passes ``max_norm`` is the norm itself computed, and the row put back into the ball of
-    Eq. 2. Calls inside these loops would cost more than the loops.
+    By the triangle inequality a row's norm grows by at most the length it moved; only if this
+    bound exceeds ``max_norm`` is the norm itself computed, and the row projected into the ball of
+    Eq. 2. Function calls inside these loops would cost more than the loops.
     """
     D = uint64(V.shape[1])
     columns, data = pictures.columns, pictures.data
@@ -166,7 +166,7 @@ def move_word(
     place: Floats,
     max_norm: np.float32,
 ) -> None:
-    """Move a word by ``step`` times the picture's place, and back into the ball of Eq. 3."""
+    """Move a word by ``step`` times Vx, and project it into the ball of Eq. 3."""
     D = uint64(place.shape[0])
     squares = np.float32(0.0)
     for k in range(D):
@@ -192,7 +192,7 @@ def pair_step(
 ) -> None:
     """Take the gradient step of Eq. 10 on ``penalty``·|1 − f_true + f_other|₊, and project.
 
-    Words below ``pace.fixed`` stay where they are; if there are such, V does too.
+    Words below ``pace.fixed`` do not move; if there are any, V does not move either.
     """
     if pace.fixed == uint64(0):
         for k in range(uint64(room.place.shape[0])):
@@ -218,7 +218,7 @@ def sampled_steps(
     state: NDArray[np.uint64],
     room: Room,
 ) -> tuple[int, int, float]:
-    """Take Algorithm 1 for each picture of ``order``; return steps taken, words tried, losses.
+    """Run Algorithm 1 on each picture of ``order``; return steps taken, words tried, losses.
 
     ``penalties`` is L(k) for k = 0 .. Y-1. ``max_trials`` bounds N besides Y − (true words); at
     1 and with constant penalties this is the AUC loss.
@@ -269,7 +269,7 @@ def exact_steps(
     state: NDArray[np.uint64],
     room: Room,
 ) -> tuple[int, int, float]:
-    """Take OWPC-SGD for each picture: the rank of Eq. 7 is exact, all violators move at once.
+    """Run OWPC-SGD on each picture: the rank of Eq. 7 is exact, all violators move at once.
 
     The gradient of Eq. 6: each of the k violators enters with L(k)/k.
     """
@@ -322,7 +322,7 @@ def exact_steps(
 def merge_copies(
     V: Floats, copies: Floats, norms: Floats, limit: np.float32, begin: int, end: int
 ) -> None:
-    """Add up what threads did to their copies of V since they were equal, in rows begin .. end-1.
+    """Add up the changes of threads to their copies of V, in rows begin .. end-1.
 
     ``copies`` is threads × d × D and ``norms`` threads × d. V and all copies become V + Σ(copy −
     V), within the bound of Eq. 2.

@@ -19,7 +19,7 @@ def judge_rows(
     precision: NDArray[np.float64],
     found: NDArray[np.int64],
 ) -> int:
-    """Fill the last three, a row a query; return the first row with NaN among its scores, or -1.
+    """Fill the last three, one row per query; return the first row with a NaN score, or -1.
 
     The relevant items are sorted; each other item is then dropped by bisection into the gap
     before the first relevant one it outranks, so the counts up to a gap give the ranks.

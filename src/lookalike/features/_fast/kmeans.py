@@ -1,4 +1,4 @@
-"""k-means by Lloyd's steps, the same for a seed whatever the number of threads."""
+"""k-means by Lloyd's algorithm; the result does not depend on the number of threads."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def pack(words: NDArray[np.float32]) -> Words:
 def nearest(
     rows: NDArray[np.float32], words: Words
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the nearest word of each row, the first among equals, and |w|²/2 - x·w."""
+    """Return the nearest word of each row, the first of ties, and |w|²/2 - x·w."""
     wide = _widened(rows, -(-len(rows) // GROUP) * GROUP)
     found, lows = np.empty(len(wide), np.int32), np.empty(len(wide), np.float32)
     nearest_words(wide, words.panels, words.half_norms, found, lows)
@@ -48,8 +48,8 @@ def kmeans(
 ) -> NDArray[np.float32]:
     """Move the words ``start`` to the means of the rows nearest to them, at most 20 times.
 
-    A word that no row is nearest to is put on one of the rows farthest from theirs. ``tell`` is
-    called after each step.
+    A word that is nearest to no row is moved to one of the rows farthest from their words.
+    ``tell`` is called after each step.
     """
     turns = range(0, len(rows), _ROWS_A_TURN)
     squares = np.einsum("ij,ij->i", rows, rows) / 2

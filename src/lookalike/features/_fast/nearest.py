@@ -1,7 +1,7 @@
 """Find the nearest of many words for each row, and gather rows by word: the steps of k-means.
 
-Plain loops rather than a BLAS: one thread a call whoever calls, and the same sums in the same
-order whatever the number of rows or threads.
+Plain loops rather than BLAS: one thread per call, and sums in the same order whatever the number
+of rows or threads.
 """
 
 import numpy as np
@@ -25,11 +25,11 @@ def nearest_words(
     words: NDArray[np.int32],
     lows: NDArray[np.float32],
 ) -> None:
-    """Write for each row x the word w of least |w|²/2 - x·w (the first of equals) and that value.
+    """Write for each row x the word w of least |w|²/2 - x·w (the first of ties) and that value.
 
     ``rows`` is (n, depth), both multiples of 4; ``panels`` is (p, depth, 64): 64 words side by
     side; ``half_norms`` is (p, 64), infinite where there is no word. Four rows at a time share
-    what is read of a panel, which stays in the nearest cache.
+    each read of a panel, which stays in the L1 cache.
     """
     a, b = np.empty(PANEL, np.float32), np.empty(PANEL, np.float32)
     c, d = np.empty(PANEL, np.float32), np.empty(PANEL, np.float32)

@@ -17,7 +17,7 @@ _BITS = tuple(np.float32(1 << bit) for bit in range(8))
 def _diagonal(
     a: np.float32, b: np.float32, c: np.float32, d: np.float32, centre: np.float32
 ) -> np.float32:
-    """Return a number that is 0 or more exactly where the interpolated neighbour is not darker.
+    """Return a number that is 0 or more exactly if the interpolated neighbour is not darker.
 
     The point (√2, √2) lies among the pixels a = (1, 1), b = (2, 1), c = (1, 2), d = (2, 2), so its
     bilinear value less the centre is A + B√2 with whole A and B. Its sign is that of
@@ -34,7 +34,7 @@ def pattern_codes(
 ) -> None:
     """Write the 8-bit LBP_{8,2} codes of one row.
 
-    ``grey`` carries 2 more pixels on each side. Bit p is the neighbour at 45°·p, counter-clockwise
+    ``grey`` has 2 more pixels on each side. Bit p is the neighbour at 45°·p, counter-clockwise
     from the right; it is set where the neighbour is at least as bright as the centre.
     """
     up2, up1, here = grey[row], grey[row + np.uint64(1)], grey[row + np.uint64(2)]
@@ -100,7 +100,7 @@ def count_colours(
     """Add the nearest palette colour of each pixel to its cell, from bin ``first`` on.
 
     A row of ``keys`` is 64·(-2r, -2g, -2b, r² + g² + b²), its last entry plus the colour's number:
-    the least 64·(|c|² - 2c·x) + number names the nearest colour, the lowest number among equals.
+    the least 64·(|c|² - 2c·x) + number gives the nearest colour, the lowest number of ties.
     All terms are whole numbers below 2²⁴, so float32 holds them exactly.
     """
     width = np.uint64(counts.shape[1]) * _CELL

@@ -33,7 +33,7 @@ def step(
     far: float,
     eta: float,
 ) -> bool:
-    """Move ``A`` in place if the pair violates its limit; ``product`` is written over. O(k²)."""
+    """Move ``A`` in place if the pair violates its limit; ``product`` is overwritten. O(k²)."""
     k = difference.size
     distance = 0.0
     for r in range(k):
@@ -46,7 +46,7 @@ def step(
     if distance <= 1e-300 or (same and distance <= near) or (not same and distance >= far):
         return False
     after = closed_form(distance, target, eta)
-    # η(ȳ − y) / (1 + η(ȳ − y)ŷ), where η(ȳ − y) = 1/ȳ − 1/ŷ: no cancelling for large η.
+    # η(ȳ − y) / (1 + η(ȳ − y)ŷ), where η(ȳ − y) = 1/ȳ − 1/ŷ: no cancellation for large η.
     change = (distance - after) / (distance * distance)
     for r in range(k):
         moved = change * product[r]
@@ -68,7 +68,7 @@ def learn(
     steps: int,
     state: NDArray[np.uint64],
 ) -> int:
-    """Take ``steps`` pairs, in turn of one class and of two; return how many moved ``A``.
+    """Take ``steps`` pairs, alternately of one class and of two; return how many moved ``A``.
 
     Class c's rows are ``members[starts[c]:starts[c+1]]``. At least two classes have two rows.
     """

@@ -21,7 +21,7 @@ def hinges(
     """Count the violated triplets of each pair; return the pull and the push.
 
     Row i's target neighbours are ``targets[starts[i]:starts[i+1]]`` and its impostors
-    ``impostors[starts_of_pairs[i]:starts_of_pairs[i+1]]``. The counts, written over, are how many
+    ``impostors[starts_of_pairs[i]:starts_of_pairs[i+1]]``. The counts, overwritten, are how many
     hinges 1 + d_ij − d_il are above zero for each target pair and for each impostor pair; the pull
     is the sum of d_ij over target pairs and the push the sum of those hinges. O(pairs · k).
     """

@@ -1,8 +1,8 @@
-"""Draw triplets from flat lists: first (image, more alike), then less alike, into ``out``.
+"""Draw triplets from flat lists: first (image, more similar), then less similar, into ``out``.
 
-What is alike comes as lists. With labels there are two: an item's labels (``offsets``,
+Relevance is given as lists. With labels there are two: an item's labels (``offsets``,
 ``labels``) and a label's items (``starts``, ``members``), each sorted. With pairs there is one:
-what is alike to an item (``offsets``, ``others``), sorted. ``out`` has a row a triplet.
+the items related to an item (``offsets``, ``others``), sorted. ``out`` has one row per triplet.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ from lookalike.core._fast.random import next_below, next_unit
 Numbers = NDArray[np.uint32]
 
 NONE = np.uint32(0xFFFFFFFF)
-"""No label: the largest number is never one."""
+"""No label: the largest number is never a label."""
 
 
 @njit(**LOOP)
 def _first_shared(offsets: Numbers, labels: Numbers, i: np.uint32, j: np.uint32) -> np.uint32:
-    """Return the smallest label of both items, or ``NONE``."""
+    """Return the smallest label that both items have, or ``NONE``."""
     a, a_end = uint64(offsets[i]), uint64(offsets[i + uint64(1)])
     b, b_end = uint64(offsets[j]), uint64(offsets[j + uint64(1)])
     while a < a_end and b < b_end:
@@ -37,7 +37,7 @@ def _first_shared(offsets: Numbers, labels: Numbers, i: np.uint32, j: np.uint32)
 
 @njit(**LOOP)
 def _place(values: Numbers, start: np.uint64, end: np.uint64, value: np.uint32) -> np.uint64:
-    """Find the first place in ``values[start:end]``, sorted, that is not below ``value``."""
+    """Return the first index in sorted ``values[start:end]`` that is not below ``value``."""
     low, high = start, end
     while low < high:
         middle = (low + high) >> uint64(1)
@@ -52,7 +52,7 @@ def _place(values: Numbers, start: np.uint64, end: np.uint64, value: np.uint32) 
 def _weighted_place(
     sums: NDArray[np.float64], start: np.uint64, end: np.uint64, target: float
 ) -> np.uint64:
-    """Find the first place in the running ``sums[start:end]`` above ``target``, or the last."""
+    """Return the first index in the running ``sums[start:end]`` above ``target``, or the last."""
     low, high = start, end - uint64(1)
     while low < high:
         middle = (low + high) >> uint64(1)
@@ -80,10 +80,10 @@ def label_pairs(
     starts: Numbers,
     members: Numbers,
 ) -> None:
-    """Draw an anchor, and another item uniformly from the union of its labels' items.
+    """Draw an anchor, then another item uniformly from the union of its labels' items.
 
     A label is chosen in proportion to its other items and one of them uniformly; the item is
-    taken only if the label is the first they share, so it counts once however many they share.
+    accepted only if the label is the first they share, so it counts once however many they share.
     """
     for t in range(uint64(len(out))):
         i = anchors[next_below(state, uint64(len(anchors)))]
@@ -104,7 +104,7 @@ def label_pairs(
                 size = uint64(starts[label + uint64(1)]) - uint64(starts[label]) - uint64(1)
             place = uint64(starts[label]) + left
             j = members[place]
-            if j >= i:  # the list is sorted: from the item itself on, everything moves up by one
+            if j >= i:  # the list is sorted: skip the item itself
                 j = members[place + uint64(1)]
             if last - first == uint64(1) or _first_shared(offsets, labels, i, j) == label:
                 break
@@ -164,7 +164,7 @@ def weighted_label_pairs(
 def row_pairs(
     state: NDArray[np.uint64], out: Numbers, anchors: Numbers, offsets: Numbers, others: Numbers
 ) -> None:
-    """Draw an anchor, and one of the items alike to it uniformly."""
+    """Draw an anchor, then one of the items related to it uniformly."""
     for t in range(uint64(len(out))):
         i = anchors[next_below(state, uint64(len(anchors)))]
         first = uint64(offsets[i])
@@ -195,7 +195,7 @@ def weighted_row_pairs(
 
 @njit(**LOOP)
 def any_other(state: NDArray[np.uint64], out: Numbers, n: int) -> None:
-    """Draw the less alike from all ``n`` items but the two already drawn."""
+    """Draw the less similar item from all ``n`` items but the two already drawn."""
     for t in range(uint64(len(out))):
         low, high = min(out[t, 0], out[t, 1]), max(out[t, 0], out[t, 1])
         k = next_below(state, uint64(n) - uint64(2))
@@ -215,7 +215,7 @@ def other_class(
     starts: Numbers,
     members: Numbers,
 ) -> None:
-    """Draw the less alike from the items of the other labels, each item having one at most."""
+    """Draw the less similar item from other labels, where items have at most one label."""
     for t in range(uint64(len(out))):
         label = uint64(labels[offsets[out[t, 0]]])
         start, end = uint64(starts[label]), uint64(starts[label + uint64(1)])
@@ -229,10 +229,10 @@ def other_class(
 def unshared(
     state: NDArray[np.uint64], out: Numbers, known: Numbers, offsets: Numbers, labels: Numbers
 ) -> None:
-    """Draw the less alike from the ``known`` items that share no label with the anchor.
+    """Draw the less similar item from the ``known`` items that share no label with the anchor.
 
-    Draw and reject, as often as there are items; then one pass over all of them, keeping the
-    c-th that fits with probability 1/c. Both are uniform, so their mixture is.
+    Draw and reject, at most as often as there are items; then one pass over all of them, keeping
+    the c-th that qualifies with probability 1/c. Both are uniform, so their mixture is.
     """
     size = uint64(len(known))
     for t in range(uint64(len(out))):
@@ -258,7 +258,7 @@ def unshared(
 def unpaired(
     state: NDArray[np.uint64], out: Numbers, known: Numbers, offsets: Numbers, others: Numbers
 ) -> None:
-    """Draw the less alike from the ``known`` items not listed for the anchor, as ``unshared``."""
+    """Draw the less similar item from the ``known`` ones not listed for the anchor."""
     size = uint64(len(known))
     for t in range(uint64(len(out))):
         i = out[t, 0]
@@ -283,7 +283,7 @@ def unpaired(
 def have_strangers(
     asked: Numbers, order: Numbers, offsets: Numbers, labels: Numbers
 ) -> NDArray[np.bool_]:
-    """Tell for each item in ``asked`` whether any item in ``order`` shares no label with it."""
+    """Return for each item in ``asked`` whether any item in ``order`` shares no label with it."""
     found = np.zeros(len(asked), dtype=np.bool_)
     for a in range(uint64(len(asked))):
         for e in range(uint64(len(order))):
