@@ -185,7 +185,7 @@ def test_files_that_cannot_be_read_are_told_and_tried_again(collection, pictures
     assert {
         (refused.path, refused.reason.split(":")[0]) for refused in collection.undescribed("fine")
     } == {
-        (gone, "cannot be read"),
+        (gone, "cannot read it"),
         (changed, "it has changed since it was added"),
     }
     assert collection.undescribed() == []
