@@ -202,5 +202,5 @@ def test_what_cannot_be_judged_is_said():
     with pytest.raises(InvalidInput, match="none of the 1 pictures has a true word"):
         sibling_precision_at_k([[0] * 6], np.zeros((1, 6), bool), groups, 1)
     for relevant in (np.zeros((1, 5), bool), np.zeros((1, 6)), np.zeros(6, bool)):
-        with pytest.raises(InvalidInput, match="a column for each of the 6 words of groups"):
+        with pytest.raises(InvalidInput, match="one column for each of the 6 words of groups"):
             sibling_precision_at_k([[0] * 6], relevant, groups, 1)

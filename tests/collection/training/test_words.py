@@ -216,14 +216,14 @@ LONG = "w" * 10_000
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"rot-0.png": [LONG, "rot"]}, "a word of 10000 characters"),
+        ({"rot-0.png": [LONG, "rot"]}, "a word has 10000 characters"),
         ({"gibt es nicht.png": ["Einhorn"]}, "none of the 1 files named"),
         ({}, "none of the 0 files"),
         ({path: [] for path in ("rot-0.png", "rot-1.png")}, None),
         ("file,colour\nrot-0.png,rot\n", r"tags\.csv, line 1: the header needs a column"),
         (b"file,tags\nrot-0.png,gr\xfcn\n", r"tags\.csv, line 2: not UTF-8.*Save the file"),
-        ("file,tags\nrot-0.png," + LONG + "\n", r"tags\.csv, line 2: a name of 10000"),
-        ('file,tags\n"rot-0.png,rot\n', r"tags\.csv, line \d: not a table.*Check the quotes"),
+        ("file,tags\nrot-0.png," + LONG + "\n", r"tags\.csv, line 2: a name has 10000"),
+        ('file,tags\n"rot-0.png,rot\n', r"tags\.csv, line \d: invalid CSV.*Check the quotes"),
     ],
 )
 def test_bad_input_loses_nothing(collection, tmp_path, given, why):
