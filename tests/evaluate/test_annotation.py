@@ -188,7 +188,7 @@ def test_what_cannot_be_judged_is_said():
     model = Stub([[1, 2, 3, 4, 5, 6]])
     with pytest.raises(InvalidInput, match="none of the 1 pictures has a word"):
         evaluate_annotation(model, [[0]], [set()])
-    with pytest.raises(InvalidInput, match="an entry for each of the 1 pictures; got 2"):
+    with pytest.raises(InvalidInput, match="one entry for each of the 1 pictures; got 2"):
         evaluate_annotation(model, [[0]], ["a", "b"])
     with pytest.raises(InvalidInput, match="cutoffs must be"):
         evaluate_annotation(model, [[0]], ["fish"], cutoffs=(0,))
@@ -196,11 +196,11 @@ def test_what_cannot_be_judged_is_said():
         evaluate_annotation(model, [[0]], ["fish"], tree=TREE, levels=(0,))
     with pytest.raises(InvalidInput, match="must not be NaN"):
         evaluate_annotation(Stub([[np.nan] * 6]), [[0]], ["fish"])
-    with pytest.raises(NotFitted, match="Centroids has not learned yet"):
+    with pytest.raises(NotFitted, match="Centroids is not fitted"):
         evaluate_annotation(Centroids(), [[0]], ["fish"])
     groups = TREE.groups(WORDS)
     with pytest.raises(InvalidInput, match="none of the 1 pictures has a true word"):
         sibling_precision_at_k([[0] * 6], np.zeros((1, 6), bool), groups, 1)
     for relevant in (np.zeros((1, 5), bool), np.zeros((1, 6)), np.zeros(6, bool)):
-        with pytest.raises(InvalidInput, match="a column for each of the 6 words of groups"):
+        with pytest.raises(InvalidInput, match="one column for each of the 6 words of groups"):
             sibling_precision_at_k([[0] * 6], relevant, groups, 1)

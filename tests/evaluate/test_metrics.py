@@ -54,14 +54,14 @@ def test_queries_apart_from_the_items():
     assert mean_average_precision([[3.0, 2.0, 1.0]], relevant) == 0.5
     with pytest.raises(InvalidInput, match="square"):
         mean_average_precision([[3.0, 2.0, 1.0]], ["a", "b", "a"])
-    with pytest.raises(InvalidInput, match="own goes with a bool array"):
+    with pytest.raises(InvalidInput, match="own needs a bool array"):
         mean_average_precision(np.eye(2), ["a", "a"], own=[0, 1])
     with pytest.raises(InvalidInput):
         mean_average_precision(np.eye(3), ["a", "a"])
 
 
 def test_nothing_alike_is_said():
-    with pytest.raises(InvalidInput, match="no mean"):
+    with pytest.raises(InvalidInput, match="nothing to average"):
         mean_average_precision(np.eye(3), ["a", "b", "c"])
 
 

@@ -60,7 +60,7 @@ def test_folds_draw_from_each_class_and_never_overlap():
 
 def test_classes_too_small_are_refused_by_name():
     labels = ["big"] * 65 + ["small"] * 64
-    with pytest.raises(InvalidInput, match="1 of 2 have fewer, as 'small' with 64"):
+    with pytest.raises(InvalidInput, match="1 of 2 have fewer, such as 'small' with 64"):
         class_folds(labels)
     with pytest.raises(InvalidInput, match="at least one class"):
         class_folds([])

@@ -134,7 +134,7 @@ def test_a_broken_picture_is_named(tmp_path):
 
 def test_a_folder_that_will_not_do_writes_nothing(tmp_path):
     out = tmp_path / "out"
-    with pytest.raises(InvalidInput, match="must hold a folder"):
+    with pytest.raises(InvalidInput, match="must contain a folder"):
         oasis.reproduce(tmp_path, out)
     assert not out.exists()
 

@@ -57,7 +57,7 @@ def test_the_draw_is_repeatable_and_depends_on_the_seed(tmp_path):
 def test_folders_that_will_not_do_are_refused_by_name(tmp_path):
     with pytest.raises(InvalidInput, match="nowhere is not a folder"):
         sets_of(tmp_path / "nowhere")
-    with pytest.raises(InvalidInput, match="must hold a folder of pictures for each class"):
+    with pytest.raises(InvalidInput, match="must contain a folder of pictures for each class"):
         sets_of(tmp_path)
     folder_of(tmp_path, {"cat": 70, "newt": 64})
     with pytest.raises(InvalidInput, match=r"40 \+ 25 pictures; 1 of 2 .* 'cat' with 70"):
@@ -89,7 +89,7 @@ def test_given_splits_are_taken_as_they_are(tmp_path):
     [
         (["a.jpg,cat,train", "b.jpg,cat,test"], "file,class,split", r"a\.jpg does not exist; 2 of"),
         (["a.jpg,cat,val"], "file,class,split", "train or test .* got 'val'"),
-        (["a.jpg,cat,train", "a.jpg,dog,test"], "file,class,split", "of one class; .* 'dog'"),
+        (["a.jpg,cat,train", "a.jpg,dog,test"], "file,class,split", "of the same class; .* 'dog'"),
         (["a.jpg,cat,train"], "file,class,split", "both splits"),
         (["a.jpg,cat"], "file,class", "columns file, class and split"),
     ],

@@ -164,9 +164,9 @@ def test_ids_given_are_kept_and_fresh_ones_go_above(kind):
     assert index.ids.tolist() == [70, 3, 71, 73, 72]
     index.add(stored(np.eye(2)[:1]), [5])
     assert index.add(stored(np.eye(2)[:1])).tolist() == [74]
-    np.testing.assert_array_equal(dense(index.vector(3)).ravel(), [0, 1])
+    np.testing.assert_array_equal(dense(index.take([3])).ravel(), [0, 1])
     with pytest.raises(InvalidInput, match="no picture with the id 6"):
-        index.vector(6)
+        index.take([6])
 
 
 def test_ties_go_by_id_not_by_place(kind):
@@ -444,7 +444,7 @@ def test_no_fresh_ids_beyond_the_last(kind):
     make, stored, _ = kind
     index = make(2)
     index.add(stored(np.eye(2)), [2**63 - 2, 0])
-    with pytest.raises(InvalidInput, match="give the ids yourself"):
+    with pytest.raises(InvalidInput, match="no new ids above"):
         index.add(stored(np.eye(2)))
     index.add(stored(np.eye(2)), [1, 2])
 

@@ -279,7 +279,7 @@ def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypat
     ("given", "told"),
     [
         (["oasis", "--words", "tags"], "--words: only for wsabie. Leave it out for oasis."),
-        (["wsabie"], "must hold a table of words"),
+        (["wsabie"], "must contain a table of words"),
         (["wsabie", "--words", "tags"], "no column 'tags'"),
         (["wsabie", "--labels", "missing.csv"], "missing.csv"),
     ],

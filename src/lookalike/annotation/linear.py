@@ -99,7 +99,7 @@ class LinearAnnotator(InnerProductAnnotator):
         return scores_of(self._vectors(X), self.word_vectors())
 
     def rank(self, X: ArrayLike | sp.spmatrix, k: int = 10) -> Ranking:
-        """Return the k best words of each picture; the lower number first among equals."""
+        """Return the k best words of each picture; ties go to the lower index."""
         return Annotator.rank(self, X, k)
 
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""Judge: scores and what is alike come in, precision, tables and plots go out."""
+"""Evaluate: scores and relevance come in, precision, tables and plots go out."""
 
 from lookalike.core.ranking import Judgement, judge
 from lookalike.evaluate.annotation import (

@@ -19,7 +19,7 @@ CUTOFFS = (1, 10)
 """The k of precision at top k in Table 2 of paper 2."""
 
 LEVELS = (1, 2)
-"""Siblings have a common parent, or a common grandparent."""
+"""At level 1 siblings have a common parent, at level 2 a common grandparent."""
 
 _BLOCK_SCORES = 1 << 22
 
@@ -30,13 +30,13 @@ class Annotating(Protocol):
     words_: tuple[str, ...]
 
     def scores(self, X: Any) -> NDArray[Any]:
-        """Score every word for each picture: an array of shape (pictures, words)."""
+        """Return the score of every word for each picture, of shape (pictures, words)."""
         ...
 
 
 @dataclass(frozen=True)
 class AnnotationFigures:
-    """How well words were ranked for pictures, in means over the pictures (paper 2, section 4).
+    """How well words are ranked for pictures, as means over the pictures (paper 2, section 4).
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class AnnotationFigures:
     sibling_precision : dict of int to dict of int to float
         p_sib@k by level and k; empty without a tree.
     pictures : int
-        How many pictures had a true word; only these were judged.
+        The number of pictures with a true word; means are over these.
     """
 
     precision: dict[int, float]
@@ -59,25 +59,25 @@ class AnnotationFigures:
 def sibling_precision_at_k(
     scores: ArrayLike, relevant: NDArray[np.bool_], groups: sp.csr_matrix, k: int
 ) -> float:
-    """Average over pictures the share of siblings of a true word among the ``k`` ranked highest.
+    """Return the mean share of siblings of a true word among the ``k`` words ranked highest.
 
     p_sib@k = (1/k) Σᵢ₌₁..k S(yᵢ, y), with yᵢ the word at rank i, y the true word, and S 1 for
-    siblings and 0 for others (paper 2, section 4). A picture with several true words counts a
-    word that is a sibling of any. Equal scores rank by column; the share is of ``k`` even where
-    there are fewer words. Pictures without a true word enter no mean. Where every word is alone
-    in its group, S is the identity and this is precision at k.
+    siblings and 0 for others (paper 2, section 4). For a picture with several true words, siblings
+    of any count. Ties are ranked by column; the share is of ``k`` even if there are fewer words.
+    Pictures without a true word are left out. If every word is alone in its group, S is the
+    identity and this is precision at k.
 
     Parameters
     ----------
     scores : array of shape (q, Y)
-        A row a picture, a column a word; larger is better.
+        One row per picture, one column per word; larger is better.
     relevant : bool array of shape (q, Y)
         Which words are true.
     groups : csr_matrix of shape (Y, groups)
         Words that share a group are siblings, as :meth:`lookalike.supervision.TagTree.groups`
         gives them.
     k : int
-        From 1.
+        At least 1.
 
     Examples
     --------
@@ -89,14 +89,14 @@ def sibling_precision_at_k(
     truth = np.asarray(relevant)
     if truth.ndim != 2 or truth.dtype != np.bool_ or truth.shape[1] != groups.shape[0]:
         raise InvalidInput(
-            f"sibling_precision_at_k: relevant must be a bool array with a column for each of the "
-            f"{groups.shape[0]} words of groups; got {truth.dtype} of {truth.shape}."
+            f"sibling_precision_at_k: relevant must be a bool array with one column for each of "
+            f"the {groups.shape[0]} words of groups; got {truth.dtype} of shape {truth.shape}."
         )
     known = truth.any(axis=1)
     if not known.any():
         raise InvalidInput(
             f"sibling_precision_at_k: none of the {len(truth)} pictures has a true word, so there "
-            f"is no mean to take."
+            f"is nothing to average."
         )
     members = groups.astype(np.bool_)
     siblings = _siblings(sp.csr_matrix(truth), members, truth)
@@ -113,19 +113,19 @@ def evaluate_annotation(
     levels: Sequence[int] = LEVELS,
     progress: Progress = silent,
 ) -> AnnotationFigures:
-    """Rank all words for each picture and judge the order by the words it truly has.
+    """Rank all words for each picture and evaluate the ranking by its true words.
 
-    Pictures are scored and judged a block at a time, so that memory stays bounded. A true word
-    that was never learned counts as never found: it is one of the R true words and adds nothing
-    to average precision or precision; but its siblings count as siblings of a true word.
-    Pictures without a word are left out.
+    Pictures are scored and evaluated in blocks, so that memory stays bounded. A true word that was
+    not learned counts as not found: it is one of the R true words and adds nothing to average
+    precision or precision; but its siblings count as siblings of a true word. Pictures without a
+    word are left out.
 
     Parameters
     ----------
     annotator : object with ``words_`` and ``scores(X)``
-        A model that learned.
+        A fitted annotator.
     X : dense or CSR matrix
-        A row a picture.
+        One row per picture.
     y : sequence of labels, sequence of sets of labels, or Relevance with labels
         The true word or words of each picture.
     cutoffs : sequence of int
@@ -133,10 +133,10 @@ def evaluate_annotation(
     tree : TagTree, optional
         Which words are siblings; without it there is no sibling precision.
     levels : sequence of int
-        How many steps up siblings may meet, as in
+        How many steps up siblings may have a common node, as in
         :meth:`lookalike.supervision.TagTree.groups`.
     progress : callable
-        Told the pictures done and in all.
+        Called with the number of pictures done and the total.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def evaluate_annotation(
     """
     limits = check_cutoffs(cutoffs)
     if not hasattr(annotator, "words_"):
-        raise NotFitted(f"{type(annotator).__name__} has not learned yet; call fit first.")
+        raise NotFitted(f"{type(annotator).__name__} is not fitted; call fit first.")
     vectors = as_rows(X)
     has, words = read_words("evaluate_annotation", y, vectors.shape[0], annotator.words_)
     true_words = np.diff(has.indptr)
@@ -153,7 +153,7 @@ def evaluate_annotation(
     if not len(taught):
         raise InvalidInput(
             f"evaluate_annotation: none of the {vectors.shape[0]} pictures has a word, so there is "
-            f"no mean to take. Give pictures with words."
+            f"nothing to average. Give pictures with words."
         )
     learned = len(annotator.words_)
     groups = {} if tree is None else {level: tree.groups(words, level) for level in levels}
@@ -186,7 +186,7 @@ def evaluate_annotation(
 def _siblings(
     truth: sp.csr_matrix, groups: sp.csr_matrix, relevant: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Tell for each picture which of the words it is ranked for are siblings of a true word."""
+    """Return for each picture which of its ranked words are siblings of a true word."""
     candidates = groups[: relevant.shape[1]]
     found = np.asarray(((truth @ groups) @ candidates.T).toarray(), dtype=np.bool_)
     siblings: NDArray[np.bool_] = found | relevant

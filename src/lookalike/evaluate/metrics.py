@@ -17,27 +17,27 @@ class Scorer(Protocol):
     """Anything that scores queries against items."""
 
     def scores(self, Q: Any, P: Any) -> NDArray[Any]:
-        """Score each row of ``Q`` against each row of ``P``; larger is more alike."""
+        """Return the score of each row of ``Q`` with each row of ``P``; larger is more similar."""
         ...
 
 
 def mean_average_precision(
     scores: ArrayLike, relevant: Any, *, own: ArrayLike | None = None
 ) -> float:
-    """Average over queries the precision at each position that holds a relevant item.
+    """Return the mean over queries of the average precision.
 
     mAP = mean over queries of (1/R) Σⱼ j / rⱼ, with the R relevant items at the ranks
-    r₁ < r₂ < … (paper 1, section 5.1). Equal scores rank by column.
+    r₁ < r₂ < … (paper 1, section 5.1). Ties are ranked by column.
 
     Parameters
     ----------
     scores : array of shape (q, n)
-        A row a query, a column an item; larger is more alike.
-    relevant : bool array of shape (q, n), or what is alike among the items
-        Which items are right answers. With labels, sets of labels, a sparse relevance matrix or
-        a Relevance, ``scores`` is square and each item is ranked against all the others.
+        One row per query, one column per item; larger is more similar.
+    relevant : bool array of shape (q, n), or the relevance between the items
+        Which items are relevant. With labels, sets of labels, a sparse relevance matrix or a
+        Relevance, ``scores`` must be square and each item is ranked against all others.
     own : int array of shape (q,), optional
-        With a bool array, each query's own column, left out of its ranking; -1 for none.
+        With a bool array, each query's own column, which is left out of its ranking; -1 for none.
 
     Examples
     --------
@@ -51,16 +51,16 @@ def mean_average_precision(
 def precision_at_k(
     scores: ArrayLike, relevant: Any, k: int, *, own: ArrayLike | None = None
 ) -> float:
-    """Average over queries the share of relevant items among the ``k`` ranked highest.
+    """Return the mean over queries of the share of relevant items among the ``k`` best.
 
-    The share is of ``k`` even where there are fewer items to rank (paper 1, section 5.1).
+    The share is of ``k`` even if there are fewer items to rank (paper 1, section 5.1).
 
     Parameters
     ----------
     scores, relevant, own
         As for :func:`mean_average_precision`.
     k : int
-        From 1.
+        At least 1.
 
     Examples
     --------
@@ -74,14 +74,14 @@ def precision_at_k(
 def precision_curve(
     scores: ArrayLike, relevant: Any, cutoffs: Sequence[int], *, own: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return precision at top k for each k of ``cutoffs``, as drawn in Figure 6 of paper 1.
+    """Return precision at top k for each k of ``cutoffs``, as in Figure 6 of paper 1.
 
     Parameters
     ----------
     scores, relevant, own
         As for :func:`mean_average_precision`.
     cutoffs : sequence of int
-        The k, each from 1.
+        The k, each at least 1.
     """
     return _judged(scores, relevant, own, cutoffs).mean_precision
 
@@ -94,22 +94,22 @@ def evaluate_similarity(
     cutoffs: Sequence[int] = CUTOFFS,
     progress: Progress = silent,
 ) -> Judgement:
-    """Rank every row of ``X`` against all the others by the model's scores.
+    """Rank every row of ``X`` against all others by the model's scores, and evaluate.
 
-    The scores are made and judged a block of rows at a time, so that memory stays bounded.
+    The scores are computed and evaluated in blocks of rows, so that memory stays bounded.
 
     Parameters
     ----------
     model : object with ``scores(Q, P)``
         A learned similarity.
     X : dense or CSR matrix
-        A row a picture.
+        One row per picture.
     y : labels, sets of labels, sparse relevance matrix or Relevance
-        What is alike.
+        Which pictures are similar.
     cutoffs : sequence of int
         The k for precision at top k.
     progress : callable
-        Told the queries done and in all.
+        Called with the number of queries done and the total.
     """
     vectors = as_rows(X)
     relevance = Relevance.of(y, vectors.shape[0])
@@ -123,11 +123,13 @@ def evaluate_similarity(
 
 
 def as_rows(X: ArrayLike | sp.spmatrix) -> Any:
-    """Return ``X`` as something whose rows can be chosen: CSR stays sparse, the rest an array."""
+    """Return ``X`` in a form whose rows can be selected: CSR if sparse, otherwise an array."""
     rows: Any = X
     rows = rows.tocsr() if sp.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
-        raise InvalidInput(f"X must be a matrix with a row a picture; got the shape {rows.shape}.")
+        raise InvalidInput(
+            f"X must be a matrix with one row per picture; got the shape {rows.shape}."
+        )
     return rows
 
 
@@ -138,10 +140,12 @@ def _judged(
     if isinstance(relevant, np.ndarray) and relevant.dtype == np.bool_ and relevant.ndim == 2:
         return judge(table, relevant, own=own, cutoffs=cutoffs)
     if own is not None:
-        raise InvalidInput("own goes with a bool array; with labels each item's own is known.")
+        raise InvalidInput(
+            "own needs a bool array; with labels, each item's own column is known. Leave it out."
+        )
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
         raise InvalidInput(
-            f"with labels, scores must be square, each item against all; got {table.shape}. "
+            f"with labels, scores must be square, all items against all; got {table.shape}. "
             f"Give a bool array of what is relevant instead."
         )
     rows = np.arange(len(table))

@@ -1,4 +1,4 @@
-"""Plots of the kinds of Figures 5 to 9 of paper 1: curves with error bars, and levels."""
+"""Plots like Figures 5 to 9 of paper 1: curves with error bars, and levels."""
 
 import io
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from lookalike.core.arrays import write_whole
 from lookalike.core.errors import InvalidInput
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""The palette of Okabe and Ito, which the colour-blind can tell apart."""
+"""The palette of Okabe and Ito, which colour-blind people can distinguish."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK = "#333333"
 FORMATS = {".png": "png", ".svg": "svg"}
@@ -25,7 +25,7 @@ MAX_BARS = 12
 
 @dataclass(frozen=True)
 class Series:
-    """A curve; ``spread`` is the half length of the error bar at each point."""
+    """A curve; ``spread`` is half the length of the error bar at each point."""
 
     name: str
     x: ArrayLike
@@ -35,7 +35,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Level:
-    """A level to compare with, as chance or a baseline that does not learn."""
+    """A level to compare with, such as chance or a baseline that does not learn."""
 
     name: str
     value: float
@@ -52,20 +52,20 @@ def curve_plot(
     levels: Sequence[Level] = (),
     logarithmic: bool = False,
 ) -> None:
-    """Draw curves with error bars, and dashed levels, into a PNG or SVG file.
+    """Draw curves with error bars, and dashed levels, to a PNG or SVG file.
 
     Parameters
     ----------
     series : sequence of Series
-        Named in the legend in the order in which they end, highest first.
+        Listed in the legend in the order of their last values, highest first.
     path : Path or str
-        Ends in ``.png`` or ``.svg``.
+        A file ending in ``.png`` or ``.svg``.
     title, x_label, y_label : str
-        What it shows.
+        The texts of the plot.
     levels : sequence of Level
         Dashed lines, with a band where they have a spread.
     logarithmic : bool
-        Whether x runs in powers of ten.
+        Whether the x axis is logarithmic.
     """
     place = Path(path)
     if place.suffix.lower() not in FORMATS:
@@ -131,7 +131,7 @@ def _checked(series: Series) -> tuple[str, Any, Any, Any]:
     sizes = {x.shape, y.shape} | (set() if spread is None else {spread.shape})
     if len(sizes) != 1 or x.ndim != 1 or not x.size:
         raise InvalidInput(
-            f"curve_plot: x, y and spread of {series.name!r} must be lists of one length, not "
+            f"curve_plot: x, y and spread of {series.name!r} must be lists of the same length, not "
             f"empty; got {x.shape}, {y.shape} and {None if spread is None else spread.shape}."
         )
     return series.name, x, y, spread

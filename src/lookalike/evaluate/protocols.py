@@ -30,19 +30,19 @@ class Fold:
 
 @dataclass(frozen=True)
 class Choice:
-    """A model chosen among candidates and trained.
+    """A model chosen from candidates and trained.
 
     Attributes
     ----------
     model : object
         The best candidate, trained on everything given.
     place : int
-        Which of the candidates it is.
+        The index of the candidate.
     held_out : tuple of float
-        Each candidate's mean average precision on the part held out; empty if there was only
-        one candidate.
+        Each candidate's mean average precision on the held-out part; empty if there was only one
+        candidate.
     wall_seconds, cpu_seconds : float
-        What training the chosen one on everything took.
+        The time to train the chosen one on everything.
     """
 
     model: Any
@@ -54,7 +54,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Result:
-    """What cross-validation found, an entry a fold."""
+    """The results of cross-validation, one entry per fold."""
 
     judgements: tuple[Judgement, ...]
     choices: tuple[Choice, ...]
@@ -81,12 +81,12 @@ class Result:
 
     @property
     def wall_seconds(self) -> Spread:
-        """The time to train the chosen model, by the clock."""
+        """The wall-clock time to train the chosen model."""
         return Spread.of(choice.wall_seconds for choice in self.choices)
 
     @property
     def cpu_seconds(self) -> Spread:
-        """The time to train the chosen model, over all cores."""
+        """The CPU time to train the chosen model, over all cores."""
         return Spread.of(choice.cpu_seconds for choice in self.choices)
 
 
@@ -98,14 +98,14 @@ def class_folds(
     folds: int = 5,
     random_state: RandomState = None,
 ) -> list[Fold]:
-    """Draw from each class some pictures to train on and others to test on, several times.
+    """Draw pictures of each class to train on and others to test on, several times.
 
     Parameters
     ----------
     labels : sequence
-        One label a picture.
+        One label per picture.
     train, test : int
-        How many of each class; the paper takes 40 and 25.
+        How many of each class; 40 and 25 in the paper.
     folds : int
         How many independent draws.
     random_state : int, Generator or None
@@ -128,12 +128,12 @@ def class_folds(
     for row, label in enumerate(labels):
         members.setdefault(label, []).append(row)
     if not members:
-        raise InvalidInput("class_folds: labels must name at least one class; got none.")
+        raise InvalidInput("class_folds: labels must contain at least one class; got none.")
     small = [label for label, rows in members.items() if len(rows) < train + test]
     if small:
         raise InvalidInput(
             f"class_folds: each class must have {train} + {test} pictures; {len(small)} of "
-            f"{len(members)} have fewer, as {small[0]!r} with {len(members[small[0]])}. "
+            f"{len(members)} have fewer, such as {small[0]!r} with {len(members[small[0]])}. "
             f"Leave them out, or lower train or test."
         )
     rng = generator(random_state)
@@ -157,21 +157,21 @@ def choose(
     held_out: float = 0.2,
     random_state: RandomState = None,
 ) -> Choice:
-    """Choose hyper-parameters on a part held out, then train again on everything.
+    """Choose hyper-parameters on a held-out part, then train again on everything.
 
-    Each candidate learns from 80 % of the pictures and is judged by its mean average precision
-    on the other 20 %; the best, the earlier among equals, learns again from all.
+    Each candidate learns from 80 % of the pictures and is evaluated by its mean average precision
+    on the other 20 %; the best, or the first of ties, learns again from all.
 
     Parameters
     ----------
     candidates : sequence of models
-        Unfitted; each is cloned, so they stay as they are. With one there is nothing to choose.
+        Unfitted; each is cloned and stays unchanged. With one there is nothing to choose.
     X : dense or CSR matrix
-        A row a picture.
+        One row per picture.
     y : labels, sets of labels, sparse relevance matrix or Relevance
-        What is alike.
+        Which pictures are similar.
     held_out : float
-        The share to judge by.
+        The share to hold out.
     random_state : int, Generator or None
         A seed makes the split repeatable.
     """
@@ -184,7 +184,7 @@ def choose(
         learn, check = relevance.hold_out(held_out, generator(random_state))
         if not len(check):
             raise InvalidInput(
-                "choose: too few pictures are alike to hold some out. Give one candidate only."
+                "choose: too few pictures are related to hold some out. Give only one candidate."
             )
         for candidate in candidates:
             model = clone(candidate).fit(vectors[learn], part_of(y, learn))
@@ -208,24 +208,24 @@ def cross_validate(
     random_state: RandomState = None,
     progress: Progress = silent,
 ) -> Result:
-    """Choose and train on the training part of each fold, and judge on its test part.
+    """Choose and train on the training part of each fold, and evaluate on its test part.
 
     Parameters
     ----------
     candidates : sequence of models
-        As for :func:`choose`; one model alone goes in a list.
+        As for :func:`choose`; put a single model in a list.
     X : dense or CSR matrix
-        A row a picture.
+        One row per picture.
     y : labels, sets of labels, sparse relevance matrix or Relevance
-        What is alike.
+        Which pictures are similar.
     folds : sequence of Fold
         As from :func:`class_folds`.
     cutoffs : sequence of int
         The k for precision at top k.
     random_state : int, Generator or None
-        A seed makes the choosing repeatable; the models have their own.
+        A seed makes the choice repeatable; the models have their own.
     progress : callable
-        Told the folds done and in all.
+        Called with the number of folds done and the total.
     """
     if not len(folds):
         raise InvalidInput("cross_validate: there must be at least one fold.")
@@ -250,7 +250,7 @@ def cross_validate(
 
 
 def part_of(y: Any, rows: NDArray[np.intp]) -> Any:
-    """Return what is alike among some of the pictures, in the form it came in."""
+    """Return ``y`` for some of the pictures, in the form in which it was given."""
     if isinstance(y, Relevance):
         return y.subset(rows)
     if sp.issparse(y):

@@ -11,7 +11,7 @@ from lookalike.core.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean over folds with the sample standard deviation between them.
+    """A mean over folds, with the sample standard deviation.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Self:
-        """Take the mean and the standard deviation (n - 1 below the line; 0 for one value)."""
+        """Return the mean and standard deviation of values (divisor n - 1; 0 for one value)."""
         array = np.array(list(values), dtype=np.float64)
         if not array.size:
             raise InvalidInput("Spread: there must be at least one value.")
@@ -39,11 +39,11 @@ class Spread:
         return float(self.deviation / np.sqrt(self.count))
 
     def scaled(self, factor: float) -> Self:
-        """Multiply by a positive factor, as 100 for percent."""
+        """Return it multiplied by a positive factor, such as 100 for percent."""
         return type(self)(self.mean * factor, self.deviation * factor, self.count)
 
     def text(self, digits: int = 1) -> str:
-        """Write as ``33.1 ± 1.6``."""
+        """Return it as text, such as ``33.1 ± 1.6``."""
         return f"{self.mean:.{digits}f} ± {self.deviation:.{digits}f}"
 
     def __repr__(self) -> str:

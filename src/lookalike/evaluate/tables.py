@@ -19,15 +19,15 @@ class Table:
     Parameters
     ----------
     columns : sequence of str
-        The heads.
+        The column headings.
     rows : sequence of sequences
-        A cell is text, a number, a :class:`Spread`, or None where there is nothing to say.
+        A cell is text, a number, a :class:`Spread`, or None for no value.
     title : str
         Above the table.
     notes : sequence of str
         Below it.
     digits : int
-        After the point, for numbers that are not whole.
+        Decimal places of numbers that are not whole.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Table:
                 )
 
     def text(self) -> str:
-        """Write with aligned columns, numbers to the right."""
+        """Return the table as text with aligned columns, numbers to the right."""
         cells = [list(map(_on_one_line, self.columns)), *self._shown()]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         right = self._to_the_right()
@@ -65,7 +65,7 @@ class Table:
         return "\n".join([*head, *lines, *notes])
 
     def markdown(self) -> str:
-        """Write as a Markdown table."""
+        """Return the table as Markdown."""
         cells = [
             [cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row]
             for row in [list(map(_on_one_line, self.columns)), *self._shown()]
@@ -83,7 +83,7 @@ class Table:
         return "\n".join([*head, *lines, *notes])
 
     def csv(self) -> str:
-        """Write all digits, comma-separated; a spread takes a second column, None is empty."""
+        """Return the table as CSV with all digits; a spread takes two columns, None is empty."""
         spreads = [
             any(isinstance(row[column], Spread) for row in self.rows)
             for column in range(len(self.columns))

@@ -1,4 +1,4 @@
-"""Find: vectors of pictures come in, the nearest by inner product go out, in the best order."""
+"""Find: vectors of pictures come in, the nearest by inner product go out, best first."""
 
 import typing
 

@@ -1,4 +1,4 @@
-"""What every index offers: stable ids, scales, search, scores, and a place on disk."""
+"""The base class of indexes: stable ids, scales, search, scores, save and open."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.vectors import Vectors
 
 Matrix: TypeAlias = ArrayLike | sp.spmatrix | sp.sparray
-"""Vectors as a caller may give them, a row a picture."""
+"""Vectors as a caller may give them, one row per picture."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Hits:
     Attributes
     ----------
     ids : int64 array of shape (q, k)
-        A row a query; -1 where fewer than k pictures could be found.
+        One row per query; -1 where fewer than k pictures were found.
     scores : float32 array of shape (q, k)
-        Falling along each row, the lower id first among equals; -inf beside an id of -1.
+        Decreasing along each row, ties by id; -inf where the id is -1.
     """
 
     ids: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Hits:
 
     @classmethod
     def best_first(cls, ids: NDArray[np.int64], scores: NDArray[np.float32]) -> Self:
-        """Return hits in their order: by falling score, then by rising id, -1 last.
+        """Return hits sorted by decreasing score, then by id, with -1 last.
 
         Examples
         --------
@@ -46,23 +46,23 @@ class Hits:
 
 
 class Index(ABC):
-    """The nearest pictures by inner product, over vectors with stable ids.
+    """Find the nearest pictures by inner product, over vectors with stable ids.
 
-    Searches may run in any number of threads while one adds or removes: each sees the index as
-    it was before a change or after it, whole. Every change is made whole or not at all.
+    Searches may run in any number of threads while one adds or removes: each sees the index
+    either before or after a change. Every change is all or nothing.
 
-    A subclass is made with the length of its vectors and the fingerprint of the feature they
-    come from, ``Index(dimension, fingerprint=...)``.
+    The constructor of a subclass takes the length of its vectors and the fingerprint of the
+    feature they come from, ``Index(dimension, fingerprint=...)``.
 
     Attributes
     ----------
     name : str
-        What the index is called in its registry.
+        The index's name in its registry.
     dimension : int
         The length of every vector.
     fingerprint : str
-        The fingerprint of the feature the vectors come from; ``add`` and ``search`` refuse
-        vectors said to have another.
+        The fingerprint of the feature the vectors come from; ``add`` and ``search`` raise
+        FingerprintMismatch if they are given another.
     """
 
     name: ClassVar[str]
@@ -79,12 +79,12 @@ class Index(ABC):
     @property
     @abstractmethod
     def ids(self) -> NDArray[np.int64]:
-        """The ids in the order they were added; read-only."""
+        """The ids in the order in which they were added; read-only."""
 
     @property
     @abstractmethod
     def scales(self) -> NDArray[np.float32]:
-        """The number each picture's scores are multiplied by, in the order of ``ids``."""
+        """The factor of each picture's scores, in the order of ``ids``."""
 
     @abstractmethod
     def add(
@@ -100,14 +100,14 @@ class Index(ABC):
         Parameters
         ----------
         vectors : matrix of shape (n, dimension)
-            A row a picture; one vector alone is also taken.
+            One row per picture; a single vector is also accepted.
         ids : int array of shape (n,), optional
-            Names for them, from 0 and not in use. By default fresh ones, above every id this
-            index ever held.
+            Their ids, from 0 and not in use. By default new ones, above every id this index ever
+            had.
         scales : array of shape (n,), optional
-            The number each one's scores are multiplied by; by default 1.
+            The factor of each picture's scores; by default 1.
         fingerprint : str, optional
-            Where given, it must be the index's own.
+            If given, it must be the index's own.
 
         Returns
         -------
@@ -116,14 +116,14 @@ class Index(ABC):
 
     @abstractmethod
     def remove(self, ids: ArrayLike) -> None:
-        """Remove pictures, all or none of them; raise InvalidInput for an unknown id."""
+        """Remove pictures, all or none of them; raise InvalidInput if an id is unknown."""
 
     @abstractmethod
     def set_scales(self, scales: ArrayLike | None) -> None:
-        """Set the number each picture's scores are multiplied by, in the order of ``ids``.
+        """Set the factor of each picture's scores, in the order of ``ids``; None sets all to 1.
 
-        A normalised similarity divides by the item's self-score, which moves as it learns: these
-        numbers change, the vectors do not. None sets all to 1.
+        A normalised similarity divides by the item's self-score, which changes as it learns: these
+        factors change, the vectors do not.
         """
 
     @abstractmethod
@@ -136,37 +136,36 @@ class Index(ABC):
         among: ArrayLike | None = None,
         fingerprint: str | None = None,
     ) -> Hits:
-        """Return the ``k`` pictures of the highest score for each query.
+        """Return the ``k`` pictures with the highest scores for each query.
 
         The score is the inner product, summed in float64, times the picture's scale, rounded to
-        float32; it does not depend on what else is in the batch, the index or ``among``.
+        float32; it does not depend on the rest of the batch, the index or ``among``.
 
         Parameters
         ----------
         queries : matrix of shape (q, dimension)
-            A row a query; one vector alone is a batch of one.
+            One row per query; a single vector is a batch of one.
         k : int
-            How many to find, from 1. Rows are filled up with id -1 and score -inf where there
-            are fewer.
+            How many to find, at least 1. If there are fewer, rows are padded with id -1 and score
+            -inf.
         exclude : int array of shape (q,) or (q, m), optional
-            Ids to leave out of each query's hits, as the query's own; -1 leaves out nothing.
+            Ids to leave out of each query's hits, such as the query's own; -1 excludes nothing.
         among : int array of shape (m,), optional
-            The ids to search among, in any order; those the index does not hold are ignored. By
-            default all.
+            The ids to search among, in any order; unknown ones are ignored. By default all.
         fingerprint : str, optional
-            Where given, it must be the index's own.
+            If given, it must be the index's own.
         """
 
     @abstractmethod
     def scores(self, queries: Matrix, ids: ArrayLike) -> NDArray[np.float32]:
-        """Return what :meth:`search` scores these pictures, of shape (queries, ids).
+        """Return the scores of :meth:`search` for these pictures, of shape (queries, ids).
 
-        Raise InvalidInput for an unknown id.
+        Raise InvalidInput if an id is unknown.
         """
 
     @abstractmethod
     def take(self, ids: ArrayLike) -> Vectors:
-        """Return the vectors with these ids, in that order; InvalidInput for an unknown one."""
+        """Return the vectors with these ids, in that order, or raise InvalidInput."""
 
     @property
     def vectors(self) -> Vectors:
@@ -175,22 +174,22 @@ class Index(ABC):
 
     @abstractmethod
     def copy(self) -> Self:
-        """Return a second index that shares what both hold until one of them changes."""
+        """Return a copy that shares memory with this index until one of them changes."""
 
     @abstractmethod
     def save(self, path: Path | str) -> None:
-        """Write the index to ``path``, all or nothing."""
+        """Save the index to ``path``, all or nothing."""
 
     @classmethod
     @abstractmethod
     def open(cls, path: Path | str) -> Self:
-        """Open what :meth:`save` wrote, or raise DamagedFile."""
+        """Open an index that :meth:`save` wrote, or raise DamagedFile."""
 
     @classmethod
     def saved_ids(cls, path: Path | str, *, fingerprint: str) -> NDArray[np.int64]:
         """Return the ids in a file that :meth:`save` wrote, or raise DamagedFile.
 
-        There are none where its vectors have another fingerprint.
+        Return none if its vectors have another fingerprint.
         """
         index = cls.open(path)
         return index.ids if index.fingerprint == fingerprint else np.zeros(0, np.int64)

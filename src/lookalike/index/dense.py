@@ -1,4 +1,4 @@
-"""Exact search among dense vectors: one scan of memory a query."""
+"""Exact search among dense vectors: one scan of memory per query."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from lookalike.index._fast.dense import exact_products, offer_block
 from lookalike.index.exact import ExactIndex, Rows
 from lookalike.index.growing import GrowingArray
 
-# A product uses all cores and is bound by memory: eight at once got a quarter of the searches
-# done that one after the other did.
+# A product uses all cores and is bound by memory: eight at once completed only a quarter as many
+# searches as one after the other.
 _PRODUCT = Lock()
 
 _QUERIES = 256
 _PRODUCTS = 1 << 20
 
-# Half a megabyte: what is gathered stays in the cache of a core until it has been multiplied.
+# Half a megabyte: gathered rows stay in a core's cache until they have been multiplied.
 _GATHERED = 1 << 17
 
 
@@ -47,7 +47,7 @@ class DenseRows(Rows):
         return type(self)(self.kept_vectors.extended(new), self.lengths.extended(_lengths(new)))
 
     def kept(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the rows where ``mask`` holds."""
+        """Return the rows where ``mask`` is true."""
         return type(self)(self.kept_vectors.kept(mask), self.lengths.kept(mask))
 
     def products(
@@ -68,10 +68,10 @@ class DenseRows(Rows):
         scores: NDArray[np.float32],
         ids: NDArray[np.int64],
     ) -> None:
-        """Offer the pictures in the rows ``chosen``, or every one, to each query's best."""
+        """Merge the pictures in the rows ``chosen``, or all, into each query's best."""
         called, gathered = names, chosen
         if chosen is not None and 2 * len(chosen) > len(names):
-            # Passing over the others is quicker then than gathering so many.
+            # Scanning all and skipping some is then faster than gathering so many.
             called, gathered = np.full(len(names), -1), None
             called[chosen] = names[chosen]
         for first in range(0, len(queries), _QUERIES):
@@ -116,12 +116,13 @@ class DenseRows(Rows):
 class DenseIndex(ExactIndex):
     """Exact top-k by inner product over dense vectors.
 
-    A matrix product gives rough scores, block by block; what its rounding error might hide is
-    summed again in float64 (a few hundred of 100,000 pictures). So the answer is exact, equal
-    pictures tie and go by id, and memory beyond the vectors stays at a few megabytes.
+    A matrix product gives approximate scores, block by block; pictures that may be among the best
+    within its rounding error are summed again in float64 (a few hundred of 100,000 pictures). So
+    the result is exact, equal pictures tie and are ordered by id, and memory beyond the vectors
+    stays at a few megabytes.
 
     A search among up to half of the pictures gathers their rows, a small block at a time, and
-    costs about their share of a search among all; among more, it scans all and passes some over.
+    costs about their share of a search among all; among more, it scans all and skips the others.
 
     Examples
     --------

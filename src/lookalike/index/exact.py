@@ -1,4 +1,4 @@
-"""Exact search: what indexes share that hold all their vectors in memory."""
+"""Exact search: the base class of indexes with all vectors in memory."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ _QUERIES = 16
 
 
 class Rows(ABC):
-    """The vectors of one moment, unchanging: how they are kept and how they are multiplied.
+    """An immutable set of vectors: how they are stored and how they are multiplied.
 
-    A kind of its own says how in :meth:`of`, :meth:`extended`, :meth:`kept`, :attr:`vectors`,
-    :meth:`products`, :meth:`arrays` and :meth:`stored`; by default it takes dense vectors and
+    A subclass implements :meth:`of`, :meth:`extended`, :meth:`kept`, :attr:`vectors`,
+    :meth:`products`, :meth:`arrays` and :meth:`stored`; by default it accepts dense vectors and
     searches by multiplying with all of them.
     """
 
@@ -47,7 +47,7 @@ class Rows(ABC):
 
     @classmethod
     def checked_queries(cls, who: str, queries: Matrix, dimension: int) -> Vectors:
-        """Return queries as these rows are multiplied with them, or raise InvalidInput."""
+        """Return queries in the form for products with these rows, or raise InvalidInput."""
         return cls.checked(who, queries, dimension)
 
     @classmethod
@@ -66,11 +66,11 @@ class Rows(ABC):
 
     @abstractmethod
     def kept(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the rows where ``mask`` holds."""
+        """Return the rows where ``mask`` is true."""
 
     @abstractmethod
     def products(self, queries: Any, places: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the inner products of queries with some rows, the same whatever the batch."""
+        """Return the inner products of queries with some rows, independent of the batch."""
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -79,7 +79,7 @@ class Rows(ABC):
     @classmethod
     @abstractmethod
     def stored(cls, arrays: Mapping[str, NDArray[Any]], count: int, dimension: int) -> Any:
-        """Return the vectors that :meth:`arrays` holds; InvalidInput where they do not fit."""
+        """Return the vectors that :meth:`arrays` returned, or raise InvalidInput."""
 
     def offer(
         self,
@@ -91,7 +91,7 @@ class Rows(ABC):
         scores: NDArray[np.float32],
         ids: NDArray[np.int64],
     ) -> None:
-        """Offer the pictures in the rows ``chosen``, or every one, to each query's best.
+        """Merge the pictures in the rows ``chosen``, or all, into each query's best.
 
         ``names`` and ``scales`` belong to all rows; ``scores`` and ``ids`` are the best so far.
         """
@@ -107,7 +107,7 @@ class Rows(ABC):
 
 @dataclass(frozen=True)
 class State:
-    """All an index holds at one moment. A search reads one state from start to end."""
+    """The immutable state of an index. A search uses one state from start to end."""
 
     rows: Rows
     ids: GrowingArray[np.int64]
@@ -116,12 +116,12 @@ class State:
 
     @cached_property
     def order(self) -> NDArray[np.intp] | None:
-        """What sorts the ids; None where they rise, as they mostly do."""
+        """The order that sorts the ids; None if they are sorted, as they mostly are."""
         names = self.ids.rows
         return None if (names[1:] > names[:-1]).all() else np.argsort(names)
 
     def places(self, who: str, ids: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the rows of ids; raise InvalidInput for those that are not there."""
+        """Return the rows of ids, or raise InvalidInput if some are unknown."""
         names = self.ids.rows
         places = np.searchsorted(names, ids, sorter=self.order)
         places = np.minimum(places, max(len(names) - 1, 0))
@@ -136,7 +136,7 @@ class State:
 class ExactIndex(Index):
     """Exact top-k by inner product over vectors in memory.
 
-    A subclass names itself and its kind of :class:`Rows`; all else is here.
+    A subclass sets ``name`` and ``rows``, its subclass of :class:`Rows`.
 
     Parameters
     ----------
@@ -148,12 +148,11 @@ class ExactIndex(Index):
 
     rows: ClassVar[type[Rows]]
     file_kind: ClassVar[str]
-    kind: ClassVar[str]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" in cls.__dict__:
-            cls.file_kind = cls.kind = f"{cls.name}_index/1"
+            cls.file_kind = f"{cls.name}_index/1"
 
     def __init__(self, dimension: int, *, fingerprint: str = "") -> None:
         self.dimension = check_whole(self._who, "dimension", dimension, 1, MAX_DIMENSION)
@@ -176,25 +175,18 @@ class ExactIndex(Index):
 
     @property
     def ids(self) -> NDArray[np.int64]:
-        """The ids in the order they were added; read-only."""
+        """The ids in the order in which they were added; read-only."""
         return self._state.ids.rows
 
     @property
     def scales(self) -> NDArray[np.float32]:
-        """The number each picture's scores are multiplied by, in the order of ``ids``."""
+        """The factor of each picture's scores, in the order of ``ids``."""
         return self._state.scales.rows
 
     @property
     def vectors(self) -> Vectors:
         """The vectors in the order of ``ids``; read-only."""
         return self._state.rows.vectors
-
-    def vector(self, number: int) -> Vectors:
-        """Return the vector with an id; read-only."""
-        state = self._state
-        place = state.places(self._who, self._checked_ids(number))[0]
-        found: Vectors = state.rows.vectors[place]
-        return found
 
     def add(
         self,
@@ -224,7 +216,7 @@ class ExactIndex(Index):
     def remove(self, ids: ArrayLike) -> None:
         """Remove pictures, all or none of them.
 
-        Costs one copy of what stays, so many are best removed in one call.
+        Costs one copy of the rest, so remove many pictures in one call.
         """
         gone = np.unique(self._checked_ids(ids))
         with self._writing:
@@ -232,7 +224,7 @@ class ExactIndex(Index):
             unknown = gone[~np.isin(gone, state.ids.rows)]
             if unknown.size:
                 raise InvalidInput(
-                    f"{self._who}: remove knows no picture with the id {_listed(unknown)}; "
+                    f"{self._who}: there is no picture with the id {_listed(unknown)}; "
                     f"nothing was removed."
                 )
             if gone.size:
@@ -245,7 +237,7 @@ class ExactIndex(Index):
                 )
 
     def set_scales(self, scales: ArrayLike | None) -> None:
-        """Set the number each picture's scores are multiplied by; see :meth:`Index.set_scales`."""
+        """Set the factor of each picture's scores; see :meth:`Index.set_scales`."""
         with self._writing:
             factors = self._checked_scales(1.0 if scales is None else scales, len(self))
             self._state = replace(self._state, scales=GrowingArray(factors))
@@ -259,10 +251,10 @@ class ExactIndex(Index):
         among: ArrayLike | None = None,
         fingerprint: str | None = None,
     ) -> Hits:
-        """Return the ``k`` pictures of the highest score for each query; see :meth:`Index.search`.
+        """Return the ``k`` pictures with the highest scores; see :meth:`Index.search`.
 
-        With ``among`` the work is in proportion to how many they are, besides one pass over the
-        ids of the index to find them.
+        With ``among``, the work is proportional to their number, plus one pass over the ids of
+        the index to find them.
         """
         self._check_fingerprint(fingerprint)
         asked = self.rows.checked_queries(self._who, queries, self.dimension)
@@ -271,7 +263,7 @@ class ExactIndex(Index):
         excluded = self._checked_exclude(exclude, q)
         named = None if among is None else self._checked_among(among)
         state = self._state
-        # The index may have changed since the caller chose, so the ids of this moment decide.
+        # The index may have changed since the caller chose; only the current ids count.
         chosen = None if named is None else np.flatnonzero(np.isin(state.ids.rows, named))
         columns = min(most, len(state.ids) if chosen is None else len(chosen))
         scores = np.full((q, columns), -np.inf, np.float32)
@@ -287,7 +279,7 @@ class ExactIndex(Index):
         return hits
 
     def scores(self, queries: Matrix, ids: ArrayLike) -> NDArray[np.float32]:
-        """Return what :meth:`search` scores these pictures, of shape (queries, ids)."""
+        """Return the scores of :meth:`search` for these pictures, of shape (queries, ids)."""
         asked = self.rows.checked_queries(self._who, queries, self.dimension)
         state = self._state
         places = state.places(self._who, self._checked_ids(ids))
@@ -297,18 +289,18 @@ class ExactIndex(Index):
             return scaled.astype(np.float32)
 
     def take(self, ids: ArrayLike) -> Vectors:
-        """Return the vectors with these ids, in that order; InvalidInput for an unknown one."""
+        """Return the vectors with these ids, in that order, or raise InvalidInput."""
         state = self._state
         taken: Vectors = state.rows.vectors[state.places(self._who, self._checked_ids(ids))]
         return taken
 
     def copy(self) -> Self:
-        """Return a second index that shares what both hold until one of them changes."""
-        # The lock is shared too: both may have room for more at the end of one array.
+        """Return a copy that shares memory with this index until one of them changes."""
+        # The lock is shared, too: both may append to the same buffer.
         return shallow_copy(self)
 
     def save(self, path: Path | str) -> None:
-        """Write the index to one file, all or nothing."""
+        """Save the index to one file, all or nothing."""
         state = self._state
         save_arrays(
             Path(path),
@@ -323,7 +315,7 @@ class ExactIndex(Index):
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Open what :meth:`save` wrote, or raise DamagedFile."""
+        """Open an index that :meth:`save` wrote, or raise DamagedFile."""
         arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
         try:
             index = cls(manifest["dimension"], fingerprint=str(manifest["fingerprint"]))
@@ -352,9 +344,7 @@ class ExactIndex(Index):
     def _fresh(self, count: int) -> NDArray[np.int64]:
         first = self._state.next_id
         if first + count > FREE:
-            raise InvalidInput(
-                f"{self._who}: there are no fresh ids above {first - 1}; give the ids yourself."
-            )
+            raise InvalidInput(f"{self._who}: there are no new ids above {first - 1}. Give ids.")
         return np.arange(first, first + count, dtype=np.int64)
 
     def _checked_ids(self, ids: ArrayLike) -> NDArray[np.int64]:
@@ -378,13 +368,13 @@ class ExactIndex(Index):
         once, times = np.unique(given, return_counts=True)
         if (times > 1).any():
             raise InvalidInput(
-                f"{self._who}: each id may come once; {_listed(once[times > 1])} came again."
+                f"{self._who}: ids must be unique; {_listed(once[times > 1])} is repeated."
             )
         if count and once[0] < self._state.next_id:
             taken = once[np.isin(once, self._state.ids.rows)]
             if taken.size:
                 raise InvalidInput(
-                    f"{self._who}: the id {_listed(taken)} is in use; remove it first."
+                    f"{self._who}: the id {_listed(taken)} is in use. Remove it first."
                 )
         return given
 
@@ -396,7 +386,7 @@ class ExactIndex(Index):
             raise InvalidInput(f"{self._who}: scales must be numbers; {error}.") from error
         if given.shape not in ((), (count,)) or not np.isfinite(given).all():
             raise InvalidInput(
-                f"{self._who}: scales must be {count} finite numbers, one a picture; "
+                f"{self._who}: scales must be {count} finite numbers, one per picture; "
                 f"got the shape {given.shape}."
             )
         return np.array(np.broadcast_to(given, (count,)))
@@ -409,7 +399,7 @@ class ExactIndex(Index):
             given = given.reshape(-1, 1) if given.size == q else given.reshape(1, -1)
         if given.ndim != 2 or len(given) != q or (given.size and given.dtype.kind not in "iu"):
             raise InvalidInput(
-                f"{self._who}: exclude must hold whole numbers, a row for each of {q} queries; "
+                f"{self._who}: exclude must be whole numbers, one row for each of {q} queries; "
                 f"got {given.dtype} of shape {np.shape(exclude)}."
             )
         return np.ascontiguousarray(given, dtype=np.int64)
@@ -418,7 +408,7 @@ class ExactIndex(Index):
         given = np.asarray(among)
         if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
             raise InvalidInput(
-                f"{self._who}: among must be a list of ids, whole numbers; "
+                f"{self._who}: among must be a list of whole numbers; "
                 f"got {given.dtype} of shape {given.shape}."
             )
         return given.astype(np.int64)

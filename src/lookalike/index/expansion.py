@@ -1,4 +1,4 @@
-"""Ask again with the mean of a query and what it found."""
+"""Score hits again by the mean of a query and its first hits."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,13 +21,13 @@ class QueryExpansion(Reranker):
     Parameters
     ----------
     neighbours : int
-        m, or as many as there are.
+        m; all hits if there are fewer.
 
     Notes
     -----
     *Departure.* The paper averages over hits that passed spatial verification, and searches
-    everything again; here the first hits are taken as they come, and only the hits themselves
-    are scored again. Put behind spatial verification, it sees those that passed first.
+    everything again; here the first hits are used unverified, and only the hits themselves are
+    scored again. After spatial verification, the first hits are those that passed.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class QueryExpansion(Reranker):
         self.neighbours = neighbours
 
     def rerank(self, query: Query, hits: Hits) -> Hits:
-        """Return the hits ordered by their scores for the mean of the query and the first."""
+        """Return the hits sorted by their scores for the mean of the query and the first hits."""
         self._check_parameters()
         found = hits.ids[0][hits.ids[0] >= 0]
         if not found.size:

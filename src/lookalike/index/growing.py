@@ -1,4 +1,4 @@
-"""Let an array grow at its end without copying it each time, while readers hold the old one."""
+"""Append to an array without copying it each time, while readers use the old one."""
 
 from typing import Any, Generic, Self, TypeVar
 
@@ -11,9 +11,9 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class GrowingArray(Generic[Scalar]):
     """The first ``count`` rows of a buffer that may have room for more.
 
-    It never changes: ``extended`` gives a new one, which shares the buffer where that has room.
-    What was there stays as it was, even if the same rows are extended twice: the second time
-    they are copied. Extending from two threads at once needs a lock.
+    It is immutable: ``extended`` returns a new one, which shares the buffer if that has room. If
+    the same rows are extended twice, the second time they are copied. Extending from two threads
+    at once needs a lock.
     """
 
     def __init__(
@@ -21,7 +21,7 @@ class GrowingArray(Generic[Scalar]):
     ) -> None:
         self._buffer = buffer
         self._count = len(buffer) if count is None else count
-        # The rows in use by the longest that shares the buffer.
+        # The rows used by the longest array that shares the buffer.
         self._used = [self._count] if used is None else used
 
     def __len__(self) -> int:
@@ -35,7 +35,7 @@ class GrowingArray(Generic[Scalar]):
         return view
 
     def extended(self, new: NDArray[Any]) -> Self:
-        """Append rows; the buffer at least doubles when full, so n rows cost O(n) in all."""
+        """Return the array with rows appended; full buffers double, so n rows cost O(n)."""
         count = self._count + len(new)
         buffer = self._buffer
         used = self._used
@@ -49,5 +49,5 @@ class GrowingArray(Generic[Scalar]):
         return type(self)(buffer, count, used)
 
     def kept(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the rows where ``mask`` holds, in their order, in a buffer of their own."""
+        """Return the rows where ``mask`` is true, in order, in a new buffer."""
         return type(self)(self.rows[mask])

@@ -16,9 +16,9 @@ INDEXES: "Registry[Index]" = Registry(
         "sparse": "lookalike.index.sparse:SparseIndex",
     },
 )
-"""What finds the nearest vectors; opened by ``INDEXES.get(name).open(path)``."""
+"""Open a saved index with ``INDEXES.get(name).open(path)``; ``INDEXES.load`` is not supported."""
 
 RERANKERS: "Registry[Reranker]" = Registry(
     "reranker", "lookalike.rerankers", {"expansion": "lookalike.index.expansion:QueryExpansion"}
 )
-"""What puts the first hits of a search into a better order."""
+"""What improves the order of the first hits of a search."""

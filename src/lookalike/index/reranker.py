@@ -1,4 +1,4 @@
-"""What every reranker offers, and what it may ask about a query and its hits."""
+"""The base class of rerankers, and what they can ask about a query and its hits."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -13,31 +13,31 @@ from lookalike.index.base import Hits
 
 
 class Query(Protocol):
-    """One query, and what a reranker may ask about the items it found."""
+    """One query, and what a reranker can ask about the items it found."""
 
     @property
     def vector(self) -> Vectors:
-        """The query's vector as items have theirs, before the similarity; one row."""
+        """The query's own vector, before the similarity; one row."""
 
     @property
     def record(self) -> bytes | None:
-        """The query's feature record; None where it is no picture, but a word say."""
+        """The query's feature record; None if it is not a picture but, for example, a word."""
 
     def vectors(self, ids: NDArray[np.int64]) -> Vectors:
-        """Return the vectors of items, a row each."""
+        """Return the vectors of items, one row each."""
 
     def records(self, ids: NDArray[np.int64]) -> Sequence[bytes]:
-        """Return the feature records of items, opaque to all but their feature."""
+        """Return the feature records of items, which only the feature can interpret."""
 
     def scores(self, vectors: Vectors, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the scores of items by the similarity in use, a row for each query vector."""
+        """Return the scores of items by the current similarity, one row per query vector."""
 
 
 class Reranker(Stored):
-    """Put the hits of a search into a better order.
+    """Improve the order of the hits of a search.
 
-    What comes back are the same items, best first by their new scores. A subclass that learns
-    also says what is kept, in ``_state`` and ``_restore``.
+    The result has the same items, best first by their new scores. A subclass that learns also
+    implements ``_state`` and ``_restore``.
     """
 
     @abstractmethod
@@ -47,9 +47,9 @@ class Reranker(Stored):
         Parameters
         ----------
         query : Query
-            What was asked, and what may be asked about the hits.
+            The query, and what can be asked about its hits.
         hits : Hits
-            Of one query, so of one row; ids of -1 stay at its end.
+            The hits of one query, in one row; ids of -1 stay at its end.
         """
 
     def _state(self) -> tuple[Arrays, Learned]:

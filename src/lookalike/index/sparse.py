@@ -1,4 +1,4 @@
-"""Exact search among sparse vectors: inverted lists, touching only what shares a column."""
+"""Exact search among sparse vectors: inverted lists, which visit only shared columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _TAIL = 4096
 
 @dataclass(frozen=True)
 class InvertedLists:
-    """For each column, the rows that have it and their values; over the first rows only."""
+    """For each column, the rows that have it and their values; for the first rows only."""
 
     starts: NDArray[np.int64]
     rows: NDArray[np.uint32]
@@ -41,7 +41,7 @@ class InvertedLists:
 
 @dataclass(frozen=True)
 class SparseRows(Rows):
-    """Rows as CSR, and inverted lists that cover all but a short tail of them."""
+    """Rows as CSR, and inverted lists of all but a short tail of them."""
 
     ends: GrowingArray[np.int64]
     columns: GrowingArray[np.int32]
@@ -71,7 +71,7 @@ class SparseRows(Rows):
         )
 
     def extended(self, new: sp.csr_matrix) -> Self:
-        """Return rows with a matrix at the end; the lists are made anew when the tail is long."""
+        """Return rows with a matrix appended; the lists are rebuilt when the tail is long."""
         longer = type(self)(
             self.ends.extended(new.indptr[1:] + self.ends.rows[-1]),
             self.columns.extended(new.indices),
@@ -84,7 +84,7 @@ class SparseRows(Rows):
         return type(self).of(longer.vectors)
 
     def kept(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the rows where ``mask`` holds."""
+        """Return the rows where ``mask`` is true."""
         return type(self).of(self.vectors[np.flatnonzero(mask)])
 
     @property
@@ -117,7 +117,7 @@ class SparseRows(Rows):
         scores: NDArray[np.float32],
         ids: NDArray[np.int64],
     ) -> None:
-        """Offer the pictures in the rows ``chosen``, or every one, to each query's best."""
+        """Merge the pictures in the rows ``chosen``, or all, into each query's best."""
         lists, ends, columns, values = self.lists, *self._lists_by_row()
         if chosen is None:
             rows, entries = np.arange(len(names), dtype=np.uint64), int(ends[-1])
@@ -158,7 +158,7 @@ class SparseRows(Rows):
             and (np.diff(ends) >= 0).all()
             and (columns.size == 0 or (columns.min() >= 0 and columns.max() < dimension))
         ):
-            raise InvalidInput("its rows do not fit together")
+            raise InvalidInput("its rows are inconsistent")
         return sp.csr_matrix((values, columns, ends), shape=(count, dimension))
 
     def _lists_by_row(
@@ -170,9 +170,9 @@ class SparseRows(Rows):
 class SparseIndex(ExactIndex):
     """Exact top-k by inner product over sparse vectors.
 
-    A sparse query walks the inverted lists of its own columns; a dense one (a learned Wᵀq) is
-    multiplied with every row. Both sum in float64 in the same order and agree to the last bit,
-    so a sparse query among few pictures goes by their rows where those are shorter than the lists.
+    A sparse query scans the inverted lists of its own columns; a dense one (a learned Wᵀq) is
+    multiplied with every row. Both sum in float64 in the same order and agree to the last bit, so
+    a sparse query among few pictures uses their rows where those are shorter than the lists.
 
     Examples
     --------

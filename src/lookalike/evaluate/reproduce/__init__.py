@@ -1,1 +1,1 @@
-"""Do a paper's experiments again: a folder of pictures comes in, its tables and figures go out."""
+"""Reproduce a paper's experiments: pictures come in, its tables and figures go out."""

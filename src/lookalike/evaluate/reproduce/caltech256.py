@@ -1,4 +1,4 @@
-"""The classes of Caltech-256 that paper 1 tells apart (Appendix B)."""
+"""The classes of Caltech-256 in paper 1 (Appendix B)."""
 
 import re
 from collections.abc import Iterable
@@ -97,11 +97,11 @@ NUMBERS = tuple(number for number in range(1, 251) if number != 129)
 
 
 def class_sets(folders: Iterable[str]) -> dict[int, list[str]]:
-    """Return those of the paper's sets of 10, 20, 50 and 249 classes that the folders hold whole.
+    """Return those of the paper's sets of 10, 20, 50 and 249 classes that are complete.
 
     The folders of Caltech-256 are called ``132.light-house``; names are compared by their letters
-    and digits, without the number, the ending ``-101`` and a plural's s, since the paper spells
-    some otherwise than the folders (``cart-man``, ``tweezers``).
+    and digits, without the number, the ending ``-101`` and a plural s, since the paper spells some
+    differently from the folders (``cart-man``, ``tweezers``).
 
     Examples
     --------
@@ -124,7 +124,7 @@ def class_sets(folders: Iterable[str]) -> dict[int, list[str]]:
 
 
 def bare(name: str) -> str:
-    """Leave the letters and digits that tell classes apart.
+    """Return the letters and digits that distinguish a class.
 
     Examples
     --------
@@ -137,6 +137,6 @@ def bare(name: str) -> str:
 
 
 def number_of(name: str) -> int | None:
-    """Return the number a folder's name begins with, or None."""
+    """Return the number at the start of a folder's name, or None."""
     found = re.match(r"(\d{3})\.", name)
     return int(found.group(1)) if found else None

@@ -22,7 +22,7 @@ from lookalike.evaluate.tables import Table
 QUICK_SETS, QUICK_FOLDS = 1, 2
 MOST_STEPS, QUICK_STEPS = 256_000, 32_000
 POSITIVE_STEPS, QUICK_POSITIVE_STEPS = 64_000, 8_000
-"""Steps of Figure 9, where a projection takes as long as 100,000 steps."""
+"""Steps in Figure 9, where a projection takes as long as 100,000 steps."""
 
 
 def reproduce(
@@ -33,37 +33,37 @@ def reproduce(
     random_state: int = 0,
     progress: Progress = silent,
 ) -> list[Table]:
-    """Do the experiments of paper 1, sections 5.3, 5.4 and 6, again.
+    """Reproduce the experiments of paper 1, sections 5.3, 5.4 and 6.
 
-    Writes ``report.md`` with all tables and plots, a PNG a panel and a CSV a figure to ``out``.
-    The pictures' vectors are kept in ``out/vectors``, so that a second run is quicker.
+    Write ``report.md`` with all tables and plots, a PNG for each panel and a CSV for each figure
+    to ``out``. The pictures' vectors are cached in ``out/vectors``, so a second run is faster.
 
     Parameters
     ----------
     data : Path
         The folder of Caltech-256 (``001.ak47`` and so on), whose classes are those of Appendix B;
-        any other folder with a folder a class; or one that holds
+        any other folder with one folder per class; or one with
         ``splits/<set>_fold<number>.csv`` with the columns file, class and split.
     out : Path
-        Where everything goes.
+        The folder to write to.
     quick : bool
         The smallest set, two folds, fewer methods and steps.
     random_state : int
         Makes all but the times repeatable.
     progress : callable
-        Told the parts done and in all.
+        Called with the number of parts done and the total.
 
     Returns
     -------
     list of Table
-        Table 4 for each set, Table 5, and what the paper says in its text.
+        Table 4 for each set, Table 5, and the figures in the paper's text.
 
     Notes
     -----
     *Departures.* The codebook of visterms and its weights come from the training part of each
-    fold, where the paper took pictures of the web. Small pictures are scaled up, not left out.
-    LDA and OASIS with our default settings are beside the paper's methods. Each ranker of Figure
-    7 draws its images from a tenth of the training part; the paper does not say.
+    fold, where the paper used pictures from the web. Small pictures are scaled up, not left out.
+    LDA and OASIS with our default settings are added to the paper's methods. Each ranker of Figure
+    7 draws its images from a tenth of the training part; the paper does not specify this.
     """
     sets = picture_sets(data, class_sets, random_state=random_state)
     if quick:
@@ -122,7 +122,7 @@ class _Count:
 
 def _notes(pictures: PictureSet, folds: int, data: Path) -> list[str]:
     return [
-        f"Ours on {data.name} ({pictures.source}): {pictures.shape} pictures a class to train on "
+        f"Ours on {data.name} ({pictures.source}): {pictures.shape} pictures per class to train on "
         f"and to test on; the paper's on Caltech-256, 40 + 25. Mean ± standard deviation over "
         f"{folds} folds; visterms, d = 1,000, their codebook from the training part of each "
         f"fold (the paper's from the web).",
@@ -134,7 +134,7 @@ def _report(path: Path, data: Path, tables: list[Table], panels: dict[int, list[
         "# OASIS: Tables 4 and 5 and Figures 5 to 9",
         "",
         "Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image Similarity "
-        f"through Ranking* (2010), done again on the pictures in `{data.name}`.",
+        f"through Ranking* (2010), reproduced on the pictures in `{data.name}`.",
     ]
     for table in tables:
         lines += ["", table.markdown()]

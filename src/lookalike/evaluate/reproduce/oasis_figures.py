@@ -33,7 +33,7 @@ EVERY = (1000, 16_000)
 
 @dataclass(frozen=True)
 class Study:
-    """What the figures of one set of pictures are drawn from, and where they go.
+    """The data of the figures of one set of pictures, and where they are written.
 
     ``told`` is called after each fold of a figure.
     """
@@ -45,7 +45,7 @@ class Study:
     told: Callable[[], None]
 
     def randoms(self, figure: int) -> Iterator[tuple[FoldVectors, np.random.Generator]]:
-        """Return each fold with a random stream of its own."""
+        """Return each fold with its own random stream."""
         for number, fold in enumerate(self.folds):
             yield fold, np.random.default_rng([self.seed, figure, number])
             self.told()
@@ -57,7 +57,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A panel of a figure: where it is, and the curves it shows as rows of numbers."""
+    """A panel of a figure: its file, and its curves as rows of numbers."""
 
     path: Path
     caption: str
@@ -65,7 +65,7 @@ class Drawn:
 
 
 def geometric(most: int) -> list[int]:
-    """Return looks at 500 steps, 1,000, 2,000 and so on up to ``most``."""
+    """Return the steps to evaluate at: 500, 1,000, 2,000 and so on up to ``most``."""
     return [500 * 2**power for power in range(20) if 500 * 2**power <= most]
 
 
@@ -77,7 +77,7 @@ def learning(
     *,
     anchors: NDArray[np.intp] | None = None,
 ) -> Iterator[OASIS]:
-    """Train and give the model, always the same one, at each look."""
+    """Train one model and yield it at each look."""
     sampler = TripletSampler(Relevance.of(fold.train_labels), anchors=anchors)
     state = loop_state(rng)
     for start, stop in pairwise([0, *looks]):
@@ -105,7 +105,7 @@ def with_matrix(model: OASIS, W: NDArray[np.float32]) -> OASIS:
 
 
 def figure_5(study: Study, most: int) -> Drawn:
-    """Trace the mean average precision on the training and the test part as training goes on."""
+    """Plot the mean average precision on the training and the test part during training."""
     looks = geometric(most)
     curves: dict[str, list[list[float]]] = {"training part": [], "test part": []}
     for fold, rng in study.randoms(5):
@@ -124,7 +124,7 @@ def figure_5(study: Study, most: int) -> Drawn:
 
 
 def figure_6(pictures: PictureSet, results: dict[str, Result | None], out: Path) -> Drawn:
-    """Draw precision at top k of all methods."""
+    """Plot precision at top k of all methods."""
     found = {name: result for name, result in results.items() if result is not None}
     curves = {
         name: [list(judgement.mean_precision) for judgement in result.judgements]
@@ -143,7 +143,7 @@ def figure_6(pictures: PictureSet, results: dict[str, Result | None], out: Path)
 
 
 def figure_7(study: Study, most: int) -> Drawn:
-    """Compare single rankers, each with its tenth of the pictures, with averages of 5 and 10."""
+    """Compare single rankers, each with a tenth of the pictures, with averages of 5 and 10."""
     looks = geometric(most)
     curves: dict[str, list[list[float]]] = {"10 rankers": [], "5 rankers": [], "one ranker": []}
     for fold, rng in study.randoms(7):
@@ -209,7 +209,7 @@ def figure_8(study: Study, most: int) -> Drawn:
 
 
 def figure_9(study: Study, most: int) -> Drawn:
-    """Trace the test part for projections onto positive W: never, after, and every t steps."""
+    """Plot the test part for projections onto positive W: never, after, and every t steps."""
     looks = list(range(most // 8, most + 1, most // 8))
     curves: dict[str, list[list[float]]] = {"never": [], "after": []}
     periods = [t for t in EVERY if t < most]
@@ -242,7 +242,7 @@ def figure_9(study: Study, most: int) -> Drawn:
 def projecting(
     fold: FoldVectors, looks: Sequence[int], rng: np.random.Generator, every: int
 ) -> Iterator[OASIS]:
-    """Train, project W onto the positive matrices every so many steps, and give it at each look."""
+    """Train, project W onto the positive matrices periodically, and yield it at each look."""
     stops = sorted({*looks, *range(every, looks[-1] + 1, every)})
     for stop, model in zip(stops, learning(plain_oasis(), fold, stops, rng), strict=True):
         if stop % every == 0:
@@ -252,7 +252,7 @@ def projecting(
 
 
 def write_csv(panels: Sequence[Drawn], path: Path) -> None:
-    """Write the curves of all panels of a figure to one table."""
+    """Write the curves of all panels of a figure to one CSV file."""
     rows = [[panel.path.stem, *row] for panel in panels for row in panel.rows]
     table = Table(["panel", "curve", "x", "mean", "standard error"], rows)
     write_whole(path, table.csv().encode())
@@ -278,7 +278,7 @@ def _draw(
     y_label: str = MAP_LABEL,
     logarithmic: bool = False,
 ) -> Drawn:
-    """Draw curves given fold by fold: their mean, with the standard error between folds."""
+    """Plot curves given per fold: their mean, with the standard error over the folds."""
     series, rows = [], list[list[str | float]]()
     for name, by_fold in curves.items():
         points = [Spread.of(column).scaled(100) for column in zip(*by_fold, strict=True)]

@@ -1,4 +1,4 @@
-"""The figures paper 1 prints in Tables 4 and 5 and in its text."""
+"""The figures in Tables 4 and 5 and in the text of paper 1."""
 
 from lookalike.evaluate.spread import Spread
 from lookalike.evaluate.tables import Cell
@@ -45,7 +45,7 @@ TABLE_4 = {
 }
 """Percent by classes and method, in the order of ``MEASURES``; "*": more than 5 days.
 
-The text at hand has lost the mean average precision of Euclidean at 20 and 50 classes.
+The available text lacks the mean average precision of Euclidean at 20 and 50 classes.
 """
 
 TABLE_5 = {
@@ -61,11 +61,11 @@ TABLE_5 = {
 }
 """Minutes of CPU by classes and method; "*": more than 5 days; "**": worse than Euclidean.
 
-"OASIS" and "LMNN" are the paper's Matlab + C and its fast-LMNN, the ones like ours.
+"OASIS" and "LMNN" are the paper's Matlab + C and its fast-LMNN, the ones comparable to ours.
 """
 
 SATURATION = "30,000 to 35,000"
-"""Steps after which 10 classes get no better (Figure 5 and section 5.3.3)."""
+"""Steps after which 10 classes no longer improve (Figure 5 and section 5.3.3)."""
 
 SYMMETRY = 0.94
 """How symmetric W becomes, |sym(W)| / |W| (section 6.1)."""

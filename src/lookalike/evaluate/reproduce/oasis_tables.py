@@ -21,7 +21,7 @@ from lookalike.similarity.mcml import MCML
 from lookalike.similarity.oasis import OASIS
 
 STEPS = tuple(1000 * 2**power for power in range(10))
-"""Where OASIS may stop early."""
+"""The steps at which OASIS may stop early."""
 
 ALL = 1_000_000
 DEFAULT = "OASIS (our default)"
@@ -30,7 +30,7 @@ CURVE = (*range(1, 11), 15, 20, 25, 30, 40, 50)
 
 
 def plain_oasis(**settings: Any) -> OASIS:
-    """Make OASIS as in sections 2 and 5.3: C = 0.1, no projection, scores not normalised."""
+    """Return OASIS as in sections 2 and 5.3: C = 0.1, no projection, scores not normalised."""
     return OASIS(
         **{
             "aggressiveness": 0.1,
@@ -50,13 +50,13 @@ class Method:
     Attributes
     ----------
     name : str
-        As in Table 4.
+        The name in Table 4.
     candidates : callable
-        Given a seed, the models among which the held-out part chooses.
+        Given a seed, returns the models to choose from on the held-out part.
     most : int
-        Training pictures up to which it is run.
+        The most training pictures for which it is run.
     quick : bool
-        Whether a quick run has it.
+        Whether a quick run includes it.
     """
 
     name: str
@@ -84,13 +84,13 @@ METHODS = (
     Method(DEFAULT, lambda seed: [OASIS(random_state=seed)], quick=False),
     Method("LDA", lambda seed: [LDA()]),
 )
-"""MCML, LEGO and LMNN take minutes to hours beyond the pictures given."""
+"""MCML, LEGO and LMNN take minutes to hours on more pictures than these."""
 
 
 def run_method(
     method: Method, folds: Sequence[FoldVectors], seed: int, told: Callable[[], None]
 ) -> Result | None:
-    """Choose, train and judge a method on each fold; None where the set is too large for it."""
+    """Choose, train and evaluate a method on each fold; None if the set is too large for it."""
     if len(folds[0].train_labels) > method.most:
         for _ in folds:
             told()
@@ -109,7 +109,7 @@ def run_method(
 
 
 def table_4(pictures: PictureSet, results: dict[str, Result | None], notes: list[str]) -> Table:
-    """Lay out mean average precision and precision at top 1, 10 and 50 beside the paper's."""
+    """Return mean average precision and precision at top 1, 10 and 50 beside the paper's."""
     columns = ["method"]
     for measure in paper.MEASURES:
         columns += [measure, f"{measure} paper"]
@@ -129,7 +129,7 @@ def table_4(pictures: PictureSet, results: dict[str, Result | None], notes: list
 
 
 def table_5(results: dict[str, tuple[PictureSet, dict[str, Result | None]]]) -> Table:
-    """Lay out the CPU time of training beside the paper's."""
+    """Return the CPU time of training beside the paper's."""
     columns = ["method"]
     for pictures, _ in results.values():
         columns += [f"{pictures.title}, s", "paper, min"]
@@ -149,9 +149,9 @@ def table_5(results: dict[str, tuple[PictureSet, dict[str, Result | None]]]) -> 
         title="Table 5: CPU time of training",
         notes=(
             "Ours in seconds on this machine, the paper's in minutes on a 1.8 GHz Xeon: its OASIS "
-            "is Matlab + C, its LMNN fast-LMNN; Matlab alone and naive LMNN have no twin here. "
-            "Training the chosen model once on the whole training part; choosing is not counted. "
-            f"“{DEFAULT}” chooses its steps and its blend within.",
+            "is Matlab + C, its LMNN fast-LMNN; Matlab alone and naive LMNN have no counterpart "
+            "here. The time is for training the chosen model once on the whole training part; "
+            f"choosing is not counted, except in “{DEFAULT}”, which chooses its steps and blend.",
             *asterisks(rows),
         ),
         digits=2,
@@ -161,7 +161,7 @@ def table_5(results: dict[str, tuple[PictureSet, dict[str, Result | None]]]) -> 
 def table_of_text(
     results: dict[str, tuple[PictureSet, dict[str, Result | None]]],
 ) -> Table:
-    """Lay out what the paper states only in its text."""
+    """Return the figures that the paper gives only in its text."""
     rows: list[list[Cell]] = []
     for pictures, found in results.values():
         result = found["OASIS"]
@@ -177,7 +177,7 @@ def table_of_text(
                 f"{paper.SYMMETRY}",
             ],
         ]
-    return Table(["figure", "ours", "paper"], rows, title="Said in the text")
+    return Table(["figure", "ours", "paper"], rows, title="Figures in the text")
 
 
 def symmetry(choice: Choice) -> float:
@@ -187,13 +187,13 @@ def symmetry(choice: Choice) -> float:
 
 
 def asterisks(rows: Sequence[Sequence[Cell]]) -> list[str]:
-    """Say what asterisks stand for, where there are any."""
+    """Return a note on what asterisks mean, if there are any."""
     if not any(cell in ("*", "**") for row in rows for cell in row):
         return []
     limits = ", ".join(f"{one.name} {one.most:,}" for one in METHODS if one.most < ALL)
     return [
-        f"*: not run, being too slow beyond so many training pictures: {limits}; in the paper, "
-        f"more than 5 days. **: worse than Euclidean."
+        f"*: not run, since it is too slow beyond so many training pictures: {limits}; in the "
+        f"paper, more than 5 days. **: worse than Euclidean."
     ]
 
 

@@ -1,4 +1,4 @@
-"""Find the picture sets of an experiment, and how each is split into training and test parts."""
+"""Find the picture sets of an experiment, and their splits into training and test parts."""
 
 import csv
 import re
@@ -14,7 +14,7 @@ from lookalike.evaluate.protocols import Fold, class_folds
 from lookalike.images import ENDINGS
 
 TRAIN, TEST, FOLDS = 40, 25, 5
-"""Pictures a class to train on and to test on, and how many times they are drawn (5.3.2)."""
+"""Pictures per class to train and to test on, and the number of draws (section 5.3.2)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class PictureSet:
     Attributes
     ----------
     name : str
-        What files are called after, as ``10``.
+        The name in file names, such as ``10``.
     files : tuple of Path
         The pictures.
     labels : ndarray of str
@@ -32,7 +32,7 @@ class PictureSet:
     folds : tuple of Fold
         The splits.
     source : str
-        Where it comes from, in a few words.
+        A short description of its origin.
     """
 
     name: str
@@ -43,18 +43,18 @@ class PictureSet:
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(np.unique(self.labels))
 
     @property
     def title(self) -> str:
-        """What it is called in tables and plots."""
+        """The name in tables and plots."""
         plain = f"{self.classes} classes"
         return plain if self.name in (str(self.classes), plain) else f"{self.name}: {plain}"
 
     @property
     def shape(self) -> str:
-        """How many pictures a class are trained on and tested on."""
+        """How many pictures per class are trained on and tested on."""
         fold = self.folds[0]
         return f"{len(fold.train_rows) // self.classes} + {len(fold.test_rows) // self.classes}"
 
@@ -65,12 +65,12 @@ def picture_sets(
     *,
     random_state: int,
 ) -> list[PictureSet]:
-    """Return the sets of a folder, those of few classes first.
+    """Return the sets of a folder, those with the fewest classes first.
 
-    Where the folder holds ``splits/<set>_fold<number>.csv`` with the columns file, class and split
-    (``train`` or ``test``), these are the sets. Otherwise it holds a folder a class, and the sets
-    are those that ``class_sets`` knows among them; where it knows none, all classes with 65
-    pictures are one set. From each class 40 and 25 pictures are then drawn, five times.
+    If the folder has ``splits/<set>_fold<number>.csv`` with the columns file, class and split
+    (``train`` or ``test``), these are the sets. Otherwise it must have one folder per class, and
+    the sets are those that ``class_sets`` finds; if there are none, all classes with 65 pictures
+    are one set. From each class 40 and 25 pictures are then drawn, five times.
     """
     if not data.is_dir():
         raise InvalidInput(f"{data} is not a folder. Give a folder with a folder for each class.")
@@ -87,8 +87,8 @@ def _from_tables(data: Path, tables: list[Path]) -> list[PictureSet]:
             by_set.setdefault(found.group(1), []).append((int(found.group(2)), path))
     if not by_set:
         raise InvalidInput(
-            f"{data / 'splits'} must hold files called <set>_fold<number>.csv, as 10_fold0.csv; "
-            f"got {tables[0].name}."
+            f"{data / 'splits'} must contain files named <set>_fold<number>.csv, such as "
+            f"10_fold0.csv; got {tables[0].name}."
         )
     return [
         _joined(data, name, [path for _, path in sorted(found)]) for name, found in by_set.items()
@@ -103,18 +103,18 @@ def _joined(data: Path, name: str, tables: list[Path]) -> PictureSet:
         for file, label, part in _rows(path):
             if part not in parts or labels.setdefault(file, label) != label:
                 raise InvalidInput(
-                    f"{path}: {file} must be in train or test and always of one class; "
+                    f"{path}: {file} must be in train or test and always of the same class; "
                     f"got {part!r} and {label!r}."
                 )
             parts[part].append(file)
         if not parts["train"] or not parts["test"]:
-            raise InvalidInput(f"{path} must name pictures of both splits, train and test.")
+            raise InvalidInput(f"{path} must list pictures of both splits, train and test.")
         splits.append(parts)
     files = sorted(labels)
     missing = [file for file in files if not (data / file).is_file()]
     if missing:
         raise InvalidInput(
-            f"{data / missing[0]} does not exist; {len(missing)} of the {len(files)} pictures of "
+            f"{data / missing[0]} does not exist; {len(missing)} of the {len(files)} pictures in "
             f"the splits of {name} are missing."
         )
     row = {file: number for number, file in enumerate(files)}
@@ -156,15 +156,15 @@ def _from_folders(
     sizes = {name: len(files) for name, files in pictures.items() if files}
     if not sizes:
         raise InvalidInput(
-            f"{data} must hold a folder of pictures for each class, or splits/<set>_fold<n>.csv; "
-            f"found neither."
+            f"{data} must contain a folder of pictures for each class, or "
+            f"splits/<set>_fold<n>.csv; found neither."
         )
     enough = [name for name, size in sizes.items() if size >= TRAIN + TEST]
     if len(enough) < 2:
         largest = max(sizes, key=lambda name: sizes[name])
         raise InvalidInput(
-            f"{data} must hold at least 2 class folders with {TRAIN} + {TEST} pictures; "
-            f"{len(enough)} of {len(sizes)} have as many, the largest is {largest!r} with "
+            f"{data} must contain at least 2 class folders with {TRAIN} + {TEST} pictures; "
+            f"{len(enough)} of {len(sizes)} have enough; the largest is {largest!r} with "
             f"{sizes[largest]}. Add pictures."
         )
     known = class_sets(enough)

@@ -1,4 +1,4 @@
-"""Describe the pictures of an experiment, knowing the training part only, and keep the vectors."""
+"""Describe the pictures of an experiment, fitted on the training part only; cache the vectors."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ class FoldVectors:
 
     @classmethod
     def split(cls, rows: sp.csr_matrix, labels: NDArray[np.str_], train: int) -> Self:
-        """Take the first ``train`` rows as the training part and the rest as the test part."""
+        """Return the first ``train`` rows as the training part and the rest as the test part."""
         return cls(rows[:train], labels[:train], rows[train:], labels[train:])
 
 
 class Pictures(Sequence[Image.Image]):
-    """Decode each picture when it is asked for, so that they take no memory."""
+    """A sequence that decodes each picture on demand, so that they take no memory."""
 
     def __init__(self, files: Sequence[Path], side: int) -> None:
         self._files = files
@@ -70,7 +70,7 @@ class Pictures(Sequence[Image.Image]):
 def fold_vectors(
     pictures: PictureSet, fold: Fold, cache: Path, *, random_state: int
 ) -> FoldVectors:
-    """Describe one fold by visterms (paper 1, section 3, had a codebook of the web's pictures)."""
+    """Describe one fold by visterms (paper 1, section 3, with a codebook from web pictures)."""
     rows = np.concatenate([fold.train_rows, fold.test_rows])
     files = [pictures.files[row] for row in rows]
     train = len(fold.train_rows)
@@ -88,25 +88,25 @@ def kept_vectors(
     random_state: int,
     progress: Progress = silent,
 ) -> Vectors:
-    """Describe pictures, or read what an earlier run kept in ``cache`` of the same.
+    """Return the vectors of pictures; load them from ``cache`` if an earlier run saved them.
 
     Parameters
     ----------
     files : sequence of Path
         The pictures, the training part first.
     train : int
-        How many those are: the codebook of visterms, their palette and their weights come from
-        them alone.
+        The size of the training part: the codebook of visterms, the palette and the weights come
+        from it alone.
     cache : Path
         A folder.
     feature : {"visterms", "embedding"}
-        What describes pictures.
+        The feature that describes pictures.
     dimension : int
         d of visterms.
     random_state : int
         Seeds the codebook.
     progress : callable
-        Told the pictures described and in all.
+        Called with the number of pictures described and the total.
     """
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     key = fingerprint(
@@ -141,7 +141,7 @@ def kept_vectors(
 
 
 def exact_vectors(files: Sequence[Path], feature: Feature) -> Iterator[Vectors]:
-    """Yield the vector of each picture, one row, not rounded as in the records of collections.
+    """Yield the vector of each picture as one row, at full precision.
 
     Raises
     ------
@@ -158,4 +158,5 @@ def exact_vectors(files: Sequence[Path], feature: Feature) -> Iterator[Vectors]:
 
 
 def _unreadable(path: Path, reason: str) -> InvalidInput:
-    return InvalidInput(f"{path} cannot be read: {reason} Remove or mend it and run again.")
+    told = reason.removesuffix(".")
+    return InvalidInput(f"{path} cannot be read: {told}. Remove or repair it, then run again.")

@@ -21,7 +21,7 @@ from lookalike.evaluate.tables import Table
 from lookalike.features import Vectors
 
 DESCRIBING = 100
-"""What describing the pictures counts for in progress, where a model counts for 1."""
+"""The weight of describing the pictures in progress; a model counts as 1."""
 
 
 def reproduce(
@@ -38,10 +38,10 @@ def reproduce(
     random_state: int = 0,
     progress: Progress = silent,
 ) -> list[Table]:
-    """Do the experiments of paper 2, section 6, again.
+    """Reproduce the experiments of paper 2, section 6.
 
-    Writes ``report.md`` with all tables and plots, a PNG a panel and a CSV a figure to ``out``.
-    The pictures' vectors are kept in ``out/vectors``, so that a second run is quicker.
+    Write ``report.md`` with all tables and plots, a PNG for each panel and a CSV for each figure
+    to ``out``. The pictures' vectors are cached in ``out/vectors``, so a second run is faster.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def reproduce(
         The pictures and their words, as for
         :func:`~lookalike.evaluate.reproduce.wsabie_data.tagged_pictures`.
     out : Path
-        Where everything goes.
+        The folder to write to.
     feature : {"visterms", "embedding"}
-        What describes pictures; the paper has visterms.
+        The feature that describes pictures; visterms in the paper.
     dimension : int, optional
         d of visterms; by default 10,000 as in the paper, and 1,000 if ``quick``.
     quick : bool
@@ -59,7 +59,7 @@ def reproduce(
     random_state : int
         Makes all but the times repeatable.
     progress : callable
-        Told the parts done and in all.
+        Called with the number of parts done and the total.
 
     Returns
     -------
@@ -68,10 +68,10 @@ def reproduce(
 
     Notes
     -----
-    *Departures.* The codebook of visterms comes from the training part, where the paper took a
-    large corpus. Test pictures close to training pictures stay. Leaves of approximate k-NN hold
-    a share of the training pictures, not 2,500 to 40,000. The learning rates of WARP fall, those
-    of the paper are fixed. Figure 2 shows precision at 1 on the validation part.
+    *Departures.* The codebook of visterms comes from the training part, where the paper used a
+    large corpus. Test pictures close to training pictures are not removed. Leaves of approximate
+    k-NN contain a share of the training pictures, not 2,500 to 40,000. The learning rates of WARP
+    decay; those of the paper are fixed. Figure 2 shows precision at 1 on the validation part.
     """
     pictures = tagged_pictures(
         data, labels=labels, words=words, isa=isa, levels=levels, random_state=random_state
@@ -198,7 +198,7 @@ def _report(path: Path, data: Path, made: list[Table], panels: dict[int, list[Dr
         "# WSABIE: Tables 1 to 7 and Figures 1 and 2",
         "",
         "Weston, Bengio and Usunier, *Large Scale Image Annotation: Learning to Rank with Joint "
-        f"Word-Image Embeddings* (2010), done again on the pictures in `{data.name}`.",
+        f"Word-Image Embeddings* (2010), reproduced on the pictures in `{data.name}`.",
     ]
     for table in made:
         lines += ["", table.markdown()]

@@ -1,4 +1,4 @@
-"""Pictures with words for paper 2: which words each has, which part it is in, what is alike."""
+"""Pictures with words for paper 2: the words and the part of each, and a tree of words."""
 
 import re
 from collections import Counter
@@ -29,10 +29,10 @@ SPELLINGS = {
     "test": "test",
 }
 SHARES = (0.6, 0.2, 0.2)
-"""Of the pictures, where no table says which part they are in; as on ImageNet and Web-data."""
+"""Shares of the parts if no table assigns them; as on ImageNet and Web-data."""
 
 FEWEST = 5
-"""Training pictures a word has at least, where pictures have several words."""
+"""The fewest training pictures of a word, if pictures have several words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class TaggedPictures:
     tree : TagTree or None
         Which word is a kind of which.
     notes : tuple of str
-        How it came about.
+        How the data was made.
     """
 
     files: tuple[Path, ...]
@@ -79,16 +79,16 @@ def tagged_pictures(
     """Find the pictures of a folder with their words.
 
     Words come from a table, ``labels.csv``, ``labels.tsv``, ``tags.csv`` or ``tags.tsv`` in the
-    folder unless another is given; without one, a picture's word is the name of its folder. The
-    files in a table are below ``data``. A cell is split at ``;`` and ``|``; in a column called
-    ``words`` or ``…_words`` at white space too; in ``label``, ``class`` and ``category`` not at
-    all. Words that differ in case or Unicode form only are one.
+    folder unless another is given; without one, a picture's word is the name of its folder. Files
+    in a table are relative to ``data``. A cell is split at ``;`` and ``|``; in a column named
+    ``words`` or ``…_words``, at white space, too; in ``label``, ``class`` and ``category``, not at
+    all. Words that differ only in case or Unicode form are the same.
 
-    A column ``split`` or ``part`` says train, val or test for each picture; where it knows no
-    val, a fifth of train is drawn for it. Without it 60, 20 and 20 % are drawn.
+    A column ``split`` or ``part`` assigns each picture to train, val or test; if none is in val, a
+    fifth of train is drawn for it. Without such a column, 60, 20 and 20 % are drawn.
 
-    A word needs a training picture, and five where pictures have several words; others are
-    dropped, and so are pictures left without a word.
+    A word needs at least one training picture, or five if pictures have several words; other words
+    are dropped, and so are pictures left without a word.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def tagged_pictures(
     labels : Path, optional
         The table of words.
     words : str, optional
-        Its column with the words; by default the first of ``labels``, ``tags`` and so on.
+        Its column of words; by default the first of ``labels``, ``tags`` and so on.
     isa : Path, optional
         Which word is a kind of which, as :func:`~lookalike.supervision.read_tag_tree` reads it.
     levels : sequence of str
@@ -112,7 +112,7 @@ def tagged_pictures(
         if words is not None:
             raise InvalidInput(
                 f"{data} has none of {', '.join(TABLE_NAMES)}, so it has no column {words!r}. "
-                f"Name the table of words with labels."
+                f"Give the table of words as labels."
             )
         rows, said = _from_folders(data)
     else:
@@ -122,7 +122,9 @@ def tagged_pictures(
         tree = read_tag_tree(isa, levels)
     elif levels:
         if source is None:
-            raise InvalidInput("levels are columns of a table of words, and there is none.")
+            raise InvalidInput(
+                "levels must be columns of a table of words, and there is none. Give labels or isa."
+            )
         tree = read_tag_tree(source, levels)
     rows, drawn = _in_parts(rows, random_state, source or data)
     kept, dropped = _common(rows)
@@ -132,7 +134,7 @@ def tagged_pictures(
     if short is not None or len({word for row in ordered for word in row.words}) < 2:
         raise InvalidInput(
             f"{source or data}: {', '.join(f'{sizes[part]} {part}' for part in PARTS)} pictures "
-            f"are left with words that are common enough; each part needs one, and there must be "
+            f"are left with frequent enough words; each part needs at least one, and there must be "
             f"two words. {dropped} Give more pictures."
         )
     return TaggedPictures(
@@ -156,7 +158,7 @@ def _from_folders(data: Path) -> tuple[list[_Row], str]:
     rows = [_Row(str(file), tuple(named[file]), "") for file in files if named[file]]
     if not rows:
         raise InvalidInput(
-            f"{data} must hold a table of words ({', '.join(TABLE_NAMES)}), or a folder of "
+            f"{data} must contain a table of words ({', '.join(TABLE_NAMES)}), or a folder of "
             f"pictures for each word; found neither."
         )
     return rows, f"Words are the names of the folders in {data.name}."
@@ -170,16 +172,16 @@ def _from_table(data: Path, source: Path, words: str | None) -> tuple[list[_Row]
         name = name or _column_of(source, row, words)
         file = row[column(source, row, FILE_COLUMNS)]
         if not file:
-            raise InvalidInput(f"{where}: the row names no file.")
+            raise InvalidInput(f"{where}: the row has no file.")
         split = next((row[one] for one in SPLIT_COLUMNS if one in row), None)
         part = "" if split is None else SPELLINGS.get(split.lower(), "?")
         if part == "?":
             raise InvalidInput(
-                f"{where}: a picture is in train, val or test; got {split!r:.80}. Mend the table."
+                f"{where}: a picture must be in train, val or test; got {split!r:.80}. Correct it."
             )
         said, before = found.setdefault(file, ({}, part))
         if before != part:
-            raise InvalidInput(f"{where}: {file} is in {part}, but in {before} before.")
+            raise InvalidInput(f"{where}: {file} is in {part}, but in {before} before. Remove one.")
         said.update((checked_name(where, word), None) for word in _cut(name, row[name]))
     if not found:
         raise InvalidInput(f"{source} has a header but no rows. Add a row for each picture.")
@@ -200,8 +202,8 @@ def _column_of(source: Path, row: dict[str, str], words: str | None) -> str:
     found = next((name for name in names if name in row), None)
     if found is None:
         raise InvalidInput(
-            f"{source}: none of its columns is called {', '.join(names)}; it has "
-            f"{', '.join(row)}. Name the column of the words with words."
+            f"{source}: none of its columns is named {', '.join(names)}; it has "
+            f"{', '.join(row)}. Give the column of words as words."
         )
     return found
 
@@ -231,7 +233,7 @@ def _in_parts(rows: list[_Row], random_state: int, source: Path) -> tuple[list[_
     else:
         raise InvalidInput(
             f"{source}: some pictures must be in train and some in test; it has "
-            f"{', '.join(sorted(part or 'none said' for part in present))}."
+            f"{', '.join(sorted(part or 'none' for part in present))}."
         )
     return [_Row(r.file, r.words, str(p)) for r, p in zip(rows, parts, strict=True)], told
 
@@ -245,7 +247,7 @@ def _drawn(
 
 
 def _common(rows: list[_Row]) -> tuple[list[_Row], str]:
-    """Leave the words that enough training pictures have, and the pictures that have them."""
+    """Return the words that enough training pictures have, and the pictures that have them."""
     several = any(len(row.words) > 1 for row in rows)
     fewest = FEWEST if several else 1
     uses = Counter(

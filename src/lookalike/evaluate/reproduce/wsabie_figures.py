@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of paper 2: precision by k, and precision while training goes on."""
+"""Figures 1 and 2 of paper 2: precision by k, and precision during training."""
 
 import time
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from lookalike.evaluate.tables import Table
 
 
 def figure_1(found: Mapping[str, Judged], out: Path) -> list[Drawn]:
-    """Draw precision and sibling precision at k of all methods."""
+    """Plot precision and sibling precision at k of all methods."""
     panels = [
         _draw(
             out / "figure-1-precision.png",
@@ -45,7 +45,7 @@ def figure_1(found: Mapping[str, Judged], out: Path) -> list[Drawn]:
 
 
 def figure_2(models: Mapping[str, Annotator], study: Study, out: Path) -> Drawn:
-    """Train each model again and trace precision at 1 on the validation part against time."""
+    """Train each model again and plot precision at 1 on the validation part against time."""
     curves = {name: trace(model, study) for name, model in models.items()}
     return _draw(
         out / "figure-2.png",
@@ -58,9 +58,9 @@ def figure_2(models: Mapping[str, Annotator], study: Study, out: Path) -> Drawn:
 
 
 def trace(model: Annotator, study: Study) -> tuple[list[float], list[float]]:
-    """Return the seconds at the end of each pass, and precision at 1 on the validation part then.
+    """Return the seconds at the end of each pass, and its precision at 1 on the validation part.
 
-    The seconds count what judging the passes before took, which is the same for all losses.
+    The seconds include evaluating the passes before, which is the same for all losses.
     """
     again = clone(model)
     ends: dict[int, float] = {}
@@ -78,7 +78,7 @@ def trace(model: Annotator, study: Study) -> tuple[list[float], list[float]]:
 
 
 def write_csv(panels: list[Drawn], path: Path) -> None:
-    """Write the curves of all panels of a figure to one table."""
+    """Write the curves of all panels of a figure to one CSV file."""
     rows = [[panel.path.stem, *row] for panel in panels for row in panel.rows]
     write_whole(path, Table(["panel", "curve", "x", "percent"], rows).csv().encode())
 

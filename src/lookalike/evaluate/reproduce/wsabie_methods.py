@@ -1,4 +1,4 @@
-"""The methods of paper 2, section 6: what each may choose from, choosing, training, judging."""
+"""The methods of paper 2, section 6: their candidates, choosing, training, evaluating."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,24 +26,24 @@ Words = Sequence[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is tried; every method has as many settings to choose from.
+    """How much is tried; every method has the same number of settings to choose from.
 
     Attributes
     ----------
     dimensions : tuple of int
         D of WSABIE, the first for Table 6 and Figure 2 (Table 4).
     ensembles : tuple of tuple of int
-        The D of models put together (Table 7).
+        The D of the models of each ensemble (Table 7).
     rates, norms : tuple of float
-        γ and C of WARP, AUC and OWPC; the linear model has no bound in place of the first C.
+        γ and C of WARP, AUC and OWPC; the linear model has no bound instead of the first C.
     steps : tuple of float
         C of the passive-aggressive methods.
     neighbours : tuple of int
         k of k-NN.
     leaves : tuple of float
-        Shares of the training pictures at a leaf of approximate k-NN.
+        Shares of the training pictures in a leaf of approximate k-NN.
     epochs, passive_epochs : int
-        Passes at most, of the former and of the passive-aggressive methods.
+        The maximum number of passes, of WARP, AUC and OWPC and of the passive-aggressive methods.
     visterms : int
         d.
     """
@@ -99,7 +99,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What all methods learn from, choose by and are judged on."""
+    """What all methods are trained, chosen and evaluated on."""
 
     train: Part
     check: Part
@@ -117,11 +117,11 @@ class Chosen:
     Attributes
     ----------
     model : Annotator
-        It, trained on the training part.
+        The candidate, trained on the training part.
     check : float
-        Its mean average precision there.
+        Its mean average precision on the validation part.
     seconds : float
-        What its training took.
+        Its training time.
     """
 
     model: Annotator
@@ -131,7 +131,7 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A chosen model, and how it did on the test part."""
+    """A chosen model, and its results on the test part."""
 
     model: Annotator
     figures: AnnotationFigures
@@ -187,19 +187,19 @@ def classifiers(plan: Plan, seed: int) -> Iterator[Annotator]:
 
 
 def nearest(plan: Plan, seed: int, leaf: int | None) -> Iterator[Annotator]:
-    """Return the candidates of k-NN with so many pictures at a leaf, or exact."""
+    """Return the candidates of k-NN with so many pictures in a leaf, or exact."""
     for k in plan.neighbours:
         trees = 0 if leaf is None else 1
         yield NearestNeighbours(neighbours=k, trees=trees, leaf=leaf or 1, random_state=seed)
 
 
 def leaf_sizes(plan: Plan, pictures: int) -> list[int]:
-    """Return the pictures at a leaf of approximate k-NN, the fewest first."""
+    """Return the numbers of pictures in a leaf of approximate k-NN, the smallest first."""
     return [max(1, round(share * pictures)) for share in plan.leaves]
 
 
 def fits(plan: Plan) -> int:
-    """Count the models that are trained, for progress."""
+    """Return the number of models to train, for progress."""
     embedded = len(plan.rates) * len(plan.norms)
     return (
         embedded * (len(plan.dimensions) + 1 + 2)
@@ -210,7 +210,7 @@ def fits(plan: Plan) -> int:
 
 
 def train(model: Annotator, study: Study, progress: Progress = silent) -> Annotator:
-    """Train on the training part; passes are judged on the validation part."""
+    """Train on the training part; passes are evaluated on the validation part."""
     learner: Any = model
     trained: Annotator = learner.fit(
         study.train.X,
@@ -222,7 +222,7 @@ def train(model: Annotator, study: Study, progress: Progress = silent) -> Annota
 
 
 def choose(candidates: Iterator[Annotator], study: Study) -> Chosen:
-    """Train all and take the best on the validation part, the earlier among equals."""
+    """Train all and return the best on the validation part, the first of ties."""
     best = _tried(next(candidates), study)
     for candidate in candidates:
         other = _tried(candidate, study)
@@ -241,7 +241,7 @@ def _tried(candidate: Annotator, study: Study) -> Chosen:
 
 
 def judge(chosen: Chosen, study: Study) -> Judged:
-    """Judge a chosen model on the test part."""
+    """Evaluate a chosen model on the test part."""
     figures = evaluate_annotation(
         chosen.model, study.test.X, study.test.y, cutoffs=CURVE, tree=study.tree, levels=(1,)
     )
@@ -249,7 +249,7 @@ def judge(chosen: Chosen, study: Study) -> Judged:
 
 
 def seconds_to_rank(model: Annotator, X: Vectors) -> float:
-    """Measure how long the ten best words of all pictures take."""
+    """Return how long ranking the ten best words of all pictures takes."""
     model.rank(X[:2], k=10)
     started = time.perf_counter()
     model.rank(X, k=10)
@@ -257,7 +257,7 @@ def seconds_to_rank(model: Annotator, X: Vectors) -> float:
 
 
 def settings_of(model: Annotator) -> str:
-    """Say what was chosen, as ``D 100, γ 0.05, C 2``."""
+    """Return what was chosen, such as ``D 100, γ 0.05, C 2``."""
     names: dict[str, str] = {}
     match model:
         case WSABIE():

@@ -1,4 +1,4 @@
-"""The figures paper 2 prints in Tables 1 to 7 and in section 6.4."""
+"""The figures in Tables 1 to 7 and in section 6.4 of paper 2."""
 
 from lookalike.evaluate.tables import Cell
 
@@ -12,7 +12,7 @@ TABLE_1: tuple[tuple[str, Cell, Cell], ...] = (
     ("test pictures", 839_310, 3_286_450),
     ("validation pictures", 837_612, 3_287_280),
     ("words", 15_952, 109_444),
-    ("median siblings a word", 12, 143),
+    ("median siblings per word", 12, 143),
 )
 """What is counted, on ImageNet and on Web-data."""
 
@@ -58,7 +58,7 @@ TABLE_6: dict[str, tuple[str, str, tuple[str, str], tuple[str, str]]] = {
     "PAMIR^IA": ("O(Y·d_ø)", "O(Y·d)", ("17 h", "1.2 GB"), ("19 d", "8.2 GB")),
     "WSABIE": ("O((Y + d_ø)·D)", "O((Y + d)·D)", ("5.6 h", "12 MB"), ("6.5 d", "82 MB")),
 }
-"""Time and space by growth, and both on ImageNet and on Web-data."""
+"""Time and space complexity, and both as measured on ImageNet and on Web-data."""
 
 TABLE_7: dict[tuple[int, ...], Printed] = {
     (300,): (4.03, 1.48, 5.18, 7.75),
@@ -66,10 +66,10 @@ TABLE_7: dict[tuple[int, ...], Printed] = {
     (100, 300): (5.38, 1.99, 6.27, 10.36),
     (100, 200, 300): (6.14, 2.09, 6.42, 11.23),
 }
-"""Percent by the D of the models put together, on ImageNet."""
+"""Percent by the D of the models in an ensemble, on ImageNet."""
 
 LEAVES: dict[int, float] = {2_500: 0.89, 20_000: 1.55, 40_000: 1.94}
-"""p@1 in percent of approximate k-NN by the pictures at a leaf, on ImageNet (section 6.4)."""
+"""p@1 in percent of approximate k-NN by the pictures in a leaf, on ImageNet (section 6.4)."""
 
 EXACT = (4.5, 0.3)
 """p@1 in percent of exact k-NN, on ImageNet and on Web-data (section 6.4)."""

@@ -24,7 +24,7 @@ MODELS = {"embedding": "W_iᵀVx", "linear": "w_iᵀx"}
 
 
 def table_1(study: Study, name: str, notes: tuple[str, ...]) -> Table:
-    """Count pictures, words and siblings."""
+    """Return the numbers of pictures, words and siblings."""
     words = words_by_use(study.train)
     siblings: Cell = None
     if study.tree is not None:
@@ -43,7 +43,7 @@ def table_1(study: Study, name: str, notes: tuple[str, ...]) -> Table:
 
 
 def table_2(study: Study, found: Mapping[str, Judged]) -> Table:
-    """Lay out the methods of section 6.3 beside WSABIE."""
+    """Compare the methods of section 6.3 with WSABIE."""
     rows: list[list[Cell]] = []
     for name, judged in found.items():
         theirs = paper.TABLE_2.get(name, ((None,) * 4, (None,) * 4))
@@ -63,7 +63,7 @@ def table_2(study: Study, found: Mapping[str, Judged]) -> Table:
 
 
 def table_3(study: Study, model: WSABIE) -> Table:
-    """Show the words nearest to the most frequent ones."""
+    """Return the words nearest to the most frequent ones."""
     rows: list[list[Cell]] = []
     for word in words_by_use(study.train)[:SHOWN_WORDS]:
         near = [name for name, _ in model.related_words(word, SHOWN_NEIGHBOURS)]
@@ -119,14 +119,14 @@ def table_6(study: Study, models: Mapping[str, Annotator]) -> Table:
         rows.append([name, time, space, seconds, each, size, *image_net, *web])
     heads = [f"{one} {what}" for one in paper.SETS for what in ("time", "space")]
     return Table(
-        ["algorithm", "time", "space", "s", "ms a picture", "MB", *heads],
+        ["algorithm", "time", "space", "s", "ms per picture", "MB", *heads],
         rows,
         title="Table 6: time and space to tag the test part",
         notes=(
             f"Ours: the 10 best words of {len(study.test):,} pictures, and the model's file. "
-            f"n training pictures, Y words, d the length of a vector and d_ø its numbers that are "
-            f"not 0, D of the embedding ({study.plan.dimensions[0]} here, 100 in the paper), p "
-            f"the depth of the tree.",
+            f"n training pictures, Y words, d the length of a vector and d_ø its nonzero values, "
+            f"D the dimension of the embedding ({study.plan.dimensions[0]} here, 100 in the "
+            f"paper), p the depth of the tree.",
         ),
         digits=3,
     )
@@ -144,7 +144,7 @@ def table_7(study: Study, found: Mapping[tuple[int, ...], tuple[Judged, str]]) -
         rows,
         title="Table 7: ensembles, test part, in %",
         notes=(
-            "λ from a grid, by mean average precision on the validation part.",
+            "λ chosen from a grid by mean average precision on the validation part.",
             *_no_tree(study),
         ),
         digits=2,
@@ -165,7 +165,7 @@ def table_of_neighbours(study: Study, found: Mapping[int | None, Judged]) -> Tab
         )
     told = ", ".join(f"{leaf:,}: {value}" for leaf, value in paper.LEAVES.items())
     return Table(
-        ["pictures at a leaf", *paper.MEASURES, "s", "chosen"],
+        ["pictures in a leaf", *paper.MEASURES, "s", "chosen"],
         rows,
         title="Section 6.4: k-NN, test part, in %",
         notes=(
@@ -200,7 +200,7 @@ def _errors(study: Study, judged: Judged) -> str:
     share = judged.figures.precision[1]
     error = 100 * np.sqrt(share * (1 - share) / judged.figures.pictures)
     return (
-        f"{judged.figures.pictures:,} test pictures, so that the p@1 of WSABIE is known to "
+        f"{judged.figures.pictures:,} test pictures, so the p@1 of WSABIE is known to "
         f"± {error:.2f} (standard error)."
     )
 

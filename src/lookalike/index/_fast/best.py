@@ -1,6 +1,6 @@
 """Keep the k best of a stream: a heap whose root is the worst kept.
 
-A hit is better with the higher score, then the lower id. Free places hold -inf and FREE.
+A hit is better with the higher score, then the lower id. Free slots contain -inf and FREE.
 """
 
 import numpy as np
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from lookalike.core._fast import LOOP
 
 FREE = np.iinfo(np.int64).max
-"""The id of a free place, worse than any real one."""
+"""The id of a free slot, worse than any real one."""
 
 
 @njit(**LOOP)
 def offer(
     scores: NDArray[np.float32], ids: NDArray[np.int64], score: np.float32, number: np.int64
 ) -> None:
-    """Take a hit into the heap in place of its root, if it is better."""
+    """Replace the heap's root by a hit if that is better."""
     if not (score > scores[0] or (score == scores[0] and number < ids[0])):
         return
     k = scores.size

@@ -1,4 +1,4 @@
-"""Exact top-k from rough products: rescore whatever may belong to the best."""
+"""Exact top-k from approximate products: rescore whatever may be among the best."""
 
 import numpy as np
 from numba import njit
@@ -8,14 +8,14 @@ from lookalike.core._fast import LOOP
 from lookalike.index._fast.best import is_among, offer
 
 CHUNK = 64
-"""Items passed over together, which lets the test run on vector registers."""
+"""Items that are skipped together, so that the test is vectorised."""
 
 TINY = 1e-15
 
 
 @njit(**LOOP, fastmath={"reassoc", "contract"})
 def exact_product(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
-    """Sum in float64, in one order for every pair of rows, so equal rows get equal scores."""
+    """Return the product summed in float64 in a fixed order, so equal rows get equal scores."""
     total = 0.0
     for i in range(a.size):
         total += np.float64(a[i]) * np.float64(b[i])
@@ -29,7 +29,7 @@ def exact_products(
     rows: NDArray[np.uint64],
     products: NDArray[np.float64],
 ) -> None:
-    """Set the products of each query with some rows, as :func:`offer_block` sums them."""
+    """Write the products of each query with some rows, summed as in :func:`offer_block`."""
     for i in range(products.shape[0]):
         query = queries[i]
         for j in range(products.shape[1]):
@@ -48,11 +48,11 @@ def offer_block(
     best_scores: NDArray[np.float32],
     best_ids: NDArray[np.int64],
 ) -> None:
-    """Offer a block of items to each query's best, but for those whose id is negative.
+    """Merge a block of items into each query's best, except those with a negative id.
 
     ``products`` are float32 sums in whatever order the matrix product chose: off by at most
-    d·2⁻²⁴·|q|·|v|, and where products underflow by d·10⁻³⁸, which TINY covers. Items that even
-    so cannot reach the best are passed over; the others are scored exactly. Where float32 may
+    d·2⁻²⁴·|q|·|v|, plus d·10⁻³⁸ where products underflow, which TINY covers. Items that cannot
+    be among the best even so are skipped; the others are scored exactly. Where float32 may
     overflow, all are.
     """
     slack = (queries.shape[1] + 4) * 2.0**-23

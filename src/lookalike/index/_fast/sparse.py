@@ -1,6 +1,6 @@
 """Inner products with sparse rows, by inverted lists or row by row.
 
-Both sum over rising columns in float64, so they agree to the last bit.
+Both sum in float64 in the order of columns, so they agree to the last bit.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def set_rows(
     columns: NDArray[np.uint32],
     values: NDArray[np.float32],
 ) -> None:
-    """Set the totals of some rows to their products with a dense query."""
+    """Write the products of some rows with a dense query to their totals."""
     for row in rows:
         total = 0.0
         for place in range(np.uint64(ends[row]), np.uint64(ends[row + np.uint64(1)])):
@@ -54,7 +54,7 @@ def offer_rows(
     best_scores: NDArray[np.float32],
     best_ids: NDArray[np.int64],
 ) -> None:
-    """Offer some rows to the best of one query."""
+    """Merge some rows into the best of one query."""
     for row in rows:
         score = np.float32(totals[row] * np.float64(scales[row]))
         if score >= best_scores[0] and not is_among(ids[row], excluded):
