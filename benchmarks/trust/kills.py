@@ -33,7 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection import events, ledger
+from lookalike.collection.store import events
+from lookalike.collection.votes import ledger
 from lookalike.core.text import word_key
 from lookalike.service.commands.serve import listening, run
 from lookalike.service.web.app import make_app
@@ -274,7 +275,7 @@ def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]
         database = store._opened.database
         expect(database.rows("PRAGMA integrity_check") == [("ok",)], "the database is damaged")
         expect(not database.rows("PRAGMA foreign_key_check"), "something has no picture")
-        for table in ("vectors", "thumbnails", "places"):
+        for table in ("records_1", "thumbnails", "places"):
             rows = database.rows(
                 f"SELECT id FROM pictures WHERE id NOT IN (SELECT picture FROM {table})"
             )
