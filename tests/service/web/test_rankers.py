@@ -8,6 +8,7 @@ from lookalike import Collection
 from lookalike.core.errors import InvalidInput
 from lookalike.service.client import Client
 from lookalike.service.web.app import make_app
+from lookalike.similarity import OASIS, SIMILARITIES
 from tests.service.web.inside import Inside
 from tests.service.web.served import job_over, png, served
 
@@ -225,9 +226,33 @@ def test_a_ranker_in_trouble_is_told_and_others_go_on(client, store, without_bri
             wrong = got(inside.get("/api/search?like=1&by=brightness"), 409)
             assert "not installed" in wrong["error"]
             shown = inside.get("/search?like=1&by=brightness")
-            assert "not installed" in shown.text
+            assert "The feature &#39;brightness&#39;" in shown.text
+            assert "<option selected disabled>brightness</option>" in shown.text
+            assert '<option value="">embedding</option>' in shown.text
             assert got(inside.post("/api/queries", content=png()))["token"]
             assert len(found(inside, "/api/search?like=1")) == 26
+        finally:
+            inside.close()
+
+
+def test_a_similarity_that_is_gone(two, monkeypatch):
+    class Mine(OASIS):
+        name = "mine"
+
+    SIMILARITIES.register(Mine)
+    with Collection.open(two) as store:
+        assert store.learn(method="mine").similarity.published
+        assert store.rankers()[0].method == "mine"
+    monkeypatch.delitem(SIMILARITIES._here, "mine")
+    with Collection.open(two) as store:
+        first, second = store.rankers()
+        assert "the similarity 'mine'" in first.trouble
+        assert (first.ready, second.ready) == (False, True)
+        inside = Inside(make_app(store))
+        try:
+            page = inside.get("/learned").text
+            assert "The similarity &#39;mine&#39;" in page
+            assert "about <b>brightness</b>" in page
         finally:
             inside.close()
 
