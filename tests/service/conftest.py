@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from lookalike.features import FEATURES
 from lookalike.service.command_line import app
+from tests.service.brightness import Brightness
 from tests.service.pictures import draw, write_model
 
 TINTS = {"red": (30, -15, -15), "green": (-15, 30, -15), "blue": (-15, -15, 30)}
@@ -70,3 +72,31 @@ def learned(tmp_path_factory, photos, model, run):
 def changeable(learned, tmp_path):
     """A copy of that collection."""
     return shutil.copytree(learned, tmp_path / "copy")
+
+
+@pytest.fixture(scope="session")
+def known_brightness():
+    """A feature of another package, installed."""
+    FEATURES.register(Brightness)
+    yield
+    del FEATURES._here["brightness"]
+
+
+@pytest.fixture
+def without_brightness(monkeypatch):
+    """Let that package be gone: call it."""
+    return lambda: monkeypatch.delitem(FEATURES._here, "brightness")
+
+
+@pytest.fixture(scope="session")
+def described_twice(tmp_path_factory, photos, learned, run, known_brightness):
+    """That collection with a second ranker, brightness; not to be changed."""
+    place = shutil.copytree(learned, tmp_path_factory.mktemp("two") / "store")
+    assert run("index", photos, "-c", place, "--feature", "brightness").code == 0
+    return place
+
+
+@pytest.fixture
+def two(described_twice, tmp_path):
+    """A copy of the collection with two rankers."""
+    return shutil.copytree(described_twice, tmp_path / "two")

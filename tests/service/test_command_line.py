@@ -111,7 +111,7 @@ def test_rollback(run, photos, changeable):
     assert "similarity model 3" in told.out
     assert "annotator 4" in told.out
     again = run("rollback", "-c", changeable, "--json").json
-    assert (again["model"], again["tagger"]) == (None, None)
+    assert (again["model"], again["annotator"]) == (None, None)
     empty = run("rollback", "-c", changeable, "--json")
     assert empty.code == empty.json["exit_code"] == 1
 
@@ -150,7 +150,8 @@ def test_errors_are_one_line_or_json(run, arguments, tmp_path, monkeypatch):
         ["search", "x", "-k", "0"],
         ["search", "x", "--nonsense"],
         ["index"],
-        ["index", "x", "--feature", "dreams"],
+        ["index", "x", "--set", "colours"],
+        ["learn", "--set", "=1"],
         ["index", "x", "--layout", "NCWH"],
         ["index", "x", "--mean", "0.5,0.5"],
         ["index", "x", "--std", "1,2,three"],
@@ -188,7 +189,7 @@ def test_files_that_cannot_be_written(run, photos, learned, tmp_path):
 @pytest.mark.parametrize(
     ("method", "arguments", "words"),
     [
-        ("add", ["index", "PHOTOS"], "added so far are kept"),
+        ("add", ["index", "PHOTOS"], "Finished work is kept"),
         ("learn", ["learn", "--folders"], "collection is unchanged"),
         ("search", ["search", "PHOTOS/red/0.png"], "Nothing was changed"),
     ],

@@ -31,7 +31,7 @@ def few(tmp_path, model, monkeypatch):
     monkeypatch.setattr(demo, "QUERIES_EACH", 1)
     create = Collection.create
     monkeypatch.setattr(
-        demo.Collection, "create", lambda place: create(place, feature=Embedding(model))
+        demo.Collection, "create", lambda place: create(place, features=[Embedding(model)])
     )
     return samples
 

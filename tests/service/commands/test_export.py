@@ -8,9 +8,9 @@ def test_export_writes_a_file_and_a_page(run, learned, tmp_path):
     ran = run("export", "--out", out, "-c", learned)
     assert ran.code == 0
     assert str(out) in ran.out
-    arrays, manifest = load_arrays(out, kind="query_transform/1")
-    assert manifest["normalized"]
-    assert {"W", "M"} <= set(arrays)
+    arrays, manifest = load_arrays(out, kind="query_transform/2")
+    assert manifest["similarity"] == "oasis"
+    assert arrays
     page = out.with_name(out.name + ".md")
     assert manifest["recipe"] in page.read_text()
     told = run("export", "--out", tmp_path / "again.safetensors", "-c", learned, "--json").json

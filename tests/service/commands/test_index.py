@@ -176,12 +176,13 @@ def test_index_options_of_a_model(run, photos, tmp_path):
     assert run(*asked).code == 0
     wanted = Embedding(open_model, side=32, layout="NCHW", mean=(0.5, 0.4, 0.3), std=(0.5, 1, 0.2))
     with Collection.open(tmp_path / "s") as store:
-        assert store.feature.fingerprint == wanted.fingerprint
+        assert store.features["embedding"].fingerprint == wanted.fingerprint
     assert run(*asked, "--json").json["known"] == 27
     assert run("index", photos, "-c", tmp_path / "s", "--json").json["known"] == 27
     other = run(*asked, "--mean", "0,0,0")
     assert other.code == 1
-    assert "cannot be compared" in other.err
+    assert "already has the ranker embedding" in other.err
+    assert "--name NAME" in other.err
 
 
 def test_index_says_which_normalisation_is_assumed(run):
@@ -207,11 +208,11 @@ def test_index_dimension_of_visterms(run, photos, learned, tmp_path):
     asked = ("index", tmp_path / "in", "-c", tmp_path / "s", "--feature", "visterms")
     assert run(*asked, "--dimension", 50).code == 0
     with Collection.open(tmp_path / "s") as store:
-        assert store.feature.dimension == 50
+        assert store.features["visterms"].dimension == 50
     assert run(*asked, "--dimension", 50).code == run(*asked).code == 0
     other = run(*asked, "--dimension", 51)
     assert other.code == 1
-    assert "created with --dimension 50, not 51" in other.err
+    assert "already has the ranker visterms" in other.err
     for place in (tmp_path / "new", learned):
         ran = run("index", photos, "-c", place, "--dimension", 50)
         assert ran.code == 1
@@ -241,19 +242,18 @@ def test_index_tells_what_was_learned_again(run, photos, learned, monkeypatch):
     assert "learned again" not in ran.out
 
 
-def test_index_never_mixes_features(run, photos, model, learned, tmp_path):
-    ran = run("index", photos, "-c", learned, "--feature", "visterms")
-    assert ran.code == 1
-    assert "was created with --feature embedding" in ran.err
+def test_index_never_mixes_features(run, photos, model, changeable, tmp_path):
     for options in (["--feature", "embedding"], ["--model", model], []):
-        assert run("index", photos, "-c", learned, *options).code == 0
+        told = run("index", photos, "-c", changeable, *options, "--json")
+        assert told.code == 0
+        assert [info["name"] for info in told.json["rankers"]] == ["embedding"]
     other = tmp_path / "other.onnx"
     other.write_bytes(model.read_bytes() + b"\x32\x00")  # an empty producer's name
-    ran = run("index", photos, "-c", learned, "--model", other)
+    ran = run("index", photos, "-c", changeable, "--model", other)
     assert ran.code == 1
-    assert "cannot be compared" in ran.err
+    assert "already has the ranker embedding, with another feature" in ran.err
     other.write_bytes(b"no model")
-    assert run("index", photos, "-c", learned, "--model", other).code == 1
+    assert run("index", photos, "-c", changeable, "--model", other).code == 1
     both = run("index", photos, "-c", tmp_path / "s", "--feature", "visterms", "--model", model)
     assert both.code == 1
     assert "--model" in both.err

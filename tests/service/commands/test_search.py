@@ -104,7 +104,7 @@ def test_search_by_an_unknown_word(run, photos, model, learned, tmp_path):
     assert run("index", photos, "-c", tmp_path / "store", "--model", model).code == 0
     ran = run("search", "--word", "green", "-c", tmp_path / "store")
     assert ran.code == 1
-    assert "lookalike learn --tags FILE" in ran.err
+    assert "lookalike learn --labels FILE" in ran.err
 
 
 def test_search_by_a_word_writes_a_sheet(run, photos, learned, changeable, tmp_path):

@@ -34,8 +34,8 @@ def tag(here, monkeypatch, run):
     asked = {}
 
     class Store:
-        def tag(self, sources, k=10, *, min_confidence=None, progress=None):
-            asked.update(sources=sources, k=k, min_confidence=min_confidence)
+        def tag(self, sources, k=10, *, by=None, min_confidence=None, progress=None):
+            asked.update(sources=sources, k=k, by=by, min_confidence=min_confidence)
             progress(1, 2)
             if isinstance(asked["answer"], BaseException):
                 raise asked["answer"]
@@ -82,6 +82,7 @@ def test_json_tells_everything(tag, here):
     assert ran.code == 3
     assert ran.json == {
         "collection": "lookalike.collection",
+        "by": None,
         "min_confidence": 0.5,
         "pictures": [
             {

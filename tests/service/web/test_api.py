@@ -456,13 +456,13 @@ def test_learning_words_and_models(client, store, tmp_path):
     job = job_over(client, job)
     assert job["state"] == "done", job
     models = got(client.get("/api/models"))["models"]
-    assert {model["kind"] for model in models} == {"similarity", "tags"}
+    assert {model["kind"] for model in models} == {"similarity", "words"}
     found = got(client.get("/api/search?word=ROT&k=4"))
     assert {match["path"].split("/")[-2] for match in found["matches"]} == {"rot"}
     refused(client.get("/api/search?word=lila"), 400, "lila")
     assert isinstance(got(client.get("/api/reasons?like=1&picture=2"))["reasons"], list)
     used = got(client.post("/api/rollback", json={}))
-    assert set(used) == {"model", "tagger"}
+    assert set(used) == {"model", "annotator"}
     facets = got(client.get("/api/facets"))
     assert {facet["value"]: facet["count"] for facet in facets["tags"]} == dict.fromkeys(PALETTE, 8)
     assert facets["formats"] == [{"value": "PNG", "count": 24}]
@@ -554,7 +554,7 @@ def test_openapi_tells_of_every_route(reader):
         *[("get", "/api/suggestions/{ref}"), ("get", "/api/reasons"), ("get", "/api/facets")],
         *[("post", "/api/jobs"), ("get", "/api/jobs"), ("get", "/api/jobs/{id}")],
         *[("get", "/api/jobs/{id}/events"), ("delete", "/api/jobs/{id}"), ("get", "/api/export")],
-        ("get", "/api/status"),
+        *[("get", "/api/status"), ("get", "/api/rankers")],
     }
     for method, path in routes:
         route = described["paths"][path][method]

@@ -458,3 +458,59 @@ def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
     page.locator(".month:first-child .tile").first.wait_for(state="detached")
     assert page.evaluate("document.documentElement.scrollHeight") == height
     assert len(window.order()) < 2000
+
+
+@plainly
+def test_the_ranker_is_chosen_and_kept(browser, two):
+    with Collection.open(two) as store, served(store) as client:
+        window = Watched(browser, str(client.base_url).rstrip("/"))
+        page = window.open("/search?like=1")
+        first = window.order()
+        assert page.get_by_label("Search by", exact=False).locator("option").count() == 2
+        with answered(page, "/part/matches"):
+            page.locator(".by select").select_option("brightness")
+        page.wait_for_url(re.compile("by=brightness"))
+        second = window.order()
+        assert first != second
+        assert [int(number) for number in second] == [
+            match.id for match in store.search(1, 60, by="brightness")
+        ]
+        page.reload()
+        assert window.order() == second
+        assert page.locator(".by select").input_value() == "brightness"
+
+        wanted = second[9]
+        with answered(page, "/part/votes"):
+            page.locator(f'.tile[data-id="{wanted}"] .vote.up').click()
+        page.wait_for_selector(f'.tile.liked[data-id="{wanted}"]')
+        ranked = [match.id for match in store.search(Ask((1,)), 60, by="brightness")]
+        assert [int(number) for number in window.order()] == ranked
+        with answered(page, "/part/reasons") as asked:
+            page.locator(f'.tile[data-id="{wanted}"] [data-why]').click()
+        assert "by=brightness" in asked.value.url
+        page.keyboard.press("Escape")
+
+        page.locator(f'.tile[data-id="{second[2]}"] .open').click()
+        page.wait_for_url(re.compile(r"/picture/.*by=brightness"))
+        page.keyboard.press("a")
+        page.wait_for_url(re.compile(rf"/search[?]like={second[2]}&by=brightness"))
+        with answered(page, "/part/matches"):
+            page.locator(".by select").select_option("")
+        page.wait_for_url(re.compile(r"like=\d+$"))
+        assert page.locator(".rooms a[href='/learned']").count() == 1
+        window.close()
+        assert (window.trouble, window.abroad) == ([], [])
+
+
+@plainly
+def test_learning_is_for_the_ranker_in_view(browser, two):
+    with Collection.open(two) as store, served(store) as client:
+        window = Watched(browser, str(client.base_url).rstrip("/"))
+        page = window.open("/learned?by=brightness")
+        with answered(page, "/part/learned"):
+            page.get_by_text("Learn from folders").click()
+        assert {model.ranker for model in store.models()} == {"embedding", "brightness"}
+        assert "by=brightness" in page.url
+        page.get_by_text("about brightness").wait_for()
+        window.close()
+        assert (window.trouble, window.abroad) == ([], [])

@@ -64,7 +64,7 @@ def test_an_import_brings_in_a_folder_and_notes_it_as_a_root(work, store, photos
     assert job.result["added"] == len(store) == 12
     assert job.started <= job.ended
     assert "12 added" in job.message
-    assert import_jobs.roots_of(store) == [photos]
+    assert store.roots() == [photos]
 
 
 def test_an_import_goes_on_where_it_was_and_counts_what_is_known(work, store, photos):

@@ -130,15 +130,17 @@ class Rankers:
         total = self._database.count("pictures")
         found = []
         for row in self.rows():
-            trouble = ""
+            trouble, method = "", "cosine"
+            if row.similarity is not None:
+                method = models.settings_of(self._database, row.similarity)[0]
             try:
                 if row.fingerprint is not None:
                     self.feature(row)
+                if row.similarity is not None and method not in SIMILARITIES:
+                    # This raises MissingPart, with the package that brings it.
+                    SIMILARITIES.load(self._folder.model(row.similarity))
             except LookalikeError as error:
                 trouble = str(error)
-            method = "cosine"
-            if row.similarity is not None:
-                method = models.settings_of(self._database, row.similarity)[0]
             lacking = len(rankers.undescribed(self._database, row.id))
             ready = row.ready and not trouble
             found.append(

@@ -64,7 +64,7 @@ def index(
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="RANKER", help="What searches call it.", show_default="as the feature"
+            metavar="RANKER", help="Its name in searches (--by).", show_default="as the feature"
         ),
     ] = None,
     index_kind: Annotated[

@@ -49,6 +49,7 @@ templates.env.filters.update(
     folder_name=folder_name,
     address=address,
     filter_pairs=filter_pairs,
+    sentence=lambda text: text[:1].upper() + text[1:],
 )
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 

@@ -44,9 +44,9 @@ class InView:
 
     @property
     def choices(self) -> list[str]:
-        """The rankers to choose from; none where there is no choice."""
+        """The rankers to choose from; none where there is no other than the one in view."""
         ready = [info.name for info in self.rankers if info.ready]
-        return ready if len(ready) > 1 else []
+        return ready if ready != [self.name] else []
 
     @property
     def first(self) -> str:
