@@ -32,6 +32,7 @@ EXPORTS = {
         "Match",
         "ModelRow",
         "PictureRow",
+        "RankerInfo",
         "Standing",
         "Suggestion",
         "TaggedPicture",

@@ -110,7 +110,7 @@ def test_the_commands_and_the_page(outside, pictures, tmp_path):
             with urllib.request.urlopen(f"{address}/api/search?like=1&by={ranker}") as answer:
                 assert len(json.load(answer)["matches"]) > 5
             with urllib.request.urlopen(f"{address}/search?like=1&by={ranker}") as page:
-                assert f'value="{ranker}"' in page.read().decode()
+                assert f"selected>{ranker}</option>" in page.read().decode()
     finally:
         server.terminate()
         server.wait()

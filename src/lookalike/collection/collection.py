@@ -66,10 +66,10 @@ class Collection:
     a time, any number read, in this process and in others, and see what was written at their
     next search. A collection may be shared by threads.
 
-    A collection holds one or several *rankers*, each a way to search: pictures described by a
-    feature, and what was learned over it. Searches name one by ``by``, or take the first. Of a
-    dense feature, once there are 512 pictures, the first 256 principal components are compared,
-    fitted on the collection, and fitted again when a small collection has grown fourfold.
+    A collection holds one or several *rankers*, each a way to search: pictures described by one
+    of its features, and what was learned over that. Searches name one by ``by``, or take the
+    first. Of a dense feature, once there are 512 pictures, the first 256 principal components are
+    compared, fitted on the collection, and fitted again when a small collection has grown fourfold.
 
     Use :meth:`create` or :meth:`open`, and ``with`` to close it.
 
