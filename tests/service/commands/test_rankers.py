@@ -162,20 +162,13 @@ def test_searches_and_words_by_a_ranker(run, photos, two, tmp_path):
         fails(wrong, "no ranker 'dreams'. Choose one of embedding, brightness.")
 
 
-def test_another_method_with_settings(run, two, monkeypatch):
-    given = {}
-    learn = Collection.learn
-
-    def noted(self, *args, **kwargs):
-        given.update(kwargs)
-        return learn(self, *args, **kwargs)
-
-    monkeypatch.setattr(Collection, "learn", noted)
+def test_another_method_with_settings(run, two):
     asked = ("learn", "--folders", "-c", two, "--method", "lda", "--feature", "embedding")
-    ran = run(*asked, "--set", "shrinkage=0.5", "--set", "random_state=3")
-    assert (given["method"], given["feature"]) == ("lda", "embedding")
-    assert given["settings"] == {"shrinkage": 0.5, "random_state": 3}
-    assert ran.code in (0, 1)
+    assert run(*asked, "--set", "dimension=20").code == 0
+    with Collection.open(two) as store:
+        made = [model for model in store.models() if model.method == "lda"]
+    assert [model.ranker for model in made] == ["embedding"]
+    assert made[0].settings["dimension"] == 20
 
 
 def test_a_part_that_is_gone_stops_only_its_ranker(
