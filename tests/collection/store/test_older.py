@@ -128,7 +128,7 @@ def test_a_second_feature_can_be_added_to_it(older, tmp_path):
         assert "no such file" in collection.undescribed("colours")[0].reason
 
 
-@pytest.mark.parametrize("step", range(1, 40, 3))
+@pytest.mark.parametrize("step", [2, 9, 16, 23, 30])
 def test_killed_in_the_middle_of_the_update_it_starts_again(older, step):
     """A process that dies at the n-th statement of the update leaves version 3 or 4, whole."""
     place, expected = older

@@ -221,7 +221,7 @@ def test_a_tree_that_cannot_be_read_stops_before_the_work(tag, here):
     (here / "tree.csv").write_text("word,parent\na,b\nb,a\n")
     ran = tag(Tagging(), "--write", "xmp", "--tree", "tree.csv")
     assert ran.code == 1
-    assert "circle" in ran.err
+    assert "cycle" in ran.err
     assert "sources" not in tag.asked
 
 

@@ -163,7 +163,7 @@ def test_errors_are_those_of_a_collection(client, server, tmp_path):
         client.add(tmp_path / "nothing.png")
     with pytest.raises(InvalidInput, match="--allow"):
         client.import_folder("/etc")
-    with pytest.raises(CollectionError, match="none to roll back"):
+    with pytest.raises(CollectionError, match="no model to roll back"):
         client.rollback()
     server.app.state.jobs.patience = 0.02
     with server.app.state.jobs.writing(), pytest.raises(CollectionBusy, match="A job is writing"):

@@ -312,13 +312,13 @@ def test_an_import_waits_for_another_process_that_writes(work, store, photos, mo
     with store._opened.folder.writing():
         job = work.bring_in([str(photos)])
         until = time.monotonic() + 10
-        while "being written" not in job.message and time.monotonic() < until:
+        while "is writing to" not in job.message and time.monotonic() < until:
             time.sleep(0.005)
-        assert "being written" in job.message
+        assert "is writing to" in job.message
         assert job.state == "running"
     ended(job)
     assert (job.state, len(store)) == ("done", 12)
-    assert "being written" not in job.message
+    assert "is writing to" not in job.message
 
 
 def test_who_waits_too_long_to_write_is_told(work):
