@@ -149,7 +149,7 @@ def test_searches_and_words_by_a_ranker(run, photos, two, tmp_path):
     paths = [[match["path"] for match in told["matches"]] for told in (first, second)]
     assert paths[0] != paths[1]
     fails(run("tag", query, "-c", two, *by), "no annotator yet")
-    fails(run("evaluate", "-c", two, *by), "nothing to judge by")
+    fails(run("evaluate", "-c", two, *by), "no trained model to evaluate")
     learned = run("learn", "--folders", "-c", two, "--feature", "brightness", "--json")
     assert learned.code == 0
     with Collection.open(two) as store:
