@@ -203,7 +203,7 @@ def test_an_undone_vote_leaves_the_results_as_before(client, store):
     assert store.verdicts(Ask((first,))) == {}
     again = client.post("/part/take-back", data={"like": first, "event": event})
     assert again.status_code == 400
-    assert "undone already" in again.json()["error"]
+    assert "already undone" in again.json()["error"]
 
 
 def test_thumbs_on_a_word_say_whether_it_is_right(client, store, run):
