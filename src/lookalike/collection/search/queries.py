@@ -84,26 +84,31 @@ class VectorSource:
 
     def vectors(self, refs: Iterable[Ref]) -> dict[Ref, Vectors]:
         """Return those that there are, a matrix of one row each."""
-        found: dict[Ref, Vectors] = {}
-        for ref in dict.fromkeys(refs):
+        named = list(dict.fromkeys(refs))
+        held = self.held(ref for ref in named if not isinstance(ref, str))
+        numbers = [ref for ref in named if ref in held]
+        rows = self._index.take(numbers) if numbers else None
+        found: dict[Ref, Vectors] = {
+            ref: rows[place : place + 1] for place, ref in enumerate(numbers) if rows is not None
+        }
+        for ref in named:
             if isinstance(ref, str):
                 record = rankers.query_record(self._database, self._space.ranker, ref)
                 if record is not None:
                     with self._database.parsing(f"the query {ref}"):
                         found[ref] = self._space.vectors([record])
-            elif self._holds(ref):
-                found[ref] = self._index.take([ref])
         return found
 
     def held(self, ids: Iterable[int]) -> set[int]:
         """Return those pictures that there are."""
-        return {number for number in ids if self._holds(number)}
-
-    def _holds(self, number: int) -> bool:
+        wanted = np.array([*ids], np.int64)
+        known = self._index.ids
         # Ids rise, as they are given out; the scan is for an index that was put together anew.
-        ids = self._index.ids
-        row = int(np.searchsorted(ids, number))
-        return (row < len(ids) and ids[row] == number) or bool((ids == number).any())
+        places = np.minimum(np.searchsorted(known, wanted), max(len(known) - 1, 0))
+        there = known[places] == wanted if len(known) else np.zeros(len(wanted), np.bool_)
+        if not there.all():
+            there[~there] = np.isin(wanted[~there], known)
+        return set(wanted[there].tolist())
 
     def ask(self, ask: Ask, verdicts: Mapping[int, int] | None = None) -> Vectors:
         """Return the one vector that stands for examples, and for what was said of them before.

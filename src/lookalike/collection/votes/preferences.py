@@ -27,7 +27,7 @@ from lookalike.collection.votes.gate import HeldLabels
 from lookalike.collection.votes.ledger import Ledger, Vote
 from lookalike.collection.votes.steps import FOLDS, OWN, Geometry, Weights
 from lookalike.core.errors import NotFound
-from lookalike.core.vectors import Vectors, dense
+from lookalike.core.vectors import Vectors, dense, stack_rows
 from lookalike.index.growing import GrowingArray
 from lookalike.similarity.base import Similarity
 
@@ -237,9 +237,10 @@ class Preferences:
         found = self.source.vectors(picture for picture in pictures if picture)
         query: Any = self._similarity.query_vectors(vector)
         anchor = self.item(vector)
-        parts: list[Any] = [self.item(found[p]) if p else anchor for p in pictures]
-        X = np.array([_flat(part) for part in parts]).reshape(len(parts), self._width)
-        a = _flat(anchor)
+        X = np.tile(a := _flat(anchor), (len(pictures), 1))
+        own = [place for place, picture in enumerate(pictures) if picture]
+        if own:
+            X[own] = dense(self.item(stack_rows([found[pictures[place]] for place in own])))
         return Geometry(
             base=X @ _flat(query),
             learned=self.turned(anchor, slice(None)) @ X.T,

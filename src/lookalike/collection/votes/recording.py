@@ -104,23 +104,22 @@ def _teach(ranker: int, preferences: Preferences, ledger: Ledger, verdict: Verdi
     """Return what a verdict teaches a ranker, as far as that has described its pictures."""
     subject = str(verdict.ask)
     earlier = ledger.verdicts(subject)
-    named = {*verdict.picked, *verdict.rejected, *verdict.shown, *earlier}
-    try:
-        preferences.source.ask(verdict.ask)
-        known = preferences.source.held(named)
-    except NotFound:
-        known = set()
+    known = preferences.source.held({*verdict.picked, *verdict.rejected, *verdict.shown, *earlier})
     found, judges = steps.comparisons(
         verdict.picked, verdict.rejected, verdict.shown, earlier, known
     )
     compared = list(dict.fromkeys(picture for pair in found for picture in pair))
-    if not compared:
+    try:
+        geometry = preferences.geometry(verdict.ask, compared) if compared else None
+    except NotFound:  # an example that this ranker has not described
+        geometry = None
+    if geometry is None:
         return steps.Taught.nothing()
     spent = ledger.reach.get((ranker, verdict.who), 0.0) >= steps.MOST_WEIGHT
     return steps.learn(
         compared,
         [] if spent else found,
-        preferences.geometry(verdict.ask, compared),
+        geometry,
         steps.fold_of(subject),
         judge=judges,
     )
