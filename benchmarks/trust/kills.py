@@ -6,8 +6,8 @@ every acknowledged event is in the log, unchanged; requests in progress took eff
 not at all; the log is intact; replaying it gives the same bytes with and without the last snapshot;
 every picture has its vector, thumbnail and place; labels agree with the log; and searches work.
 Every tenth kill is of a process that updates a collection of an older version instead: it must be
-left at the old version or the new one, whole. 1,000 kills of four servers side by side; ``--kills N``
-sets another number.
+left at the old version or the new one, whole. 1,000 kills of four servers side by side;
+``--kills N`` sets another number.
 """
 
 import argparse
