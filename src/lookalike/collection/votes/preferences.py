@@ -161,13 +161,10 @@ class Preferences:
             p or vote.subject for vote, taught in counted for p in taught.pictures
         )
         found = self.source.vectors(name for name in wanted if isinstance(name, int))
-        known = [name for name in wanted if name in found]
-        items = self.item(stack_rows([found[name] for name in known])) if known else None
-        rows = {name: items[k : k + 1] for k, name in enumerate(known) if items is not None}
         pictures = {
-            name: rows[name] if name in rows else anchors[name]
+            name: self.item(found[name]) if name in found else anchors[name]
             for name in wanted
-            if name in rows or name in anchors
+            if name in found or name in anchors
         }
         self._queries = self._queries.extended(anchors)
         self._pictures = self._pictures.extended(pictures)
