@@ -51,7 +51,7 @@ def _of_relevance(who: str, y: Relevance) -> NDArray[Any]:
     if (counts != 1).any():
         several, none = np.count_nonzero(counts > 1), np.count_nonzero(counts == 0)
         raise _not_classes(
-            who, f"got {several} pictures with several labels and {none} without any", "labels"
+            who, f"got several labels for {several} rows and none for {none}", "labels"
         )
     return np.asarray(y.links.indices)
 

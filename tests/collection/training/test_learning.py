@@ -217,7 +217,7 @@ def test_clicks(stripes):
         ({"clicks": CLICKS, "threshold": 0.9}, "lower the threshold"),
         ({"labels": labels(), "method": "magic"}, "no similarity 'magic'. Choose one of oasis,"),
         ({"labels": labels(), "feature": "magic"}, "no ranker 'magic'. Choose one of colours"),
-        ({"labels": {**labels(), "1.png": ["a", "b"]}, "method": "lda"}, "one class"),
+        ({"labels": {k: [*v, v[0] * 2] for k, v in labels().items()}, "method": "lda"}, "one class"),
     ],
 )
 def test_what_cannot_be_learned_changes_nothing(stripes, given, why):
@@ -231,6 +231,13 @@ def test_what_cannot_be_learned_changes_nothing(stripes, given, why):
         InvalidInput, match=r"Learn from labels, folders or clicks first \(lookalike learn, or"
     ):
         stripes.evaluate()
+
+
+def test_a_learner_of_classes_leaves_out_pictures_with_several_labels(stripes):
+    learned = stripes.learn({**labels(), "1.png": ["rot", "rund"]}, method="lda")
+    assert (learned.similarity.published, learned.similarity.pictures) == (True, 59)
+    assert learned.words is not None
+    assert learned.words.pictures == 60
 
 
 def test_rollback(stripes):

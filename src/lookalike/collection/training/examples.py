@@ -72,6 +72,13 @@ class Alike:
             return self
         return replace(self, ids=self.ids[rows], relevance=self.relevance.subset(rows))
 
+    def for_learner(self, learns_from: tuple[str, ...]) -> "Alike":
+        """Return what a learner can use: of labels, one of classes takes pictures with one only."""
+        if self.source != "labels" or "labels" in learns_from:
+            return self
+        single = self.ids[np.diff(self.relevance.links.indptr) == 1]
+        return self.among(single) if single.size else self
+
     def split(
         self,
         hold_back: float,

@@ -164,6 +164,7 @@ def teach_similarity(
 
     Where what is known does not allow that, the trial says why it failed.
     """
+    known = known.for_learner(learner.learns_from)
     split = known.split(hold_back, generator(json.loads(settings)["random_state"]), earlier)
     if split.why:
         return Trial.failed(split.why, len(known.ids), known.labels)
