@@ -1,22 +1,42 @@
-"""What votes teach, written out: a full matrix, a step a comparison."""
+"""What votes teach, written out: a sum over every picture of every vote, in plain loops."""
+
+import math
 
 import numpy as np
 
 
-def step(W, query, good, bad, aggressiveness, margin, own, base):
-    """Take one step between Eq. 8 and Eq. 22 on W, which is put on ``base``."""
-    loss = margin - query @ (base + W) @ (good - bad)
-    length = (query @ query) * ((good - bad) @ (good - bad))
-    if loss > 0 and length > 1e-9:
-        tau = min(aggressiveness, loss / length)
-        W += tau / 2 * (np.outer(query, good - bad) + np.outer(good - bad, query))
-        W -= tau / 2 * own * (np.outer(good, good) - np.outer(bad, bad))
+def direction(vectors, picked, place):
+    """Return what the picture at ``place`` moves towards, less what it moves away from."""
+    alike, rejected = list(vectors[:picked]), list(vectors[picked:])
+    if place >= picked:
+        return vectors[place] - np.mean(alike, axis=0)
+    others = alike[:place] + alike[place + 1 :] or alike
+    return np.mean(others, axis=0) - np.mean(rejected, axis=0)
 
 
-def learned(votes, width, aggressiveness, margin, own, base):
-    """Go through votes of (query, [(good, bad), ...]) in order."""
-    W = np.zeros((width, width))
-    for query, comparisons in votes:
-        for good, bad in comparisons:
-            step(W, query, good, bad, aggressiveness, margin, own, base)
-    return W
+def turn(votes, query):
+    """Return how votes of (vectors, picked, steps, width) turn a query of unit length."""
+    total = np.zeros(len(query))
+    for vectors, picked, steps, width in votes:
+        for place, step in enumerate(steps):
+            kernel = math.exp(-width * (1 - min(1.0, float(query @ vectors[place]))))
+            total = total + step * kernel * direction(vectors, picked, place)
+    return total
+
+
+def learned(votes, vectors, picked, width, *, longest, margin, from_rejected, limit):
+    """Return the steps of one more vote, by scores of cosine and earlier votes."""
+    before = []
+    for vector in vectors:
+        turned = turn(votes, vector)
+        before.append(turned * min(1.0, limit / max(float(np.linalg.norm(turned)), 1e-12)))
+    fewest = min(max(picked - 1, 1), len(vectors) - picked)
+    steps = [0.0] * len(vectors)
+    for place, vector in enumerate(vectors):
+        towards = direction(vectors, picked, place)
+        # Its own steps so far count in full, those of earlier votes as far as they may go.
+        own = turn([(vectors, picked, steps, width)], vector)
+        loss = max(0.0, margin - (vector + before[place] + own) @ towards)
+        length = min(longest * fewest / (fewest + 1), loss / float(towards @ towards))
+        steps[place] = round(length * (1.0 if place < picked else from_rejected), 4)
+    return steps

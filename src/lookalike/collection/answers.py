@@ -76,6 +76,8 @@ class Standing:
         back would else rank worse, or 0 while votes not learned from do.
     reason : str
         Why, in a sentence.
+    left_out : tuple of str
+        The people whose votes weigh nothing, since they contradict how the pictures look.
     """
 
     votes: int
@@ -86,6 +88,7 @@ class Standing:
     labels_after: float | None
     strength: float
     reason: str
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

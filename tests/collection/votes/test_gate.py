@@ -3,6 +3,7 @@ import numpy as np
 from lookalike.collection import Ask, Collection
 from lookalike.collection.store import models
 from lookalike.collection.votes.gate import HeldLabels
+from lookalike.similarity import Cosine
 from lookalike.supervision import Relevance
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import learn
@@ -39,17 +40,18 @@ def test_a_word_for_a_picture_not_judged_by_costs_nothing(collection):
 
 
 def test_votes_go_as_far_as_labels_let_them():
-    scores = np.array([[9.0, 1.0, 0.5, 0.4]] * 4)
-    labels = ["a", "a", "b", "c"]
-    held = HeldLabels(np.eye(4, dtype=np.float32), scores, Relevance.of(labels, n=4))
+    vectors = np.eye(4, dtype=np.float32)
+    vectors[0, 1] = vectors[1, 0] = 0.5
+    held = HeldLabels(vectors, Cosine(), Relevance.of(["a", "a", "b", "c"], n=4))
 
     def harm(weight):
-        return lambda items: np.array([[0.0, -weight, 0.0, 0.0]] * len(items))
+        # Items 2 and 3 rise by so much, and only in searches by what they are not like.
+        return lambda X: np.array([[0.0, 0.0, weight, weight]] * len(X))
 
-    before, after, strength = held.judge(harm(0.0), (1.0, 0.5, 0.25))
+    before, after, strength = held.judge(harm(0.0))
     assert (before, strength) == (after, 1.0)
-    assert held.judge(harm(0.8), (1.0, 0.5, 0.25))[2] == 0.5
-    assert held.judge(harm(100.0), (1.0, 0.5, 0.25))[2] == 0.0
+    assert held.judge(harm(1.2))[2] == 0.5
+    assert held.judge(harm(100.0))[2] == 0.0
 
 
 def test_labels_are_read_for_votes_alone_and_not_at_every_import(collection, pictures, monkeypatch):

@@ -7,9 +7,11 @@ from PIL import Image
 
 from lookalike.collection import Ask, Collection
 from lookalike.collection.votes import ledger as ledgers
-from lookalike.collection.votes.steps import MOST_WEIGHT, OWN
+from lookalike.collection.votes.ledger import Record
+from lookalike.collection.votes.preferences import LIMIT
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
 from tests.collection.colours import PALETTE, Colours, picture
+from tests.reference import votes as reference
 
 
 def ids(collection, colour):
@@ -27,10 +29,6 @@ def scores(collection, ask):
 def again(collection):
     """Open the same collection as another process would."""
     return Collection.open(collection.path, features=[Colours()])
-
-
-def taught(vote):
-    return vote.taught[1].pictures, vote.taught[1].weights[-1]
 
 
 def state(collection):
@@ -196,9 +194,10 @@ def test_a_deleted_picture_teaches_no_more(collection):
     collection.vote(Ask((3,)), picked=[4], rejected=[9])
     collection.vote(Ask((9,)), picked=[10], rejected=[2])
     collection.remove([9])
-    links = collection._opened.rankers.get().votes._links
-    assert len(links.queries) == 2
-    assert 9 not in collection._opened.rankers.get().votes._pictures.places
+    votes = collection._opened.rankers.get().votes
+    assert 9 not in votes._items.places
+    # Two votes have nothing left to compare, and the third was on a picture that is gone.
+    assert not votes.added(votes.source.take(votes.source.ids)).any()
     assert 9 not in order(collection, ask)
     with again(collection) as other:
         assert other.search(ask, 30) == collection.search(ask, 30)
@@ -218,20 +217,46 @@ def test_a_picture_that_comes_changes_nothing_learned(collection, pictures):
     assert len(after) == len(before) + 1
 
 
-def test_one_person_can_go_only_so_far(collection, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.votes.steps.MOST_WEIGHT", 0.05)
-    assert MOST_WEIGHT > 100
+def test_however_many_votes_a_ranking_stays_near_the_pictures(collection):
     green, blue = ids(collection, "grün"), ids(collection, "blau")
-    query = Ask((ids(collection, "rot")[0],))
-    for good, bad in zip(green, blue, strict=True):
-        collection.vote(query, picked=[good], rejected=[bad])
-    ledger = collection._opened.rankers.get().votes.ledger
-    assert len(ledger.votes) == 8
-    assert ledger.votes[0].taught[1].weights.any()
-    assert not ledger.votes[-1].taught[1].weights.any()
-    assert ledger.reach[1, ""] == ledger.votes[0].taught[1].reach
-    collection.vote(query, picked=[green[0]], rejected=[blue[0]], who="another")
-    assert collection._opened.rankers.get().votes.ledger.votes[-1].taught[1].weights.any()
+    red = ids(collection, "rot")
+    for number in range(40):
+        query = Ask((red[number % 4], red[4 + number % 3]))
+        collection.vote(query, picked=green[:2], rejected=blue[:2], who=f"person {number}")
+    ranker = collection._opened.rankers.get()
+    vectors = ranker.plain.vectors
+    lengths = np.linalg.norm(ranker.votes.added(vectors), axis=1)
+    assert LIMIT * 0.9 < lengths.max() <= LIMIT + 1e-6
+
+
+def test_votes_the_wrong_way_round_are_left_out_and_those_of_others_are_not(collection):
+    red, green = ids(collection, "rot"), ids(collection, "grün")
+    collection.vote(Ask((green[0],)), picked=[green[1]], rejected=[red[0]], who="fair")
+    fair = scores(collection, Ask((red[7],)))
+    for query in red[:6]:
+        others = [number for number in red if number != query][:3]
+        collection.vote(Ask((query,)), picked=green[:3], rejected=others, who="contrary")
+    standing = collection.standing()
+    assert standing.left_out == ("contrary",)
+    assert "The votes of one person are left out" in standing.reason
+    assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)
+    preferences = collection._opened.rankers.get().votes
+    assert preferences.trust == {"fair": 1.0, "contrary": 0.0}
+
+
+def test_the_weight_of_a_person():
+    def record(shares):
+        record = Record()
+        for share in shares:
+            record = record.added((share, share))
+        return record.weight
+
+    assert Record().weight == record([None]) == record([0.0]) == 1.0
+    assert record([0.7, 0.6, 0.8, 0.5] * 10) == 1.0
+    assert record([0.53, 0.8, 0.3, 0.5] * 50) > 0.9
+    assert record([0.0, 1.0] * 100) < record([0.0, 1.0] * 10) == 1.0
+    assert record([0.0, 1.0] * 5000) < 0.3
+    assert record([0.3, 0.2, 0.4] * 3) == 0.0
 
 
 def test_votes_that_rank_others_worse_are_not_used(collection):
@@ -247,6 +272,8 @@ def test_votes_that_rank_others_worse_are_not_used(collection):
     preferences = collection._opened.rankers.get().votes
     for vote in preferences.ledger.votes:
         object.__setattr__(vote.taught[1], "right", (1.0, 0.5))
+    spoiled = ledgers.Ledger().added(preferences.ledger.votes)
+    object.__setattr__(preferences.ledger, "records", spoiled.records)
     del preferences.standing
     assert collection.standing().strength == 0.0
     assert "worse" in collection.standing().reason
@@ -406,23 +433,22 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
     collection.vote(Ask((red[6],)), rejected=[red[5]])
     ranker = collection._opened.rankers.get()
     assert ranker.votes.standing.strength == 1.0
-    everyone = ranker.plain.vectors
-    items = ranker.similarity.item_vectors(everyone)
-    row = {number: items[k].astype(float) for k, number in enumerate(ranker.plain.ids.tolist())}
-    D = np.zeros((items.shape[1],) * 2)
+    ids_, everyone = ranker.plain.ids.tolist(), ranker.plain.vectors.astype(float)
+    row = dict(zip(ids_, everyone, strict=True))
+    votes = []
     for vote in ranker.votes.ledger.votes:
-        query = row[int(vote.subject)]
-        for number, weight in zip(*taught(vote), strict=True):
-            other = row.get(number, query)
-            D += weight / 2 * (np.outer(query, other) + np.outer(other, query))
-            D -= weight / 2 * OWN * np.outer(other, other)
-    assert np.abs(D).max() > 0.01
-    M = ranker.similarity.W_ if learned else np.eye(len(D))
+        lesson = vote.taught[1]
+        vectors = np.array([row[number or int(vote.subject)] for number in lesson.pictures])
+        votes.append((vectors, lesson.picked, lesson.steps[-1], lesson.width))
     query = red[7]
-    expected = {n: row[query] @ (M + D) @ row[n] for n in row if n != query}
+    turned = reference.turn(votes, row[query])
+    turned *= min(1, LIMIT / np.linalg.norm(turned))
+    assert np.abs(turned).max() > 0.01
+    asked = ranker.similarity.query_vectors(everyone[[ids_.index(query)]])[0].astype(float)
+    asked = asked + np.linalg.norm(asked) * turned
+    items = ranker.similarity.item_vectors(everyone)
+    expected = {n: asked @ items[k] for k, n in enumerate(ids_) if n != query}
     assert scores(collection, Ask((query,))) == pytest.approx(expected, abs=1e-4)
-    together = ranker.votes.turned_all(items)
-    np.testing.assert_allclose(together, items @ D @ items.T, atol=1e-6)
 
 
 def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
@@ -434,7 +460,7 @@ def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
     taught = vote.taught[1]
     assert vote.number == event.number
     assert not {2, 10, 999} & set(taught.pictures)
-    assert {3, 4, 9, 11, 12} == set(taught.pictures)
+    assert taught.pictures == (0, 4, 3, 11, 9)
 
 
 def test_queries_of_other_sizes_are_other_queries(collection):
@@ -471,6 +497,6 @@ def test_votes_read_at_once_sum_to_the_same_bits(collection):
         collection.vote(Ask((query + 2,)), rejected=[rejected])
     with again(collection) as other:
         ours, theirs = (it._opened.rankers.get().votes for it in (collection, other))
-        assert [*ours._pictures.places] == [*theirs._pictures.places]
+        assert [*ours._items.places] == [*theirs._items.places]
         for query in range(1, 25):
             assert scores(collection, Ask((query,))) == scores(other, Ask((query,)))

@@ -141,7 +141,7 @@ class Told(RuleBasedStateMachine):
         with Collection.open(self.collection.path, features=[Colours()]) as other:
             ours, theirs = (it._opened.rankers.get().votes for it in (self.collection, other))
             assert ledgers.packed(ours.ledger.votes) == ledgers.packed(theirs.ledger.votes)
-            assert ours.ledger.reach == theirs.ledger.reach
+            assert ours.ledger.records == theirs.ledger.records
             assert self.collection.standing() == other.standing()
             assert self.collection.search(1, 9) == other.search(1, 9)
 

@@ -87,23 +87,21 @@ class Spoken:
 
 def spoken(preferences: Preferences, query: Vectors, item: Vectors) -> Iterator[Spoken]:
     """Return what speaks most for an item and what most against it, of all that votes add."""
-    queries, links, pictures = preferences.factors()
-    if not len(links.queries):
+    subjects, names, sides, parts = preferences.parts(query, item)
+    if not subjects:
         return
-    a, x, weights = links.queries.rows, links.pictures.rows, links.weights.rows[:, -1]
-    parts = preferences.parts(query, item)
-    totals = np.bincount(a, parts, len(queries.places))
-    subjects, names = [*queries.places], [*pictures.places]
+    known = {subject: place for place, subject in enumerate(dict.fromkeys(subjects))}
+    own = np.array([known[subject] for subject in subjects])
+    totals = np.bincount(own, parts)
     for sign in (1, -1):
         most = int(np.argmax(sign * totals))
         if sign * totals[most] <= 0:
             continue
-        own = a == most
-        pushed = np.bincount(x[own], weights[own], len(names))
-        moved = sign * np.bincount(x[own], parts[own], len(names))
-        sides = [np.flatnonzero(pushed * side > 0) for side in (1, -1)]
-        better, worse = (names[s[np.argmax(moved[s])]] if s.size else None for s in sides)
-        yield Spoken(str(subjects[most]), float(totals[most]), better, worse)
+        subject = [*known][most]
+        itself = np.array([name == subject for name in names])
+        chosen = [np.flatnonzero((own == most) & (sides == side) & ~itself) for side in (1, -1)]
+        better, worse = (names[s[np.argmax(sign * parts[s])]] if s.size else None for s in chosen)
+        yield Spoken(subject, float(totals[most]), better, worse)
 
 
 class Case:
@@ -214,8 +212,7 @@ class Case:
         preferences = self._ranker.votes
         if not preferences.standing.strength:
             return
-        query, item = preferences.item(self._voted), preferences.item(self._found)
-        told = sorted(spoken(preferences, query, item), key=lambda it: -abs(it.total))
+        told = sorted(spoken(preferences, self._voted, self._found), key=lambda it: -abs(it.total))
         for part in told:
             known = part.subject == str(self._ask) and self._picture in self._verdicts
             if known or abs(part.total) * preferences.standing.strength < LEAST_SPOKEN:

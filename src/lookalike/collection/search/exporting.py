@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
+from lookalike.collection.votes.preferences import LIMIT
 from lookalike.core.arrays import save_arrays, write_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.similarity.base import Formula
 
-KIND = "query_transform/2"
+KIND = "query_transform/3"
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -24,12 +25,11 @@ def export(ranker: Ranker, database: Database, path: Path) -> None:
     For vectors q and p as the feature makes them, brought into the space of the ranker, a search
     scores
 
-        S(q, p) = u(q)·v(p) + v(q)ᵀAᵀB v(p),
+        S(q, p) = (u(q) + s·|u(q)|·t(q))·v(p),
 
     where v gives what the similarity stores of a picture, times its scale, u what it asks with,
-    and A and B have a row for each query and picture that was voted on
-    (:mod:`lookalike.collection.votes.preferences`). What was said of a query itself does not go
-    along.
+    and t how votes turn a query (:mod:`lookalike.collection.votes.preferences`). What was said of
+    a query itself does not go along.
 
     The same state gives the same bytes.
 
@@ -63,12 +63,11 @@ def recipe_beside(path: Path) -> Path:
 
 
 def _votes(ranker: Ranker) -> Arrays:
-    """Return A and B whose product AᵀB is what votes taught, as strong as searches use it."""
+    """Return what votes taught, as strong as searches use it."""
     strength = ranker.votes.standing.strength
     if not strength:
         return {}
-    A, B = ranker.votes.halves()
-    return {"A": A.astype(np.float32), "B": (strength * B).astype(np.float32)}
+    return {**ranker.votes.formula(), "votes_strength": np.array([strength], np.float32)}
 
 
 def _reduction(ranker: Ranker) -> Arrays:
@@ -125,10 +124,14 @@ def recipe(formula: Formula, arrays: Arrays) -> str:
         '    scores = scores.toarray() if hasattr(scores, "toarray") else scores',
         "    scores = scores * asked_scale(Q)[:, None]",
     ]
-    if "A" in arrays:
+    if "votes_near" in arrays:
         lines += [
-            '    taught = (stored(Q) @ f["A"].T) * scale(Q)[:, None] @ f["B"]',
-            "    scores = scores + (stored(P) @ taught.T).T",
+            '    kernel = np.exp(f["votes_width"] * (np.minimum(Q @ f["votes_near"].T, 1) - 1))',
+            '    turn = kernel @ f["votes_move"]',
+            "    length = dot(asked(Q), asked(Q)) ** 0.5 * asked_scale(Q) * f['votes_strength']",
+            f"    cut = np.minimum({LIMIT} / np.maximum(dot(turn, turn) ** 0.5, 1e-12), 1)",
+            "    turn *= (cut * length)[:, None]",
+            "    scores = scores + (stored(P) @ turn.T).T",
         ]
     lines += [
         "    scores = scores * scale(P)",

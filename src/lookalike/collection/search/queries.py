@@ -8,6 +8,7 @@ from sqlite3 import Connection
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from lookalike.collection.answers import Ask, Ref
@@ -98,6 +99,15 @@ class VectorSource:
                     with self._database.parsing(f"the query {ref}"):
                         found[ref] = self._space.vectors([record])
         return found
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The pictures there are."""
+        return self._index.ids
+
+    def take(self, ids: NDArray[np.int64]) -> Vectors:
+        """Return the vectors of pictures that there are, a row each."""
+        return self._index.take(ids)
 
     def held(self, ids: Iterable[int]) -> set[int]:
         """Return those pictures that there are."""

@@ -84,7 +84,7 @@ class Ranker:
             chosen,
             None if similarity is None else row.similarity,
             row.annotator,
-            Preferences(row.id, source, chosen, index.dimension),
+            Preferences(row.id, source, chosen),
             rerankers,
             changes,
         )
@@ -100,7 +100,7 @@ class Ranker:
             votes = self.votes.over(source)
         else:
             # Without all its pictures, what votes taught is put together anew.
-            votes = Preferences(self.id, source, self.similarity, index.dimension)
+            votes = Preferences(self.id, source, self.similarity)
         return replace(self, plain=plain, index=index, votes=votes, changes=changes)
 
     def following(self, database: Database, ledger: Ledger) -> "Ranker":
@@ -131,8 +131,7 @@ class Ranker:
         strength = self.votes.standing.strength
         if not strength:
             return query
-        added = self.votes.turned(self.votes.item(vector))
-        return np.asarray(dense(query) + strength * added, np.float32)
+        return np.asarray(dense(query) + strength * self.votes.added(vector), np.float32)
 
     def search(
         self,

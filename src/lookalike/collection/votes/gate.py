@@ -1,16 +1,18 @@
-"""Labelled pictures that were held out from learning, to judge by what votes add to it."""
+"""Judge what votes add: by votes that were not learned from, and by labelled pictures held out."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.collection.answers import Standing
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
 from lookalike.collection.training.examples import alike
 from lookalike.collection.training.given import Given
-from lookalike.collection.votes.ledger import Ledger
+from lookalike.collection.votes.ledger import Ledger, Record
 from lookalike.core.errors import InvalidInput
 from lookalike.core.ranking import judge
 from lookalike.core.vectors import Vectors, dense
@@ -22,6 +24,13 @@ MOST = 200
 """Pictures that are judged by: enough to see harm, few enough to be asked at every vote."""
 
 
+STRENGTHS = (1.0, 0.5, 0.25)
+"""How far searches may go with what votes taught, where labels judge it too."""
+
+Added = Callable[[Vectors], NDArray[np.float64]]
+"""What votes add to what is asked with for each of some vectors, a row each."""
+
+
 class HeldLabels:
     """How pictures held out rank each other, without votes and with them.
 
@@ -29,10 +38,12 @@ class HeldLabels:
     standard error of the difference: a few votes move it up or down a little by chance.
     """
 
-    def __init__(self, items: Vectors, scores: NDArray[np.float64], relevance: Relevance) -> None:
-        self._items = items
-        self._scores = scores
+    def __init__(self, vectors: Vectors, similarity: Similarity, relevance: Relevance) -> None:
+        self._vectors = vectors
+        self._items: Any = similarity.item_vectors(vectors)
         self._relevance = relevance
+        scores = dense(self._items @ similarity.query_vectors(vectors).T).T
+        self._scores = scores
         self._before = self._precision(scores)
 
     @classmethod
@@ -53,9 +64,7 @@ class HeldLabels:
         relevance = known.relevance.subset(held)
         if not relevance.has_alike.any():
             return None
-        X = index.take(known.ids[held])
-        items = similarity.item_vectors(X)
-        return cls(items, dense(items @ similarity.query_vectors(X).T).T, relevance)
+        return cls(index.take(known.ids[held]), similarity, relevance)
 
     @staticmethod
     def changed(database: Database, number: int | None, ledger: Ledger, since: int) -> bool:
@@ -68,17 +77,15 @@ class HeldLabels:
             return False
         return any(not picture or picture in sides[0] for _, picture in new)
 
-    def judge(
-        self, added: Callable[[Vectors], NDArray[np.float64]], strengths: Sequence[float]
-    ) -> tuple[float, float, float]:
-        """Return how far votes may go, with the mean average precision without them and that far.
+    def judge(self, added: Added) -> tuple[float, float, float]:
+        """Return the mean average precision without votes and with them, and how far they may go.
 
-        Of ``strengths``, falling, the first that does no harm; 0 where all do, and then the
-        precision is that of the last tried.
+        Of ``STRENGTHS`` the first that does no harm; 0 where all do, and then the precision is
+        that of the last tried.
         """
-        more = added(self._items)
+        more = dense(self._items @ added(self._vectors).T).T
         after = self._before
-        for strength in strengths:
+        for strength in STRENGTHS:
             after = self._precision(self._scores + strength * more)
             change = after - self._before
             if change.mean() >= -change.std() / np.sqrt(len(change)):
@@ -90,3 +97,71 @@ class HeldLabels:
         single = scores.astype(np.float32)
         judged = judge(single, self._relevance.rows(everyone), own=everyone, cutoffs=(1,))
         return judged.average_precision[judged.judged]
+
+
+def judged(
+    ledger: Ledger, records: Mapping[str, Record], held: HeldLabels | None, added: Added
+) -> Standing:
+    """Return what votes have taught, and how far searches may go with it.
+
+    A person's votes count by their weight here as well: what is cast the wrong way round neither
+    teaches nor judges. Votes rest while, with them, votes on other queries are in the right order
+    less often by more than one standard error.
+    """
+    people = [(record, record.weight) for record in records.values()]
+    total = sum(weight * record.judged for record, weight in people)
+    before = after = None
+    worse = False
+    if total:
+        change = sum(weight * record.change for record, weight in people)
+        error = sum(weight * record.change_squares for record, weight in people) ** 0.5
+        worse = change < -error
+        before = 0.5 + sum(weight * record.before for record, weight in people) / total
+        after = before + change / total
+    labels: tuple[float | None, float | None, float] = (None, None, STRENGTHS[0])
+    if held is not None and ledger.votes:
+        labels = held.judge(added)
+    strength = 0.0 if worse or not ledger.votes else labels[2]
+    left_out = tuple(sorted(who for who, record in records.items() if not record.weight))
+    votes, judged_votes = len(ledger.votes), sum(record.judged for record, _ in people)
+    return Standing(
+        votes=votes,
+        judged=judged_votes,
+        before=before,
+        after=after,
+        labels_before=labels[0],
+        labels_after=labels[1],
+        strength=strength,
+        left_out=left_out,
+        reason=_reason(votes, judged_votes, worse, labels[2], left_out, ledger.damaged),
+    )
+
+
+def _reason(
+    votes: int,
+    judged_votes: int,
+    worse: bool,
+    labels: float,
+    left_out: tuple[str, ...],
+    damaged: int | None,
+) -> str:
+    lost = f" Votes from event {damaged} on are damaged and were left out." if damaged else ""
+    if not votes:
+        return f"No votes yet.{lost}"
+    if worse:
+        said = "Votes are paused: with them, held-out votes rank worse."
+    elif not labels:
+        said = "Votes are paused: with them, held-out labelled pictures rank worse."
+    elif labels < STRENGTHS[0]:
+        said = (
+            f"Votes are used at {labels:.0%} strength; with more, held-out labelled pictures rank "
+            f"worse."
+        )
+    elif judged_votes:
+        said = "Votes are in use: with them, held-out votes rank no worse."
+    else:
+        said = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
+    if left_out:
+        people = "one person" if len(left_out) == 1 else f"{len(left_out)} people"
+        said += f" The votes of {people} are left out: they contradict how the pictures look."
+    return said + lost

@@ -1,6 +1,7 @@
 """The votes that count: read from the log once, and kept as a snapshot now and then."""
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from sqlite3 import Connection
@@ -18,6 +19,11 @@ SNAPSHOT_EVERY = 256
 
 FIRST_RANKER = 1
 """The ranker that votes taught when a collection had only one, and did not name it."""
+
+FULL_TRUST = 0.05
+"""By how much more than half of a person's comparisons must agree with how pictures look."""
+
+_DOUBT = 0.25
 
 LABELLING = ("tag", "correction", "learn")
 """Events that change labels."""
@@ -57,13 +63,66 @@ class Vote:
         return (picture in self.picked) - (picture in self.rejected)
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How the votes of one person agree with what a ranker finds, summed up over them.
+
+    Attributes
+    ----------
+    votes, judged : int
+        All votes, and those that compare pictures.
+    before, squares : float
+        The share of comparisons that searches had right without votes, less one half, and its
+        squares.
+    change, change_squares : float
+        By how much that share grew with what votes on other queries had taught, and its squares.
+    """
+
+    votes: int = 0
+    judged: int = 0
+    before: float = 0.0
+    squares: float = 0.0
+    change: float = 0.0
+    change_squares: float = 0.0
+
+    def added(self, right: tuple[float | None, float | None]) -> "Record":
+        """Return the record with one more vote."""
+        before, after = right
+        if before is None or after is None:
+            return replace(self, votes=self.votes + 1)
+        agreed, change = before - 0.5, after - before
+        return Record(
+            self.votes + 1,
+            self.judged + 1,
+            self.before + agreed,
+            self.squares + agreed**2,
+            self.change + change,
+            self.change_squares + change**2,
+        )
+
+    @property
+    def weight(self) -> float:
+        """How much these votes weigh, from 0 to 1.
+
+        Whoever votes by what pictures show agrees with how they look more often than not: even
+        with one vote in ten mistaken, on pictures that are hard to tell apart, a little over one
+        half of all comparisons (decision 9). So votes weigh less the surer it is that they agree
+        less often than that: those cast at random come to little, and those cast the wrong way
+        round to nothing. The first few weigh fully, since nothing is sure yet.
+        """
+        if not self.judged:
+            return 1.0
+        error = math.sqrt(self.squares + _DOUBT)
+        return min(1.0, max(0.0, (self.before + error) / (FULL_TRUST * self.judged)))
+
+
 @dataclass(frozen=True)
 class Ledger:
     """The votes that count, in order, up to the event ``seen``.
 
     ``damaged`` is the first event of the log that is not as it was written, from which on votes
-    are left out. ``by_subject`` are the votes on each query, ``reach`` how far the votes of one
-    person go together for a ranker, and ``relabelled`` the events that changed labels since the
+    are left out. ``by_subject`` are the votes on each query, ``records`` how the votes of each
+    person agree with a ranker, and ``relabelled`` the events that changed labels since the
     collection was opened, each with its picture, or 0 for any.
     """
 
@@ -71,7 +130,7 @@ class Ledger:
     votes: tuple[Vote, ...] = ()
     damaged: int | None = None
     by_subject: dict[str, tuple[Vote, ...]] = field(default_factory=dict)
-    reach: dict[tuple[int, str], float] = field(default_factory=dict)
+    records: dict[tuple[int, str], Record] = field(default_factory=dict)
     relabelled: tuple[tuple[int, int], ...] = ()
 
     @classmethod
@@ -113,13 +172,13 @@ class Ledger:
         """Return the ledger with further votes."""
         if not new:
             return self
-        by_subject, reach = dict(self.by_subject), dict(self.reach)
+        by_subject, records = dict(self.by_subject), dict(self.records)
         for vote in new:
             by_subject[vote.subject] = (*by_subject.get(vote.subject, ()), vote)
             for ranker, taught in vote.taught.items():
                 own = (ranker, vote.who)
-                reach[own] = reach.get(own, 0.0) + taught.reach
-        return replace(self, votes=(*self.votes, *new), by_subject=by_subject, reach=reach)
+                records[own] = records.get(own, Record()).added(taught.right)
+        return replace(self, votes=(*self.votes, *new), by_subject=by_subject, records=records)
 
     def verdicts(self, subject: str) -> dict[int, int]:
         """Return what was said of the pictures found for a query: +1 picked, -1 rejected.
@@ -209,7 +268,10 @@ def packed(votes: Sequence[Vote]) -> bytes:
     names = [
         [
             *(vote.number, vote.who, vote.subject, vote.picked, vote.rejected),
-            [[ranker, len(taught.pictures), *taught.right] for ranker, taught in lessons],
+            [
+                [ranker, len(taught.pictures), taught.picked, taught.width, *taught.right]
+                for ranker, taught in lessons
+            ],
         ]
         for vote in votes
         for lessons in [sorted(vote.taught.items())]
@@ -218,7 +280,7 @@ def packed(votes: Sequence[Vote]) -> bytes:
     lessons = [taught for vote in votes for _, taught in sorted(vote.taught.items())]
     arrays = {
         "pictures": np.array([p for taught in lessons for p in taught.pictures], np.int64),
-        "weights": np.hstack([np.zeros((FOLDS + 1, 0)), *(one.weights for one in lessons)]),
+        "steps": np.hstack([np.zeros((FOLDS + 1, 0)), *(one.steps for one in lessons)]),
         "names": np.frombuffer(text, np.uint8),
     }
     return bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
@@ -231,18 +293,21 @@ def _unpacked(event: int, block: bytes) -> Ledger:
 
     try:
         arrays: dict[str, Any] = load(block)
-        pictures, weights = arrays["pictures"].tolist(), arrays["weights"]
-        if weights.shape != (FOLDS + 1, len(pictures)) or not np.isfinite(weights).all():
+        pictures, steps = arrays["pictures"].tolist(), arrays["steps"]
+        if steps.shape != (FOLDS + 1, len(pictures)) or not np.isfinite(steps).all():
             raise ValueError("its parts do not fit")
         votes, at = [], 0
         for number, who, subject, picked, rejected, lessons in json.loads(
             arrays["names"].tobytes()
         ):
             taught = {}
-            for ranker, count, before, after in lessons:
+            for ranker, count, chosen, width, *right in lessons:
                 own = slice(at, at + count)
-                part = np.ascontiguousarray(weights[:, own])
-                taught[int(ranker)] = Taught(tuple(pictures[own]), part, (before, after))
+                part = np.ascontiguousarray(steps[:, own])
+                before, after = right
+                taught[int(ranker)] = Taught(
+                    tuple(pictures[own]), chosen, part, width, (before, after)
+                )
                 at += count
             votes.append(Vote(number, who, subject, tuple(picked), tuple(rejected), taught))
         if at != len(pictures):

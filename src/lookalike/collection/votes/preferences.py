@@ -1,13 +1,15 @@
-"""What votes add to the similarity: a turn of the query, never a change of what is stored.
+"""What votes add to a search: a turn of the query, never a change of what is stored.
 
-All votes together are D = ½ Σ w(a xᵀ + x aᵀ − λ x xᵀ) over their queries a and pictures x, with
-the weights w of the log. Searches add it to the similarity in use,
+Every picture a of a vote has a step τ and a direction d (:mod:`lookalike.collection.votes.steps`).
+All of them together turn a query q by
 
-    S'(q, p) = S(q, p) + qᵀDp,
+    t(q) = Σ τ·k(q, a)·d,   k(q, a) = exp(−γ(1 − cos(q, a))),
 
-which is an inner product of p with a vector made of q. D is never written out: it is kept as the
-queries A, the pictures P and the weights between them, so that it costs 4·(|A| + |P|)·d a search
-whatever the width d, on dense vectors and on sparse ones.
+a sum over what is near the query and over nothing else. Searches ask with u(q) + s·|u(q)|·t(q),
+where u(q) is what the similarity asks with and s the strength that the gate allows; t is cut to the
+length ``LIMIT``, so that however many votes there are, a ranking stays near what the pictures
+themselves say. Directions are kept as the pictures they are made of, so that a search costs
+4·(|A| + |P|)·d and a few passes over the votes near it.
 """
 
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,16 +26,28 @@ from numpy.typing import NDArray
 
 from lookalike.collection.answers import Ask, Ref, Standing
 from lookalike.collection.search.queries import VectorSource, read_ask
-from lookalike.collection.votes.gate import HeldLabels
+from lookalike.collection.votes.gate import HeldLabels, judged
 from lookalike.collection.votes.ledger import Ledger, Vote
-from lookalike.collection.votes.steps import FOLDS, OWN, Geometry, Weights
+from lookalike.collection.votes.steps import FOLDS, Geometry, Weights, directions
 from lookalike.core.errors import NotFound
-from lookalike.core.vectors import Vectors, dense, stack_rows
+from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
 from lookalike.index.growing import GrowingArray
 from lookalike.similarity.base import Similarity
 
-STRENGTHS = (1.0, 0.5, 0.25)
-"""How far searches may go with what votes taught, where labels judge it too."""
+LIMIT = 0.6
+"""The longest turn of a query, beside the length of what is asked with."""
+
+FAINT = 1e-4
+"""Votes that no picture of a query is nearer to than this, by the kernel, are passed over."""
+
+REACH = 5e-4
+"""What the kernel is to be on average between two pictures of a collection.
+
+It sets the width, wherever cosines lie: on half of each picture set the best widths (12 to 15, 8 to
+20 and 8 to 12) are those that this gives (12.5, 14 and 10), without a label."""
+
+SAMPLE = 500
+NARROWEST, WIDEST = 40.0, 4.0
 
 ALL_VOTES = slice(FOLDS, FOLDS + 1)
 """The learner that searches use."""
@@ -41,55 +56,96 @@ ALL_VOTES = slice(FOLDS, FOLDS + 1)
 class Rows:
     """Vectors under names, in the order they came; adding gives a new one."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self) -> None:
         self.places: dict[Ref, int] = {}
-        self._dense = GrowingArray(np.zeros((0, width), np.float32))
+        self._dense: GrowingArray[np.float32] | None = None
         self._sparse: Any = None
 
     @property
     def matrix(self) -> Any:
         """A row each."""
-        return self._dense.rows if self._sparse is None else self._sparse
+        return self._sparse if self._dense is None else self._dense.rows
 
     def extended(self, new: dict[Ref, Vectors]) -> "Rows":
         """Add vectors under new names."""
         fresh = {name: vector for name, vector in new.items() if name not in self.places}
         if not fresh:
             return self
-        rows = Rows(0)
+        rows = Rows()
         start = len(self.places)
         rows.places = self.places | {name: start + k for k, name in enumerate(fresh)}
         parts: list[Any] = list(fresh.values())
         if sp.issparse(parts[0]):
             before = [] if self._sparse is None else [self._sparse]
             rows._sparse = sp.csr_matrix(sp.vstack([*before, *parts]))
+        elif self._dense is None:
+            rows._dense = GrowingArray(np.vstack(parts))
         else:
             rows._dense = self._dense.extended(np.vstack(parts))
         return rows
 
 
-@dataclass(frozen=True)
-class Links:
-    """The weights between queries and pictures, by their places; a row a learner."""
+def _column(kind: type[np.generic], width: int | None = None) -> Any:
+    return GrowingArray(np.zeros((0,) if width is None else (0, width), kind))
 
-    queries: GrowingArray[np.int64]
-    pictures: GrowingArray[np.int64]
-    weights: GrowingArray[np.float64]
+
+@dataclass(frozen=True)
+class Members:
+    """The pictures of all votes, one row each; adding gives a new one.
+
+    ``anchor`` and ``item`` are the places of their vectors, ``vote`` the vote, ``side`` +1, -1, or
+    0 in votes of older logs, and ``steps`` the lengths of their steps, a column a learner. A vote
+    has a width, a person by number, and how many of its pictures are on each side.
+    """
+
+    anchor: GrowingArray[np.int64]
+    item: GrowingArray[np.int64]
+    vote: GrowingArray[np.int64]
+    side: GrowingArray[np.int64]
+    steps: GrowingArray[np.float64]
+    width: GrowingArray[np.float64]
+    person: GrowingArray[np.int64]
+    counts: GrowingArray[np.int64]
+    numbers: GrowingArray[np.int64]
 
     @classmethod
-    def none(cls) -> "Links":
+    def none(cls) -> "Members":
         """Start without any."""
-        empty = np.zeros(0, np.int64)
         return cls(
-            GrowingArray(empty), GrowingArray(empty.copy()), GrowingArray(np.zeros((0, FOLDS + 1)))
+            anchor=_column(np.int64),
+            item=_column(np.int64),
+            vote=_column(np.int64),
+            side=_column(np.int64),
+            steps=_column(np.float64, FOLDS + 1),
+            width=_column(np.float64),
+            person=_column(np.int64),
+            counts=_column(np.int64, 2),
+            numbers=_column(np.int64),
         )
 
-    def extended(self, query: int, pictures: Sequence[int], weights: Weights) -> "Links":
-        """Add the weights of a vote."""
-        return Links(
-            self.queries.extended(np.full(len(pictures), query, np.int64)),
-            self.pictures.extended(np.array(pictures, np.int64)),
-            self.weights.extended(weights.T),
+    def extended(
+        self,
+        anchors: Sequence[int],
+        items: Sequence[int],
+        sides: Sequence[int],
+        steps: Weights,
+        width: float,
+        person: int,
+        number: int,
+    ) -> "Members":
+        """Add the pictures of a vote."""
+        side = np.array(sides, np.int64)
+        counts = np.array([[np.count_nonzero(side > 0), np.count_nonzero(side < 0)]])
+        return Members(
+            self.anchor.extended(np.array(anchors, np.int64)),
+            self.item.extended(np.array(items, np.int64)),
+            self.vote.extended(np.full(len(side), len(self.width), np.int64)),
+            self.side.extended(side),
+            self.steps.extended(steps.T),
+            self.width.extended(np.array([width])),
+            self.person.extended(np.array([person])),
+            self.counts.extended(counts),
+            self.numbers.extended(np.array([number])),
         )
 
 
@@ -103,9 +159,7 @@ class Preferences:
     source : VectorSource
         Where vectors come from.
     similarity : Similarity
-        What votes are put on: its scales make the vectors of items.
-    width : int
-        The length of an item's vector.
+        What votes are put on.
     held : HeldLabels or None
         Labelled pictures to judge by as well.
     """
@@ -115,22 +169,24 @@ class Preferences:
         ranker: int,
         source: VectorSource,
         similarity: Similarity,
-        width: int,
         held: HeldLabels | None = None,
     ) -> None:
         self.source, self.held = source, held
-        self._ranker, self._similarity, self._width = ranker, similarity, width
-        self._queries, self._pictures, self._links = Rows(width), Rows(width), Links.none()
+        self._ranker, self._similarity = ranker, similarity
+        self._anchors, self._items, self._members = Rows(), Rows(), Members.none()
+        self._people: dict[str, int] = {}
         self.ledger = Ledger()
 
     def following(self, ledger: Ledger) -> "Preferences":
         """Return what a ledger that goes on from this one comes to."""
         known = len(self.ledger.votes)
         goes_on = ledger.votes[:known] == self.ledger.votes
-        following = Preferences(self._ranker, self.source, self._similarity, self._width, self.held)
+        following = Preferences(self._ranker, self.source, self._similarity, self.held)
         if goes_on:
-            following._queries, following._pictures = self._queries, self._pictures
-            following._links = self._links
+            following._anchors, following._items = self._anchors, self._items
+            following._members, following._people = self._members, self._people
+        if "width" in self.__dict__:
+            following.__dict__["width"] = self.width
         following.ledger = ledger
         following._add(ledger.votes[known if goes_on else 0 :])
         return following
@@ -150,150 +206,235 @@ class Preferences:
 
     def _add(self, votes: Sequence[Vote]) -> None:
         own = [(vote, vote.taught[self._ranker]) for vote in votes if self._ranker in vote.taught]
-        anchors: dict[Ref, Vectors] = {}
+        asked: dict[Ref, Vectors] = {}
         for subject in dict.fromkeys(vote.subject for vote, _ in own):
             # Votes on a query of which a picture was deleted count no more.
             with suppress(NotFound):
-                anchors[subject] = self.item(self.source.ask(read_ask(subject)))
-        counted = [(vote, taught) for vote, taught in own if vote.subject in anchors]
+                asked[subject] = self.source.ask(read_ask(subject))
+        counted = [(vote, taught) for vote, taught in own if vote.subject in asked]
         # In the order votes name them, so that sums round alike however many are read at once.
         wanted = dict.fromkeys(
-            p or vote.subject for vote, taught in counted for p in taught.pictures
+            p or vote.subject for vote, taught in counted for p in (0, *taught.pictures)
         )
-        found = self.source.vectors(name for name in wanted if isinstance(name, int))
-        pictures = {
-            name: self.item(found[name]) if name in found else anchors[name]
+        found = asked | self.source.vectors(name for name in wanted if isinstance(name, int))
+        fresh = {
+            name: found[name]
             for name in wanted
-            if name in found or name in anchors
+            if name in found and name not in self._anchors.places
         }
-        self._queries = self._queries.extended(anchors)
-        self._pictures = self._pictures.extended(pictures)
+        self._anchors = self._anchors.extended(fresh)
+        self._items = self._items.extended({name: self.unit_item(it) for name, it in fresh.items()})
+        self._people = self._people | {
+            who: len(self._people) + k
+            for k, who in enumerate(
+                dict.fromkeys(vote.who for vote, _ in counted if vote.who not in self._people)
+            )
+        }
+        places = self._anchors.places
         for vote, taught in counted:
             names: list[Ref] = [picture or vote.subject for picture in taught.pictures]
-            held = [k for k, name in enumerate(names) if name in self._pictures.places]
-            self._links = self._links.extended(
-                self._queries.places[vote.subject],
-                [self._pictures.places[names[k]] for k in held],
-                taught.weights[:, held],
+            held = [k for k, name in enumerate(names) if name in places]
+            rows = [places[names[k]] for k in held]
+            older = taught.picked is None
+            self._members = self._members.extended(
+                [places[vote.subject]] * len(held) if older else rows,
+                rows,
+                [0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held],
+                taught.steps[:, held],
+                taught.width,
+                self._people[vote.who],
+                vote.number,
             )
 
-    def item(self, vector: Vectors) -> Vectors:
-        """Return a vector as items are compared: as stored, times its scale."""
-        return self._similarity.item_vectors(vector)
+    @cached_property
+    def width(self) -> float:
+        """γ of the kernel, so that two pictures of the collection reach each other as they may."""
+        ids = self.source.ids
+        some = ids[np.unique(np.linspace(0, len(ids) - 1, SAMPLE).astype(np.intp))]
+        X = self.source.take(some)
+        cosines = dense(X @ X.T)[np.triu_indices(len(some), 1)]
+        narrow, wide = NARROWEST, WIDEST
+        if not len(cosines):
+            return float(np.sqrt(narrow * wide))
+        for _ in range(20):
+            middle = np.sqrt(narrow * wide)
+            if np.exp(-middle * (1 - cosines)).mean() > REACH:
+                wide = middle
+            else:
+                narrow = middle
+        return round(float(narrow), 2)
 
-    def turned(self, item: Vectors, learners: slice = ALL_VOTES) -> Weights:
-        """Return Dq of some learners, a row each; by default of all votes."""
-        if not len(self._links.queries):
-            return np.zeros((len(range(*learners.indices(FOLDS + 1))), self._width))
-        A, P = self._queries.matrix, self._pictures.matrix
-        by_query, by_picture = _flat(A @ item.T), _flat(P @ item.T)
-        rows, columns = self._links.queries.rows, self._links.pictures.rows
-        weights = self._links.weights.rows[:, learners]
-        sums = np.zeros((weights.shape[1], self._width))
-        for row in range(weights.shape[1]):
-            own = weights[:, row]
-            apart = by_query[rows] - OWN * by_picture[columns]
-            to_pictures = np.bincount(columns, own * apart, P.shape[0])
-            to_queries = np.bincount(rows, own * by_picture[columns], A.shape[0])
-            sums[row] = _flat(P.T @ to_pictures.astype(np.float32))
-            sums[row] += _flat(A.T @ to_queries.astype(np.float32))
-        return sums / 2
+    @cached_property
+    def trust(self) -> dict[str, float]:
+        """How much the votes of each person weigh, from 0 to 1."""
+        records = self.ledger.records
+        return {who: records[self._ranker, who].weight for who in self._people}
 
-    def turned_all(self, items: Vectors) -> NDArray[np.float64]:
-        """Return q'ᵀDq for all pairs of some items, by all votes."""
-        A, P = self._queries.matrix, self._pictures.matrix
-        weights = self._links.weights.rows[:, -1]
-        places = (self._links.queries.rows, self._links.pictures.rows)
-        C = sp.csr_matrix((weights, places), shape=(A.shape[0], P.shape[0]))
-        to_pictures = dense(P @ items.T)
-        half = dense(items @ A.T) @ (C @ to_pictures)
-        own = np.asarray(C.sum(axis=0)).reshape(-1, 1)
-        return (half + half.T - OWN * to_pictures.T @ (own * to_pictures)) / 2
+    def unit_item(self, vector: Vectors) -> Vectors:
+        """Return a vector as the similarity stores it, of unit length."""
+        unit: Vectors = unit_rows(self._similarity.stored_vectors(vector))
+        return unit
 
-    def factors(self) -> tuple[Rows, Links, Rows]:
-        """Return the queries, the weights between them and pictures, and the pictures."""
-        return self._queries, self._links, self._pictures
+    def turned(self, asked: Vectors, learners: slice = ALL_VOTES) -> Weights:
+        """Return how votes turn queries, of shape (learners, queries, width); by default all."""
+        numbers = range(*learners.indices(FOLDS + 1))
+        near = self._near(asked)
+        if near is None:
+            return np.zeros((len(numbers), asked.shape[0], self._stored_width(asked)))
+        rows, kernel = near
+        items, places = np.unique(self._members.item.rows[rows], return_inverse=True)
+        moved = dense(self._items.matrix[items])
+        gathered: Any = sp.csr_matrix(
+            (np.ones(len(rows)), (np.arange(len(rows)), places)), (len(rows), len(items))
+        )
+        steps = self._members.steps.rows[rows]
+        turns = [
+            (gathered.T @ self._weights(rows, kernel * steps[:, number]).T).T @ moved
+            for number in numbers
+        ]
+        return np.stack([_cut(turn) for turn in turns])
 
-    def parts(self, query: Vectors, item: Vectors) -> Weights:
-        """Return what each of the weights between queries and pictures adds to qᵀDp."""
-        a, x = self._links.queries.rows, self._links.pictures.rows
-        A, P = self._queries.matrix, self._pictures.matrix
-        qa, qx, pa, px = (_flat(rows @ it.T) for it in (query, item) for rows in (A, P))
-        weights = self._links.weights.rows[:, -1]
-        return np.asarray(weights / 2 * ((qa[a] - OWN * qx[x]) * px[x] + qx[x] * pa[a]))
+    def _near(self, asked: Vectors) -> tuple[NDArray[np.intp], Weights] | None:
+        """Return the pictures of the votes near queries, and what reaches each query of them."""
+        members = self._members
+        if not len(members.vote):
+            return None
+        cosines = dense(self._anchors.matrix @ asked.T)
+        np.minimum(cosines, 1.0, out=cosines)
+        weight = np.array([self.trust[who] for who in self._people])[members.person.rows]
+        vote, width = members.vote.rows, members.width.rows
+        best = cosines.max(axis=1)[members.anchor.rows]
+        reached = weight[vote] * np.exp(-width[vote] * (1 - best)) > FAINT
+        votes = np.zeros(len(width), np.bool_)
+        votes[vote[reached]] = True
+        rows = np.flatnonzero(votes[vote])
+        if not rows.size:
+            return None
+        own = vote[rows]
+        kernel = np.exp(-width[own] * (1 - cosines[members.anchor.rows[rows]].T)) * weight[own]
+        return rows, kernel
 
-    def halves(self) -> tuple[Weights, Weights]:
-        """Return two matrices whose product HᵀT is D, with a row for each query and picture."""
-        A, P = dense(self._queries.matrix), dense(self._pictures.matrix)
-        weights = self._links.weights.rows[:, -1]
-        places = (self._links.queries.rows, self._links.pictures.rows)
-        C: Any = sp.csr_matrix((weights, places), shape=(len(A), len(P)))
-        own = np.asarray(C.sum(axis=0)).reshape(-1, 1)
-        return np.vstack([A, P]), np.vstack([C @ P, C.T @ A - OWN * own * P]) / 2
+    def _weights(self, rows: NDArray[np.intp], steps: Weights) -> Weights:
+        """Return how much the pictures in ``rows``, of whole votes, add up to by their steps.
+
+        The directions of :func:`~lookalike.collection.votes.steps.directions`, summed up by vote.
+        """
+        members = self._members
+        vote, side = members.vote.rows[rows], members.side.rows[rows]
+        first = np.flatnonzero(np.diff(vote, prepend=-1))
+        place = np.repeat(np.arange(len(first)), np.diff([*first, len(rows)]))
+        picked, rejected = members.counts.rows[vote].T
+        up = np.add.reduceat(steps * (side > 0), first, axis=1)[:, place]
+        down = np.add.reduceat(steps * (side < 0), first, axis=1)[:, place]
+        alone = picked == 1
+        others = (up - steps) / np.maximum(picked - 1, 1) * ~alone + steps * alone
+        good = others - down / np.maximum(picked, 1)
+        bad = steps - up / np.maximum(rejected, 1)
+        # A vote that compares nothing any more, since pictures were deleted, says nothing.
+        whole = (side == 0) | (picked * rejected > 0)
+        weights: Weights = whole * np.where(side > 0, good, np.where(side < 0, bad, steps))
+        return weights
+
+    def added(self, asked: Vectors) -> Weights:
+        """Return what votes add, at full strength, to what the similarity asks with."""
+        lengths = np.linalg.norm(dense(self._similarity.query_vectors(asked)), axis=1)
+        added: Weights = lengths[:, None] * self.turned(asked)[0]
+        return added
+
+    def parts(self, asked: Vectors, item: Vectors) -> tuple[list[str], list[Ref], Weights, Weights]:
+        """Return what each picture of each vote near a query adds to an item's score.
+
+        Returns
+        -------
+        subjects, names : list
+            The query voted on and the picture.
+        sides, parts : array
+            +1 where the picture was preferred and -1 where it was rejected, and what it adds.
+        """
+        near = self._near(asked)
+        if near is None:
+            return [], [], np.zeros(0), np.zeros(0)
+        rows, kernel = near
+        weights = self._weights(rows, kernel * self._members.steps.rows[rows, -1])[0]
+        places, side = self._members.item.rows[rows], self._members.side.rows[rows]
+        moved = dense(self._items.matrix[places])
+        length = float(np.linalg.norm(weights @ moved))
+        whole = dense(self._similarity.item_vectors(item))[0]
+        scale = np.linalg.norm(dense(self._similarity.query_vectors(asked)))
+        parts = scale * min(1.0, LIMIT / max(length, 1e-12)) * weights * (moved @ whole)
+        subject_of = {vote.number: vote.subject for vote in self.ledger.votes}
+        votes = self._members.numbers.rows[self._members.vote.rows[rows]].tolist()
+        names = [*self._items.places]
+        return (
+            [subject_of[number] for number in votes],
+            [names[place] for place in places.tolist()],
+            np.where(side, side, np.sign(weights)),
+            np.asarray(parts),
+        )
+
+    def formula(self) -> dict[str, NDArray[np.float32]]:
+        """Return the kernel's centres and widths, and what each adds, for use elsewhere."""
+        members = self._members
+        trust = np.array([self.trust[who] for who in self._people])
+        steps = members.steps.rows[:, -1] * trust[members.person.rows][members.vote.rows]
+        centres: dict[tuple[int, float], int] = {}
+        links: list[tuple[int, int, float]] = []
+        vote, anchor, item = members.vote.rows, members.anchor.rows, members.item.rows
+        bounds = np.searchsorted(vote, np.arange(len(members.width) + 1)).tolist()
+        for number, (start, stop) in enumerate(pairwise(bounds)):
+            picked = int(members.counts.rows[number, 0])
+            older = stop > start and members.side.rows[start] == 0
+            moves = np.eye(stop - start) if older else directions(stop - start, picked)
+            width = float(members.width.rows[number])
+            for row, at in zip(moves, range(start, stop), strict=True):
+                centre = centres.setdefault((int(anchor[at]), width), len(centres))
+                links += [
+                    (centre, int(item[start + k]), steps[at] * row[k]) for k in np.flatnonzero(row)
+                ]
+        rows, columns, weights = zip(*links, strict=True) if links else ((), (), ())
+        shape = (len(centres), len(self._items.places))
+        move = sp.csr_matrix((weights, (rows, columns)), shape) @ dense(self._items.matrix)
+        return {
+            "votes_near": dense(self._anchors.matrix)[[a for a, _ in centres]].astype(np.float32),
+            "votes_width": np.array([width for _, width in centres], np.float32),
+            "votes_move": move.astype(np.float32),
+        }
 
     def geometry(self, ask: Ask, pictures: Sequence[int]) -> Geometry:
         """Return the inner products of a query and pictures; 0 stands for the query itself."""
         vector = self.source.ask(ask)
         found = self.source.vectors(picture for picture in pictures if picture)
-        query: Any = self._similarity.query_vectors(vector)
-        anchor = self.item(vector)
-        X = np.tile(a := _flat(anchor), (len(pictures), 1))
-        own = [place for place, picture in enumerate(pictures) if picture]
-        if own:
-            X[own] = dense(self.item(stack_rows([found[pictures[place]] for place in own])))
+        each = [found[picture] if picture else vector for picture in pictures]
+        whole: Any = stack_rows(each)
+        query = dense(self._similarity.query_vectors(whole))
+        items = dense(self._similarity.item_vectors(whole))
+        units = dense(self.unit_item(whole))
+        lengths = np.linalg.norm(query, axis=1)
+        unit = np.maximum(lengths * np.linalg.norm(items, axis=1).mean(), 1e-12)[:, None]
+        turned = self.turned(whole, slice(None)) * lengths[:, None]
         return Geometry(
-            base=X @ _flat(query),
-            learned=self.turned(anchor, slice(None)) @ X.T,
-            gram=X @ X.T,
-            across=X @ a,
-            square=float(a @ a),
+            near=dense(whole @ whole.T),
+            gram=units @ units.T,
+            base=query @ items.T / unit,
+            learned=turned @ items.T / unit,
         )
 
     @cached_property
     def standing(self) -> Standing:
         """Judge what votes taught: by votes that were not learned from, and by labels."""
-        votes = self.ledger.votes
-        taught = [vote.taught[self._ranker] for vote in votes if self._ranker in vote.taught]
-        right = [one.right for one in taught if one.right[0] is not None]
-        before = after = None
-        if right:
-            before, after = (sum(side) / len(right) for side in zip(*right, strict=True))
-        labels: tuple[float | None, float | None, float] = (None, None, STRENGTHS[0])
-        if self.held is not None and votes:
-            labels = self.held.judge(self.turned_all, STRENGTHS)
-        worse = after is not None and before is not None and after < before
-        strength = 0.0 if worse or not votes else labels[2]
-        return Standing(
-            votes=len(votes),
-            judged=len(right),
-            before=before,
-            after=after,
-            labels_before=labels[0],
-            labels_after=labels[1],
-            strength=strength,
-            reason=_reason(len(votes), len(right), worse, labels[2], self.ledger.damaged),
-        )
+        records = {
+            who: record
+            for (ranker, who), record in self.ledger.records.items()
+            if ranker == self._ranker
+        }
+        return judged(self.ledger, records, self.held, self.added)
+
+    def _stored_width(self, asked: Vectors) -> int:
+        return int(self._similarity.query_vectors(asked[:1]).shape[1])
 
 
-def _reason(votes: int, judged: int, worse: bool, labels: float, damaged: int | None) -> str:
-    lost = f" Votes from event {damaged} on are damaged and were left out." if damaged else ""
-    if not votes:
-        return f"No votes yet.{lost}"
-    if worse:
-        said = "Votes are paused: with them, held-out votes rank worse."
-    elif not labels:
-        said = "Votes are paused: with them, held-out labelled pictures rank worse."
-    elif labels < STRENGTHS[0]:
-        said = (
-            f"Votes are used at {labels:.0%} strength; with more, held-out labelled pictures rank "
-            f"worse."
-        )
-    elif judged:
-        said = "Votes are in use: with them, held-out votes rank no worse."
-    else:
-        said = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
-    return said + lost
-
-
-def _flat(part: Any) -> Weights:
-    return dense(part).reshape(-1)
+def _cut(turns: Weights) -> Weights:
+    """Return turns no longer than they may be."""
+    lengths = np.linalg.norm(turns, axis=1, keepdims=True)
+    cut: Weights = turns * np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
+    return cut

@@ -81,10 +81,7 @@ def record_vote(
     said = ledger.saying(subject, verdict.picked, verdict.rejected, verdict.who)
     if said is not None:
         return events.event(database, said)
-    taught = {
-        str(ranker.id): _teach(ranker.id, ranker.votes, ledger, verdict).written()
-        for ranker in rankers
-    }
+    taught = {str(ranker.id): _teach(ranker.votes, ledger, verdict).written() for ranker in rankers}
     body = {
         "subject": subject,
         "like": list(verdict.ask.like),
@@ -100,29 +97,21 @@ def record_vote(
     return events.shown(event)
 
 
-def _teach(ranker: int, preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.Taught:
+def _teach(preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.Taught:
     """Return what a verdict teaches a ranker, as far as that has described its pictures."""
     subject = str(verdict.ask)
     earlier = ledger.verdicts(subject)
     known = preferences.source.held({*verdict.picked, *verdict.rejected, *verdict.shown, *earlier})
-    found, judges = steps.comparisons(
-        verdict.picked, verdict.rejected, verdict.shown, earlier, known
-    )
-    compared = list(dict.fromkeys(picture for pair in found for picture in pair))
-    try:
-        geometry = preferences.geometry(verdict.ask, compared) if compared else None
-    except NotFound:  # an example that this ranker has not described
-        geometry = None
-    if geometry is None:
+    good, bad = steps.sides(verdict.picked, verdict.rejected, verdict.shown, earlier, known)
+    compared = [0, *good, *bad]
+    if not bad:
         return steps.Taught.nothing()
-    spent = ledger.reach.get((ranker, verdict.who), 0.0) >= steps.MOST_WEIGHT
-    return steps.learn(
-        compared,
-        [] if spent else found,
-        geometry,
-        steps.fold_of(subject),
-        judge=judges,
-    )
+    try:
+        geometry = preferences.geometry(verdict.ask, compared)
+    except NotFound:  # an example that this ranker has not described
+        return steps.Taught.nothing()
+    fold, width = steps.fold_of(subject), preferences.width
+    return steps.learn(compared, 1 + len(good), geometry, fold, width)
 
 
 def teach_earlier_votes(
@@ -143,7 +132,7 @@ def teach_earlier_votes(
             verdict = Verdict(
                 read_ask(vote.subject), list(vote.picked), list(vote.rejected), shown, vote.who
             )
-            taught = _teach(ranker.id, preferences, so_far, verdict)
+            taught = _teach(preferences, so_far, verdict)
             lessons[str(vote.number)] = taught.written()
         so_far = so_far.added([_with(vote, ranker.id, taught)])
         preferences = preferences.following(so_far)

@@ -1,15 +1,14 @@
 """Turn a vote into passive-aggressive steps, and judge it by what was known before.
 
-A vote picks some pictures shown for a query and rejects others. Of what it says, three things are
-stored with it in the log: which pictures it moves and how far, so that reading the log again gives
-the same numbers without computing them; and whether searches had its comparisons right, without
-votes and with what votes on other queries have taught.
+A vote picks some pictures found for a query and rejects others. Stored with it in the log are the
+lengths of its steps, so that reading the log again gives the same numbers without computing them,
+and whether searches had its pictures in the right order, without votes and with what votes on other
+queries had taught.
 """
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,49 +17,49 @@ from numpy.typing import NDArray
 FOLDS = 5
 """Votes are divided by their queries; for each part there is a learner that never sees it."""
 
-AGGRESSIVENESS = 0.06
-"""C of paper 1, Eq. 6: the longest step."""
+LONGEST = 1.5
+"""C of paper 5, Algorithm 1: the longest step."""
 
-MARGIN = 0.6
-"""By how much what is right is to score above what is wrong; scores are cosines at the start."""
+MARGIN = 0.8
+"""By how much what is right is to score above what is wrong, in units of a cosine."""
 
-OWN = 0.75
-"""How much of a picture's own part of Eq. 22 a step keeps: 0 is the step of Eq. 8."""
+FROM_REJECTED = 0.3
+"""How long the step of a rejected picture is beside that of the query or a picked one."""
 
-MOST_PAIRS = 16
-"""Comparisons that one vote may teach, so that none weighs too much."""
+MOST_TAUGHT = 16
+"""Picked pictures, and rejected ones, that one vote may teach with."""
 
-MOST_WEIGHT = 2000 * MOST_PAIRS * AGGRESSIVENESS
-"""How far all votes of one person may go together."""
+OLDER_WIDTH = 12.0
+"""How quickly votes of older logs, which have no width, fade with distance from their query."""
 
 _SMALLEST = 1e-9
+_DECIMALS = 4
 
 Weights = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """The inner products a vote is made of, for its query a and its pictures x.
+    """The inner products a vote is made of, among its query and its pictures x.
+
+    Scores are in units of a cosine: over the length of the query's vector and the items'.
 
     Attributes
     ----------
-    base : array of shape (j,)
-        The score of each picture as it is without votes.
-    learned : array of shape (FOLDS + 1, j)
-        What each learner, the last of all votes, adds to it.
+    near : array of shape (j, j)
+        The cosines by which a step fades.
     gram : array of shape (j, j)
-        x·x'.
-    across : array of shape (j,)
-        a·x.
-    square : float
-        a·a.
+        The cosines of the items.
+    base : array of shape (j, j)
+        The score of each as a query (row) with each as an item (column), without votes.
+    learned : array of shape (FOLDS + 1, j, j)
+        What each learner, the last of all votes, adds to it.
     """
 
+    near: Weights
+    gram: Weights
     base: Weights
     learned: Weights
-    gram: Weights
-    across: Weights
-    square: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +69,38 @@ class Taught:
     Attributes
     ----------
     pictures : tuple of int
-        The j pictures it moves; 0 stands for the query itself.
-    weights : array of shape (FOLDS + 1, j)
-        How far each picture is moved, by each learner.
+        The j pictures it is made of: 0 for the query itself and the picked ones, then the
+        rejected ones.
+    picked : int or None
+        How many of them stand before the rejected ones. None for a vote of an older log, whose
+        steps each move the query towards one of ``pictures``.
+    steps : array of shape (FOLDS + 1, j)
+        The length of the step of each, by each learner.
+    width : float
+        γ of the kernel exp(−γ(1 − cos)) by which steps fade.
     right : (float or None, float or None)
         The share of its comparisons that were in the right order without votes, and with what
         votes on other queries had taught; None where it compares nothing.
     """
 
     pictures: tuple[int, ...]
-    weights: Weights
+    picked: int | None
+    steps: Weights
+    width: float
     right: tuple[float | None, float | None]
-
-    @property
-    def reach(self) -> float:
-        """How far it goes, all its steps together."""
-        return float(np.abs(self.weights[-1]).sum()) / 2
 
     @classmethod
     def nothing(cls) -> "Taught":
         """Return what a vote taught that moves no picture."""
-        return cls((), np.zeros((FOLDS + 1, 0)), (None, None))
+        return cls((), 0, np.zeros((FOLDS + 1, 0)), OLDER_WIDTH, (None, None))
 
     def written(self) -> dict[str, Any]:
         """Return what the log keeps of it."""
         return {
             "pictures": list(self.pictures),
-            "weights": self.weights.tolist(),
+            "picked": self.picked,
+            "steps": self.steps.tolist(),
+            "width": self.width,
             "right": list(self.right),
         }
 
@@ -104,11 +108,16 @@ class Taught:
     def read(cls, written: dict[str, Any]) -> "Taught":
         """Return what :meth:`written` gave; ValueError, TypeError or KeyError for anything else."""
         pictures = tuple(map(int, written["pictures"]))
-        weights = np.array(written["weights"], np.float64).reshape(FOLDS + 1, len(pictures))
-        if not np.isfinite(weights).all():
-            raise ValueError("a weight is not finite")
+        older = "weights" in written
+        steps = np.array(written["weights" if older else "steps"], np.float64)
+        steps = steps.reshape(FOLDS + 1, len(pictures))
+        picked, width = (None, OLDER_WIDTH) if older else (written["picked"], written["width"])
+        if picked is not None and not 0 <= int(picked) <= len(pictures):
+            raise ValueError("more pictures are picked than there are")
+        if not np.isfinite(steps).all() or not 0 <= float(width) < np.inf:
+            raise ValueError("a step is not finite")
         before, after = written["right"]
-        return cls(pictures, weights, (before, after))
+        return cls(pictures, None if picked is None else int(picked), steps, width, (before, after))
 
 
 def fold_of(subject: str) -> int:
@@ -116,124 +125,124 @@ def fold_of(subject: str) -> int:
     return hashlib.blake2b(subject.encode(), digest_size=8).digest()[0] % FOLDS
 
 
-def pairs(
-    picked: Sequence[int], rejected: Sequence[int], shown: Sequence[int]
-) -> list[tuple[int, int]]:
-    """Return what a vote says as (more alike, less alike), at most as many as may count.
-
-    Picked pictures go before rejected ones, and before those shown above them that were left
-    alone: whoever picks the third has seen the first two.
-
-    Examples
-    --------
-    >>> pairs([3], [5], shown=[1, 5, 3, 4])
-    [(3, 5), (3, 1)]
-    """
-    said = {*picked, *rejected}
-    sure = sorted(
-        product(range(len(picked)), range(len(rejected))), key=lambda places: (sum(places), places)
-    )
-    found = [(picked[row], rejected[column]) for row, column in sure]
-    for good in picked:
-        above = shown[: shown.index(good)] if good in shown else []
-        found += [(good, other) for other in above if other not in said]
-    return found[:MOST_PAIRS]
-
-
-def comparisons(
+def sides(
     picked: Sequence[int],
     rejected: Sequence[int],
     shown: Sequence[int],
     earlier: Mapping[int, int],
     known: Collection[int],
-) -> tuple[list[tuple[int, int]], bool]:
-    """Return what a vote compares, with what was said of the same query before.
+) -> tuple[list[int], list[int]]:
+    """Return the pictures that a vote puts above others, and those others.
 
     Parameters
     ----------
     picked, rejected, shown : sequence of int
-        The vote.
+        The vote. Where nothing is rejected, what was shown above a picked picture and left alone
+        counts as rejected: whoever picks the third has seen the first two.
     earlier : mapping from picture to +1 or -1
-        The verdicts before it.
+        What was said of the same query before; it counts with the vote.
     known : collection of int
         The pictures there are: others may have been deleted since they were shown.
 
-    Returns
-    -------
-    pairs : list of (int, int)
-        More alike, less alike. With nothing picked, 0, the query itself, stands above what is
-        rejected.
-    judges : bool
-        Whether the vote says anything of how well searches rank.
+    Examples
+    --------
+    >>> sides([3], [], shown=[1, 5, 3, 4], earlier={5: -1}, known={1, 3, 4, 5})
+    ([3], [5])
+    >>> sides([3], [], shown=[1, 5, 3, 4], earlier={}, known={1, 3, 4, 5})
+    ([3], [1, 5])
     """
     now = {*picked, *rejected}
-    against = [p for p, sign in earlier.items() if sign < 0 and p not in now]
-    chosen = [p for p, sign in earlier.items() if sign > 0 and p not in now]
-    found = pairs(picked, [*rejected, *against], shown)
-    found += [(p, n) for p in chosen for n in rejected]
-    found = [(p, n) for p, n in found if p in known and n in known][:MOST_PAIRS]
-    if found:
-        return found, True
-    return [(0, n) for n in rejected if n in known][:MOST_PAIRS], False
+    good = [*picked, *(p for p, sign in earlier.items() if sign > 0 and p not in now)]
+    bad = [*rejected, *(p for p, sign in earlier.items() if sign < 0 and p not in now)]
+    if not bad:
+        places = [shown.index(picture) for picture in picked if picture in shown]
+        bad = [other for other in shown[: max(places, default=0)] if other not in {*good}]
+    good, bad = ([p for p in side if p in known][:MOST_TAUGHT] for side in (good, bad))
+    return good, bad
+
+
+def directions(count: int, picked: int) -> Weights:
+    """Return which pictures each picture's step moves it towards and away from, a row each.
+
+    The query and the picked pictures, the first ``picked`` of ``count``, are alike: each moves
+    towards the mean of the others and away from the mean of the rejected ones. A rejected picture
+    moves away from the mean of those. A query without picked pictures moves away from the
+    rejected ones.
+
+    Examples
+    --------
+    >>> directions(3, 2)
+    array([[ 0. ,  1. , -1. ],
+           [ 1. ,  0. , -1. ],
+           [-0.5, -0.5,  1. ]])
+    """
+    rejected = count - picked
+    moves = np.zeros((count, count))
+    if not picked or not rejected:
+        return moves
+    moves[:picked, :picked] = (1 - np.eye(picked)) / (picked - 1) if picked > 1 else 1.0
+    moves[:picked, picked:] = -1 / rejected
+    moves[picked:, :picked] = -1 / picked
+    moves[picked:, picked:] = np.eye(rejected)
+    return moves
 
 
 def learn(
-    pictures: Sequence[int],
-    found: Sequence[tuple[int, int]],
-    geometry: Geometry,
-    fold: int,
-    *,
-    judge: bool = True,
+    pictures: Sequence[int], picked: int, geometry: Geometry, fold: int, width: float
 ) -> Taught:
-    """Take a step for each comparison, by every learner but that of the vote's own part.
+    """Take a step at each picture, by every learner but that of the vote's own part.
 
-    For a query a, a picture p over n and the similarity S of a learner, the step lies between
-    the symmetric one of Eq. 8 (λ = 0) and that of Dissim-OASIS, Eq. 22 (λ = 1; paper 1, section
-    6.1), which draws a to p and away from n:
+    A step at a picture a changes the score of every query q with every item p by
 
-        W ← W + τ/2·[a(p − n)ᵀ + (p − n)aᵀ − λ(ppᵀ − nnᵀ)],
-        τ = min(C, l / |a(p − n)ᵀ|²),   l = max(0, margin − S(a, p) + S(a, n)).
+        τ·k(q, a)·(d·p),   k(q, a) = exp(−γ(1 − cos(q, a))),   τ = min(C, l / |d|²),
 
-    A vote's steps share a and together are ½ Σ w(a xᵀ + x aᵀ − λ x xᵀ) over its pictures x,
-    whose weights w are given.
+    where d is what :func:`directions` says and l = max(0, margin − S(a, d)). This is Algorithm 1
+    of paper 5 (OKS) with the kernel k on the query's side and the inner product on the item's, so
+    that only queries change.
 
-    *Departures.* The distance of Eq. 22 has a part xᵀWx that changes for every picture stored;
-    searches score by aᵀWx, so that only the query changes, and the loss is that of this score. λ,
-    C and the margin were chosen on half of each picture set (decision 7): the step of Eq. 8 alone
-    makes a few pictures near everything, and that of Eq. 22 learns less from the same votes.
+    *Departures.* A step takes the mean of all comparisons of a picture instead of one triplet at a
+    time, which is steadier where some votes are mistaken; C is shorter for few comparisons; and
+    pictures that were picked or rejected have steps as well as the query. All numbers were chosen
+    on half of each picture set (decision 9).
 
     Parameters
     ----------
     pictures : sequence of int
-        Those that ``geometry`` is of.
-    found : sequence of (int, int)
-        What is compared, among ``pictures``: more alike, less alike.
+        Those that ``geometry`` is of: 0, the query itself, the picked ones, and the rejected ones.
+    picked : int
+        How many of them stand before the rejected ones.
     geometry : Geometry
     fold : int
         The part of the vote; see :func:`fold_of`.
-    judge : bool
-        Whether the vote says anything of how well searches rank.
+    width : float
+        γ.
     """
-    place = {picture: k for k, picture in enumerate(pictures)}
-    pairs_of = [(place[good], place[bad]) for good, bad in found]
+    count = len(pictures)
+    moves = directions(count, picked)
+    kernel = np.exp(-width * (1 - np.minimum(geometry.near, 1.0)))
+    least = min(max(picked - 1, 1), count - picked)
     learners = np.arange(FOLDS + 1) != fold
-    learned, weights = geometry.learned.copy(), np.zeros_like(geometry.learned)
-    for good, bad in pairs_of:
-        margins = geometry.base[good] - geometry.base[bad] + learned[:, good] - learned[:, bad]
-        apart = geometry.gram[good] - geometry.gram[bad]
-        length = geometry.square * (apart[good] - apart[bad])
+    scores, steps = geometry.base + geometry.learned, np.zeros((FOLDS + 1, count))
+    for place in range(count if least else 0):
+        change = geometry.gram @ moves[place]
+        length = float(moves[place] @ change)
         if length <= _SMALLEST:
             continue
-        steps = learners * np.minimum(AGGRESSIVENESS, np.maximum(0.0, MARGIN - margins) / length)
-        weights[:, good] += steps
-        weights[:, bad] -= steps
-        across, gram = geometry.across, geometry.gram
-        change = geometry.square * apart + (across[good] - across[bad]) * across
-        change += OWN * (across[bad] * gram[bad] - across[good] * gram[good])
-        learned += steps[:, None] / 2 * change
-    if not judge or not pairs_of:
-        return Taught(tuple(pictures), weights, (None, None))
-    good, bad = np.array(pairs_of).T
-    before = geometry.base[good] - geometry.base[bad]
-    after = before + geometry.learned[fold, good] - geometry.learned[fold, bad]
-    return Taught(tuple(pictures), weights, (float((before > 0).mean()), float((after > 0).mean())))
+        loss = np.maximum(0.0, MARGIN - scores[:, place] @ moves[place])
+        taken = np.minimum(LONGEST * least / (least + 1), loss / length)
+        share = 1.0 if place < picked else FROM_REJECTED
+        steps[:, place] = np.round(learners * share * taken, _DECIMALS)
+        scores += steps[:, place, None, None] * np.outer(kernel[:, place], change)
+    return Taught(tuple(pictures), picked, steps, width, _right(geometry, picked, fold))
+
+
+def _right(geometry: Geometry, picked: int, fold: int) -> tuple[float | None, float | None]:
+    """Return how many comparisons of the query were right, without votes and with others'."""
+    if picked < 2 or picked == len(geometry.base):
+        return None, None
+    before = geometry.base[0]
+    shares = []
+    for scores in (before, before + geometry.learned[fold, 0]):
+        apart = scores[1:picked, None] - scores[None, picked:]
+        shares.append(float((apart > 0).mean()))
+    return shares[0], shares[1]
