@@ -78,18 +78,18 @@ LITE0 = Network(
     "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
     224,
     (1, 2, 2, 3, 3, 4, 1),
-    scale=12.0,
-    slope=1.0,
-    shift=0.0,
+    scale=15.0,
+    slope=0.83,
+    shift=0.06,
 )
 LITE2 = Network(
     "lite2",
     "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
     260,
     (1, 3, 3, 4, 4, 5, 1),
-    scale=12.0,
-    slope=1.0,
-    shift=0.0,
+    scale=15.0,
+    slope=0.70,
+    shift=-0.08,
 )
 NETWORKS = {network.name: network for network in (LITE0, LITE2)}
 
