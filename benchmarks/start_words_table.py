@@ -61,6 +61,10 @@ nymphalid odonate optical_device ornithischian orthopterous_insect pelecaniform_
 percoid_fish phalanger phasianid phasmid piciform_bird pierid pinniped_mammal procyonid
 proboscidean ratite rotating_mechanism salmonid scarabaeid_beetle signaling_device
 single-reed_instrument sphenisciform_seabird teiid_lizard viverrine
+aquatic_bird aquatic_mammal arthropod bird_of_prey canine carnivore domestic_animal
+electronic_equipment feline fastener game game_bird home_appliance hunting_dog invertebrate
+kitchen_appliance motor_vehicle protective_garment sporting_dog toy_dog toiletry ungulate
+vertebrate wading_bird watchdog wheeled_vehicle working_dog
 """
 SAYS_NOTHING = frozenset(_NOTHING.split())
 

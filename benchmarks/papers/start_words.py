@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from oasis import embedded
 
 from bench import Figure, Options, main
+from lookalike.collection.search.start_words import LEAST_CONFIDENCE
 from lookalike.core.errors import MissingPart
 from lookalike.features import Embedding, Likely, StartWords, pack_vector
 
@@ -79,7 +80,7 @@ def judged(start: StartWords, likely: Likely, named: Named, rows: NDArray[np.boo
             continue
         sure = start.confidences(some, found[1])
         first = np.argsort(-sure, kind="stable")[:10]
-        precision[word] = float((has[first] & (sure[first] > 0)).sum() / 10)
+        precision[word] = float((has[first] & (sure[first] >= LEAST_CONFIDENCE)).sum() / 10)
         said.append(sure)
         true.append(has)
     return Judged(precision, np.concatenate(said), np.concatenate(true))

@@ -718,8 +718,9 @@ class Collection:
         A word that was not learned may be a *start word*, one that the feature of the ranker knows
         without being taught: the default network's 1,000 classes, their synonyms, and broader words
         such as dog and animal. Then the score is the confidence that the picture shows it, pictures
-        labelled with it come first, and pictures that it is refused for or that show none of it are
-        left out. It also answers for a learned word where it ranks the pictures held out better.
+        labelled with it come first, and pictures that it was refused for, or that show it with a
+        confidence below 0.01, are left out. It also answers for a learned word where it ranks the
+        pictures better that learning held out.
 
         Parameters
         ----------

@@ -25,6 +25,9 @@ from lookalike.features.start_words import LIKELIEST
 
 KIND = "start-words/1"
 
+LEAST_CONFIDENCE = 0.01
+"""Pictures that a word suits with less are not found by it."""
+
 _DTYPES = ("int64", "uint16", "float16")
 
 _log = logging.getLogger(__name__)
@@ -164,7 +167,7 @@ def find_word(
     """Return the pictures that a start word suits: ids, confidences, and whether it was given.
 
     Those labelled with it come first, and those it was refused for are left out, as are pictures
-    with none of its classes among their likeliest.
+    that it suits with a confidence below 0.01.
     """
     found = start.vocabulary.find(word)
     spelled = {word} if found is None else {word, found[0]}
@@ -184,7 +187,7 @@ def find_word(
     sure[np.isin(known.ids, refused)] = 0
     if among is not None:
         sure[~np.isin(known.ids, among)] = 0
-    rows = np.flatnonzero(sure)
+    rows = np.flatnonzero(sure >= LEAST_CONFIDENCE)
     if len(rows) > most:
         # Those at least as sure as the last that is wanted, so that ties go by id.
         rows = rows[sure[rows] >= -np.partition(-sure[rows], most - 1)[most - 1]]

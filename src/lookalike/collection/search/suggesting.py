@@ -40,8 +40,11 @@ FEW = 10
 SAMPLE = 1000
 """Pictures that tell how alike any two are."""
 
-KNOWN = "known from the start, not learned yet"
+KNOWN = "a start word, not learned yet"
 """What speaks for a start word."""
+
+MOST_START = 4
+"""Start words that are suggested at most."""
 
 _SMALLEST = 1e-9
 
@@ -164,7 +167,9 @@ def _start(
     with database.parsing("a record"):
         likely = words.likely(ranker.space.feature.vectors(records))
     (found,) = words.words(likely, LEAST_CONFIDENCE)
-    return {_key(word): (word, sure) for word, sure in found if _key(word) not in learned}
+    said = learned | _said(database, ref)
+    new = [(word, sure) for word, sure in found if _key(word) not in said]
+    return {_key(word): (word, sure) for word, sure in new[:MOST_START]}
 
 
 def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -> dict[int, float]:
