@@ -843,7 +843,8 @@ class Collection:
         """Return the start words that suit some pictures, and how many, the most used first.
 
         A word suits a picture if it is right with a confidence of a half or more. A ranker whose
-        feature knows no start words has none.
+        feature knows no start words has none; nor are there any while another thread looks at a
+        large collection for the first time.
         """
         found = self._opened.rankers.starting(by)
         if found is None:

@@ -232,10 +232,18 @@ class Rankers:
 
         Without a name, the first such ranker that can be used.
         """
-        for ranker in self.usable() if by is None else [self.get(by)]:
-            words = ranker.space.feature.start_words
-            if words is not None:
-                return ranker, words
+        with self.lock:
+            for row in self.rows() if by is None else [self.row(by)]:
+                if by is None and (not row.ready or row.fingerprint is None):
+                    continue
+                try:
+                    words = self.feature(row).start_words
+                except LookalikeError:
+                    if by is None:
+                        continue
+                    raise
+                if words is not None:
+                    return self.get(row.name), words
         return None
 
     def load_similarity(self, number: int, fingerprint: str) -> Similarity:

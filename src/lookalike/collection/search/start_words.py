@@ -28,6 +28,9 @@ KIND = "start-words/1"
 LEAST_CONFIDENCE = 0.01
 """Pictures that a word suits with less are not found by it."""
 
+PATIENCE = 1.0
+"""Seconds that a list of words may wait for another."""
+
 _DTYPES = ("int64", "uint16", "float16")
 
 _log = logging.getLogger(__name__)
@@ -120,6 +123,8 @@ class ClassCache:
         self._known: dict[int, tuple[int, PictureClasses]] = {}
         self._written: dict[int, PictureClasses] = {}
         self._counts: dict[int, tuple[PictureClasses, dict[str, int]]] = {}
+        self.better: dict[tuple[int | None, str], bool] = {}
+        """Whether a start word answers instead of what an annotator, by number, has learned."""
 
     def close(self) -> None:
         """Let go of all that is in memory."""
@@ -145,8 +150,13 @@ class ClassCache:
             return known
 
     def counts(self, ranker: Ranker, start: StartWords) -> dict[str, int]:
-        """Return the words that suit some of a ranker's pictures, and how many, most first."""
-        with self._lock:
+        """Return the words that suit some of a ranker's pictures, and how many, most first.
+
+        None for as long as another thread looks at a large collection for the first time.
+        """
+        if not self._lock.acquire(timeout=PATIENCE):
+            return {}
+        try:
             known = self.of(ranker, start)
             counted, counts = self._counts.get(ranker.id, (None, {}))
             if counted is not known:
@@ -154,6 +164,8 @@ class ClassCache:
                 counts = dict(sorted(found.items(), key=lambda it: (-it[1], it[0])))
                 self._counts[ranker.id] = (known, counts)
             return dict(counts)
+        finally:
+            self._lock.release()
 
 
 def find_word(

@@ -100,8 +100,17 @@ def starts_better(
     """Return whether a start word ranks pictures better than what was learned of that word.
 
     Both are judged by average precision over the pictures that the annotator was judged by, where
-    at least three of these have the word.
+    at least three of these have the word; once for each annotator.
     """
+    known, key = opened.rankers.classes.better, (learned[0].annotator, word)
+    if key not in known:
+        known[key] = _starts_better(opened, learned, start, word)
+    return known[key]
+
+
+def _starts_better(
+    opened: Opened, learned: tuple[Ranker, Annotator], start: tuple[Ranker, StartWords], word: str
+) -> bool:
     (ranker, annotator), words = learned, start[1]
     found, sides = words.vocabulary.find(word), models.sides(opened.database, ranker.annotator)
     if found is None or sides is None:

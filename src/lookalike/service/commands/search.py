@@ -60,7 +60,7 @@ def search(
         else:
             matches = _most_like(store, picture, k, by=by, learned=not no_learning, sheet=sheet)
     if any(match.source == "start" for match in matches):
-        screen.say(f"“{word}” was not learned: it is a start word, with the confidence as score.")
+        screen.say(f"“{word}” is a start word, known before learning; scores are confidences.")
     screen.table(
         ["rank", "score", "picture"],
         [[rank, f"{match.score:.4f}", match.path] for rank, match in enumerate(matches, start=1)],

@@ -146,7 +146,7 @@ def _find_word(collection: "Collection", search: Search, k: int, offset: int) ->
         return Results([], trouble=f"No picture seems to show “{shown(word)}”.")
     note = ""
     if any(match.source == "start" for match in matches):
-        note = f"“{shown(word)}” is a start word, not learned yet. Tag pictures to teach it."
+        note = f"“{shown(word)}” is a start word, known before learning. Tag pictures to teach it."
     return Results(tiles, len(matches) > k, note=note, said=len(refused))
 
 
