@@ -295,6 +295,14 @@ def test_another_model_by_name_is_another_feature_and_comes_back(lite2, tmp_path
     assert FEATURES.make("embedding", {"model": "lite2"}).fingerprint == embedding.fingerprint
 
 
+def test_without_the_package_the_cached_graph_goes_on_without_start_words(lite2, monkeypatch):
+    embedding = Embedding("lite2")
+    monkeypatch.setattr(efficientnet, "is_installed", lambda network: True)
+    assert embedding.start_words.classifier()[0].shape == (1000, 1280)
+    monkeypatch.setattr(efficientnet, "is_installed", lambda network: False)
+    assert Embedding("lite2").start_words is None
+
+
 def test_a_model_by_name_takes_another_side(lite2, tmp_path):
     smaller = Embedding("lite2", side=64)
     assert smaller.decode_side == 128

@@ -141,6 +141,15 @@ def start_words(network: Network) -> StartWords:
     )
 
 
+def is_installed(network: Network) -> bool:
+    """Return whether the package with a network's weights is there."""
+    try:
+        importlib.import_module(network.package)
+    except ImportError:
+        return False
+    return True
+
+
 def weights(network: Network) -> dict[str, NDArray[Any]]:
     """Return the tensors in a network's file, or raise MissingPart or DamagedFile."""
     try:

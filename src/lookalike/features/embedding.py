@@ -102,8 +102,15 @@ class Embedding(Feature):
 
     @property
     def start_words(self) -> StartWords | None:
-        """The words of ImageNet's classes; None for a model of your own."""
-        return None if self._network is None else efficientnet.start_words(self._network)
+        """The words of ImageNet's classes; None for a model of your own.
+
+        Also None where the package with the model's weights is no longer installed, and only the
+        cached graph is left.
+        """
+        network = self._network
+        if network is None or not efficientnet.is_installed(network):
+            return None
+        return efficientnet.start_words(network)
 
     def record(self, image: Image.Image) -> bytes:
         """Return the vector of a picture as float16 bytes."""

@@ -4,7 +4,7 @@ import pytest
 
 from lookalike.collection import Ask, Collection, Where
 from lookalike.collection.search import start_words, words
-from lookalike.core.errors import InvalidInput
+from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.features import StartWords
 from tests.collection.colours import PALETTE, Colours, Shades, picture
 
@@ -224,3 +224,14 @@ def test_votes_do_not_matter_to_start_words(fresh):
     before = fresh.search_word("sky", 9)
     fresh.vote(Ask((1,)), picked=[9], rejected=[20])
     assert fresh.search_word("sky", 9) == before
+
+
+def test_pictures_are_added_where_the_classifier_cannot_be_read(tmp_path, pictures, monkeypatch):
+    def damaged(self, vectors):
+        raise DamagedFile("the weights have another hash")
+
+    monkeypatch.setattr(StartWords, "likely", damaged)
+    with Collection.create(tmp_path / "neu", features=[Shades()]) as made:
+        assert made.add([pictures]).added == 24
+        with pytest.raises(DamagedFile, match="another hash"):
+            made.search_word("sky")

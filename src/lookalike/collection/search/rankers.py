@@ -1,5 +1,6 @@
 """The rankers of an open collection: loaded when they are first used, and swapped whole."""
 
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 from threading import RLock
@@ -28,6 +29,8 @@ from lookalike.features.registry import FEATURES
 from lookalike.index.registry import RERANKERS
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.registry import SIMILARITIES
+
+_log = logging.getLogger(__name__)
 
 
 class Rankers:
@@ -274,7 +277,10 @@ class Rankers:
         ranker.space.save_index(ranker.plain, self._folder.cache(ranker.space.fingerprint))
         words = ranker.space.feature.start_words
         if words is not None:
-            self.classes.of(ranker, words)
+            try:
+                self.classes.of(ranker, words)
+            except LookalikeError as error:
+                _log.warning("start words are not ready: %s", error)
 
     def empty(self) -> CollectionError:
         """Return the error of a collection without pictures."""
