@@ -51,8 +51,8 @@ def search_word(
     if start is None or (
         learned is not None and is_learned and not starts_better(opened, learned, start, name)
     ):
-        ranker, annotator = opened.rankers.naming(by) if learned is None else learned
-        return _learned(opened.database, ranker, annotator, name, k, offset, among, min_score)
+        known = learned or opened.rankers.naming(by)
+        return _learned(opened.database, *known, name, k, offset, among, min_score)
     ranker, words = start
     most = reach("search_word", k, offset, ranker)
     classes = opened.rankers.classes.of(ranker, words)
