@@ -104,22 +104,19 @@ class Word:
     source: Source
 
 
-def words_like(
-    collection: "Collection", typed: str, most: int, *, start_words: bool = True
-) -> list[Word]:
+def words_like(collection: "Collection", typed: str, most: int) -> list[Word]:
     """Return words that contain what was typed: at their start, at a word's start, then elsewhere.
 
     Among equals tags come first, then start words that suit some pictures, the most used first.
     """
     begin = word_key(label_name(typed))
     known = [Word(word, count, "given") for word, count in collection.labels_used()]
-    if start_words:
-        given = {word_key(one.word) for one in known}
-        known += [
-            Word(word, count, "start")
-            for word, count in collection.start_words().items()
-            if word_key(word) not in given
-        ]
+    given = {word_key(one.word) for one in known}
+    known += [
+        Word(word, count, "start")
+        for word, count in collection.start_words().items()
+        if word_key(word) not in given
+    ]
     held = [one for one in known if begin in word_key(one.word)]
 
     def place(one: Word) -> int:
