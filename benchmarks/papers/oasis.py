@@ -33,9 +33,9 @@ OURS, RAW, REDUCED, PEER, PLAIN = (
 CACHE = cache_folder() / "benchmarks"
 
 
-def embedded(files: list[Path]) -> NDArray[np.float32]:
-    """Return the default embedding of files, computed or loaded from an earlier run."""
-    feature = Embedding()
+def embedded(files: list[Path], model: Embedding | None = None) -> NDArray[np.float32]:
+    """Return the embedding of files, by default the default one; or load that of an earlier run."""
+    feature = model or Embedding()
     facts = [(str(file), file.stat().st_size) for file in files]
     key = fingerprint({"feature": feature.fingerprint, "files": facts}, {})
     path = CACHE / f"{key}.safetensors"

@@ -7,7 +7,7 @@ from PIL import Image
 
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.vectors import unit_rows
-from lookalike.features import Feature, pack_vector, unpack_vectors
+from lookalike.features import Feature, StartWords, Vocabulary, pack_vector, unpack_vectors
 
 
 class Colours(Feature):
@@ -60,3 +60,24 @@ def album(folder, count=8):
         for place, (name, colour) in enumerate(PALETTE.items())
         for number in range(count)
     ]
+
+
+CALLED = Vocabulary(
+    [(["crimson", "red"], [0]), (["lawn"], [1]), (["sky"], [2]), (["nature"], [1, 2])], 3
+)
+
+
+class Shades(Colours):
+    """The same, knowing words for the colours of the palette from the start."""
+
+    name = "shades"
+
+    @property
+    def fingerprint(self):
+        return fingerprint({"kind": "shades", "cells": self.cells}, {})
+
+    @property
+    def start_words(self):
+        shades = np.array([*PALETTE.values()], np.float32) - 100
+        W = np.tile(shades / np.linalg.norm(shades, axis=1, keepdims=True), self.cells**2)
+        return StartWords(CALLED, lambda: (W, np.zeros(3, np.float32)), scale=4.0)

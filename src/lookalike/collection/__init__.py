@@ -17,7 +17,7 @@ from lookalike.collection.answers import (
 )
 from lookalike.collection.collection import Collection
 from lookalike.collection.pictures.filter import Where
-from lookalike.collection.search.tagging import TaggedPicture, Tagging
+from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
 
 __all__ = [
     "Added",
@@ -30,6 +30,7 @@ __all__ = [
     "Match",
     "ModelRow",
     "PictureRow",
+    "PictureTag",
     "RankerInfo",
     "Standing",
     "Suggestion",

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from lookalike.images import Refused
 
 Ref: TypeAlias = int | str
 """A picture of the collection by its id, or a kept query by its token."""
+
+Source: TypeAlias = Literal["start", "learned", "given"]
+"""Where a word comes from: what the feature knew from the start, an annotator, or a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +96,15 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A word that may suit a picture; ``why`` says what speaks for it, in a few words."""
+    """A word that may suit a picture; ``why`` says what speaks for it, in a few words.
+
+    Its ``source`` is ``given`` where the pictures most alike were given it.
+    """
 
     word: str
     confidence: float | None
     why: str
+    source: Source
 
 
 @dataclass(slots=True)
@@ -254,12 +261,16 @@ class RankerInfo:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A picture that a search found; ``path`` is the first of its ``places``."""
+    """A picture that a search found; ``path`` is the first of its ``places``.
+
+    For a word, ``source`` says where the word comes from; else it is None.
+    """
 
     id: int
     path: Path
     score: float
     places: tuple[Path, ...]
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)

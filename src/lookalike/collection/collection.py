@@ -37,7 +37,8 @@ from lookalike.collection.search import exporting, queries, searching, suggestin
 from lookalike.collection.search.explaining import reasons
 from lookalike.collection.search.queries import Box, Query
 from lookalike.collection.search.rankers import Rankers
-from lookalike.collection.search.tagging import FileTagging, Tagging
+from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
+from lookalike.collection.search.words import known_word, search_word
 from lookalike.collection.store import events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
@@ -710,26 +711,37 @@ class Collection:
     ) -> list[Match]:
         """Find the pictures that a word suits most, best first.
 
-        The score is W_wᵀVx (paper 2, Eq. 1), an inner product of the stored vector x with VᵀW_w,
-        so that no index has to be made for words. The scores of ``tag`` add to it what the word
-        gets from every picture alike.
+        The score of a word that was learned is W_wᵀVx (paper 2, Eq. 1), an inner product of the
+        stored vector x with VᵀW_w, so that no index has to be made for words. The scores of ``tag``
+        add to it what the word gets from every picture alike.
+
+        A word that was not learned may be a *start word*, one that the feature of the ranker knows
+        without being taught: the default network's 1,000 classes, their synonyms, and broader words
+        such as dog and animal. Then the score is the confidence that the picture shows it, pictures
+        labelled with it come first, and pictures that it was refused for, or that show it with a
+        confidence below 0.01, are left out. It also answers for a learned word where it ranks the
+        pictures better that learning held out.
 
         Parameters
         ----------
         word : str
-            A word that was learned, in any case and Unicode form.
+            A word that was learned or is a start word, in any case and Unicode form.
         by : str, optional
-            The ranker whose words to use; by default the first that has learned some.
+            The ranker whose words to use; by default the first that has learned some, and the first
+            that knows start words.
         k, offset, where, min_score
             As for :meth:`search`.
+
+        Returns
+        -------
+        list of Match
+            Each says by its ``source`` whether the word was given, learned or a start word.
         """
-        ranker, annotator = self._opened.rankers.naming(by)
-        return searching.search_word(
-            self._opened.database,
-            ranker,
-            annotator,
-            searching.known_word(self.path, word, annotator),
+        return search_word(
+            self._opened,
+            word,
             k,
+            by=by,
             offset=offset,
             among=self._matching(where),
             min_score=min_score,
@@ -800,7 +812,8 @@ class Collection:
     ) -> Tagging:
         """Give words to the pictures among files, folders and globs; nothing is changed.
 
-        Pictures that are in the collection as they are need not be read again.
+        Pictures that are in the collection as they are need not be read again. While no words have
+        been learned, start words are given (see :meth:`search_word`), the most telling first.
 
         Parameters
         ----------
@@ -820,12 +833,23 @@ class Collection:
             Told how many files are done.
         """
         most = check_whole("tag", "k", k, 1)
-        ranker, annotator = self._opened.rankers.naming(by)
         found = find_pictures(sources)
-        tagging = FileTagging(annotator, ranker, self._opened.database).tag(
+        tagging = self._tagging(by).tag(
             found.paths, most, min_confidence, limits=limits, threads=threads, progress=progress
         )
         return Tagging(tagging.pictures, [*found.problems, *tagging.refused], ignored=found.ignored)
+
+    def start_words(self, by: str | None = None) -> dict[str, int]:
+        """Return the start words that suit some pictures, and how many, the most used first.
+
+        A word suits a picture if it is right with a confidence of a half or more. A ranker whose
+        feature knows no start words has none; nor are there any while another thread looks at a
+        large collection for the first time.
+        """
+        found = self._opened.rankers.starting(by)
+        if found is None:
+            return {}
+        return self._opened.rankers.classes.counts(*found)
 
     def words(self, by: str | None = None) -> dict[str, int]:
         """Return the words that were learned, and how many pictures have each as a label."""
@@ -841,13 +865,14 @@ class Collection:
         """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
         most = check_whole("word_neighbours", "k", k, 1)
         _, annotator = self._opened.rankers.naming(by)
-        return annotator.related_words(searching.known_word(self.path, word, annotator), most)
+        return annotator.related_words(known_word(self.path, word, annotator)[0], most)
 
     def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
         """Suggest words for a picture that it does not have and was not refused, best first.
 
         They come from what was learned, and from the labels of the pictures most like it: so a
-        word just given to a picture is suggested for those like it at once.
+        word just given to a picture is suggested for those like it at once. Start words that were
+        not learned come last.
         """
         ranker = self._opened.rankers.get(by)
         return suggesting.suggest(
@@ -855,6 +880,17 @@ class Collection:
         )
 
     # What the methods above share
+
+    def _tagging(self, by: str | None) -> FileTagging:
+        """Return what gives words to files: the annotator, or start words where there is none."""
+        learned, database = self._opened.rankers.annotated(by), self._opened.database
+        if learned is not None:
+            ranker, annotator = learned
+            return FileTagging(LearnedWords(annotator, ranker), ranker, database)
+        start = self._opened.rankers.starting(by)
+        if start is None:
+            raise self._opened.rankers.untaught()
+        return FileTagging(KnownWords(start[1], start[0], database), start[0], database)
 
     def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
         """Return the ids to search among, or None for all."""

@@ -12,6 +12,7 @@ if typing.TYPE_CHECKING:
     from lookalike.features.records import pack_vector, unpack_vectors
     from lookalike.features.reduction import Reduction
     from lookalike.features.registry import FEATURES
+    from lookalike.features.start_words import Likely, StartWords, Vocabulary
     from lookalike.features.visterms import Visterms
 
 __all__ = [
@@ -20,9 +21,12 @@ __all__ = [
     "Embedding",
     "Feature",
     "Known",
+    "Likely",
     "Reduction",
+    "StartWords",
     "Vectors",
     "Visterms",
+    "Vocabulary",
     "describe_files",
     "pack_vector",
     "unpack_vectors",
@@ -36,9 +40,12 @@ __getattr__ = lazy.exports(
         "Embedding": "embedding",
         "Feature": "base",
         "Known": "pipeline",
+        "Likely": "start_words",
         "Reduction": "reduction",
+        "StartWords": "start_words",
         "Vectors": "base",
         "Visterms": "visterms",
+        "Vocabulary": "start_words",
         "describe_files": "pipeline",
         "pack_vector": "records",
         "unpack_vectors": "records",

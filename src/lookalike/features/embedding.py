@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import Vectors, unit_rows
 from lookalike.features import efficientnet
 from lookalike.features.base import Feature
-from lookalike.features.onnx_model import Channels, ImageModel, Layout
+from lookalike.features.onnx_model import MOST_SIDE, Channels, ImageModel, Layout
 from lookalike.features.records import pack_vector, unpack_vectors
+from lookalike.features.start_words import StartWords
 
 KIND = "embedding/1"
 """The kind of the first version's files; still part of the fingerprint."""
@@ -34,12 +36,14 @@ class Embedding(Feature):
 
     Parameters
     ----------
-    model : Path or bytes, optional
-        A self-contained ONNX file, or its content: pictures in, at least one vector each out. By
-        default EfficientNet-Lite0, with 1,280 values.
+    model : str, Path or bytes, optional
+        By default ``"lite0"``, EfficientNet-Lite0 with 1,280 values. ``"lite2"`` is the larger
+        EfficientNet-Lite2, which ``pip install 'lookalike[lite2]'`` brings: it ranks better and
+        takes about twice as long. Or a self-contained ONNX file of your own, or its content:
+        pictures in, at least one vector each out.
     side : int, optional
-        The side of the model's input in pixels; by default read from the file, or 224 where the
-        file does not specify it.
+        The side of the model's input in pixels; by default 224 for ``"lite0"`` and 260 for
+        ``"lite2"``, else read from the file, or 224 where the file does not specify it.
     layout : "NCHW" or "NHWC", optional
         Channel order of the model's input; by default read from the file.
     mean, std : float or three floats, optional
@@ -67,13 +71,18 @@ class Embedding(Feature):
         mean: Channels = None,
         std: Channels = None,
     ) -> None:
+        name = efficientnet.LITE0.name if model is None else model
+        self._network = efficientnet.NETWORKS.get(name) if isinstance(name, str) else None
         # Only a model that cannot be rebuilt is kept, for ``save``.
-        self._content = None if model is None else _content(model)
-        if self._content is None:
-            content, identity = efficientnet.default_model(), efficientnet.NAME
-            who = f"Embedding: the default model {identity}"
+        self._content = None
+        if self._network is not None:
+            if side is not None:
+                check_whole("Embedding", "side", side, efficientnet.LEAST_SIDE, MOST_SIDE)
+            content, identity = efficientnet.graph(self._network, side), self._network.identity
+            who = f"Embedding: the model {identity}"
         else:
-            content, identity = self._content, hashlib.sha256(self._content).hexdigest()
+            content = self._content = _content(name)
+            identity = hashlib.sha256(content).hexdigest()
             who = "Embedding: the model" + ("" if isinstance(model, bytes) else f" {model}")
         self._who = who
         self._model = ImageModel(content, who, side=side, layout=layout, mean=mean, std=std)
@@ -90,6 +99,18 @@ class Embedding(Feature):
     def decode_side(self) -> int:
         """Twice the side, so that fast JPEG decoding leaves the averaging to fit_square."""
         return 2 * self._model.side
+
+    @property
+    def start_words(self) -> StartWords | None:
+        """The words of ImageNet's classes; None for a model of your own.
+
+        Also None where the package with the model's weights is no longer installed, and only the
+        cached graph is left.
+        """
+        network = self._network
+        if network is None or not efficientnet.is_installed(network):
+            return None
+        return efficientnet.start_words(network)
 
     def record(self, image: Image.Image) -> bytes:
         """Return the vector of a picture as float16 bytes."""
@@ -121,8 +142,11 @@ class Embedding(Feature):
         return rows
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings, without the model's content."""
+        """Return the settings; of the model only the name, and not that of the default one."""
+        network, default = self._network, efficientnet.LITE0
+        named = {} if network in (None, default) else {"model": network.name}
         return {
+            **named,
             "side": self._model.side,
             "layout": self._model.layout,
             "mean": self._model.mean.tolist(),
@@ -136,7 +160,8 @@ class Embedding(Feature):
 
     @classmethod
     def _made(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
-        return cls(arrays["model"].tobytes() if "model" in arrays else None, **settings)
+        given: dict[str, Any] = {"model": arrays["model"].tobytes()} if "model" in arrays else {}
+        return cls(**given, **settings)
 
     @classmethod
     def _older_kinds(cls) -> tuple[str, ...]:

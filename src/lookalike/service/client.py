@@ -212,6 +212,11 @@ class Client:
         answer = self._get(f"/api/suggestions/{picture}", {"k": k, "by": by})
         return cast("list[dict[str, Any]]", answer["suggestions"])
 
+    def words(self, start: str = "", k: int = 100) -> list[dict[str, Any]]:
+        """Return words to search by: labels, and start words, with how many pictures have each."""
+        answer = self._get("/api/words", {"start": start, "k": k})
+        return cast("list[dict[str, Any]]", answer["words"])
+
     def pictures(
         self,
         k: int = 100,

@@ -27,10 +27,14 @@ class Picture(TypedDict):
 
 
 class Match(Picture):
-    """A picture that a search found; ``verdict`` is 1 for picked, -1 for rejected, else 0."""
+    """A picture that a search found; ``verdict`` is 1 for picked, -1 for rejected, else 0.
+
+    In a search by word, ``source`` says where the word comes from; else it is None.
+    """
 
     score: float
     verdict: int
+    source: Literal["start", "learned", "given"] | None
 
 
 class Event(TypedDict):

@@ -142,6 +142,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike search holiday.jpg",
         "lookalike search holiday.jpg -k 30 --sheet found.html",
         "lookalike search holiday.jpg --no-learning",
+        "lookalike search --word dog",
         "lookalike search --word sunset --sheet sunsets.html",
         "lookalike search holiday.jpg --by visterms",
     ),

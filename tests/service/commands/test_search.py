@@ -130,3 +130,20 @@ def test_search_by_one_of_both(run, arguments):
     assert "Usage" in ran.err
     told = run("search", *arguments, "--json")
     assert told.code == told.json["exit_code"] == 2
+
+
+def test_start_words_of_the_default_model(run, photos, tmp_path):
+    place = tmp_path / "store"
+    assert run("index", photos / "red" / "0.png", photos / "green" / "1.png", "-c", place).code == 0
+    picture = photos / "red" / "0.png"
+    told = run("tag", picture, "--min-confidence", 0.01, "-c", place, "--json").json
+    tags = told["pictures"][0]["tags"]
+    assert {tag["source"] for tag in tags} == {"start"}
+    assert "these are start words" in run("tag", picture, "--min-confidence", 0.01, "-c", place).out
+    found = run("search", "--word", tags[0]["word"], "-c", place, "--json").json["matches"]
+    (match,) = [match for match in found if match["path"].endswith("red/0.png")]
+    assert match["source"] == "start"
+    assert match["score"] == pytest.approx(tags[0]["confidence"], rel=1e-4)
+    assert "is a start word" in run("search", "--word", tags[0]["word"], "-c", place).out
+    ran = run("search", "--word", "dalmation", "-c", place)
+    assert (ran.code, "'dalmatian'" in ran.err) == (1, True)

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from lookalike import Collection
-from lookalike.annotation import Tag
-from lookalike.collection import TaggedPicture, Tagging
+from lookalike.collection import PictureTag, TaggedPicture, Tagging
 from lookalike.images import Refused
 from lookalike.service.commands import tag as command
 from lookalike.service.tag_tables import tags_csv, tags_json
@@ -19,7 +18,7 @@ ODD_WORDS = ["=1+1", "+49", "-5", "@home", 'say "hi", please', "Größe", "😀"
 
 
 def tagged(path, *words):
-    return TaggedPicture(path, tuple(Tag(word, 1.5, 0.9375) for word in words))
+    return TaggedPicture(path, tuple(PictureTag(word, 1.5, 0.9375) for word in words))
 
 
 @pytest.fixture
@@ -87,7 +86,7 @@ def test_json_tells_everything(tag, here):
         "pictures": [
             {
                 "path": str(here / "a.jpg"),
-                "tags": [{"word": "cat", "score": 1.5, "confidence": 0.9375}],
+                "tags": [{"word": "cat", "score": 1.5, "confidence": 0.9375, "source": "learned"}],
             },
             {"path": str(here / "b.jpg"), "tags": []},
         ],
@@ -112,8 +111,10 @@ def test_a_table_has_a_row_for_each_tag(tag, here):
     assert "Words written to tags.csv." in ran.out
     with (here / "tags.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["file", "tag", "score", "confidence"]
-    assert rows[1:] == [[str(here / "a, \r\n b.jpg"), word, "1.5", "0.9375"] for word in ODD_WORDS]
+    assert rows[0] == ["file", "tag", "score", "confidence", "source"]
+    assert rows[1:] == [
+        [str(here / "a, \r\n b.jpg"), word, "1.5", "0.9375", "learned"] for word in ODD_WORDS
+    ]
     assert read_labels(here / "tags.csv") == {str(here / "a, \r\n b.jpg"): ODD_WORDS}
 
 
@@ -128,23 +129,24 @@ def test_a_list_keeps_every_word_and_name(tag, here):
         "tags": ["cat"],
         "scores": [1.5],
         "confidences": [0.9375],
+        "sources": ["learned"],
     }
     assert "Größe" in (here / "tags.json").read_text(encoding="utf-8")
     assert read_labels(here / "tags.json") == {str(here / "a.jpg"): words, str(odd): ["cat"]}
 
 
 def test_a_confidence_that_is_not_known_is_left_out(tag, here):
-    answer = Tagging([TaggedPicture(here / "a.jpg", (Tag("cat", -0.5, float("nan")),))])
+    answer = Tagging([TaggedPicture(here / "a.jpg", (PictureTag("cat", -0.5, float("nan")),))])
     ran = tag(answer, "--min-confidence", 0)
     assert "Found words for 1 of 1 picture." in ran.out
     (line,) = [line for line in ran.out.splitlines() if "a.jpg" in line]
     assert line.split("a.jpg")[1].strip() == "cat"
-    assert tags_csv(answer.pictures).decode().splitlines()[1] == f"{here}/a.jpg,cat,-0.5,"
+    assert tags_csv(answer.pictures).decode().splitlines()[1] == f"{here}/a.jpg,cat,-0.5,,learned"
     assert json.loads(tags_json(answer.pictures))[0]["confidences"] == [None]
 
 
 def test_tables_of_nothing():
-    assert tags_csv([]) == b"file,tag,score,confidence\r\n"
+    assert tags_csv([]) == b"file,tag,score,confidence,source\r\n"
     assert json.loads(tags_json([])) == []
 
 

@@ -554,7 +554,7 @@ def test_openapi_tells_of_every_route(reader):
         *[("get", "/api/suggestions/{ref}"), ("get", "/api/reasons"), ("get", "/api/facets")],
         *[("post", "/api/jobs"), ("get", "/api/jobs"), ("get", "/api/jobs/{id}")],
         *[("get", "/api/jobs/{id}/events"), ("delete", "/api/jobs/{id}"), ("get", "/api/export")],
-        *[("get", "/api/status"), ("get", "/api/rankers")],
+        *[("get", "/api/status"), ("get", "/api/rankers"), ("get", "/api/words")],
     }
     for method, path in routes:
         route = described["paths"][path][method]

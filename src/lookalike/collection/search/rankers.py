@@ -1,5 +1,6 @@
 """The rankers of an open collection: loaded when they are first used, and swapped whole."""
 
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 from threading import RLock
@@ -9,6 +10,7 @@ from lookalike.annotation.registry import ANNOTATORS
 from lookalike.collection.answers import RankerInfo
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.space import Space
+from lookalike.collection.search.start_words import ClassCache
 from lookalike.collection.store import models, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
@@ -22,11 +24,13 @@ from lookalike.core.errors import (
     NotFitted,
 )
 from lookalike.core.fingerprint import check_fingerprint
-from lookalike.features import Feature, Reduction
+from lookalike.features import Feature, Reduction, StartWords
 from lookalike.features.registry import FEATURES
 from lookalike.index.registry import RERANKERS
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.registry import SIMILARITIES
+
+_log = logging.getLogger(__name__)
 
 
 class Rankers:
@@ -53,11 +57,13 @@ class Rankers:
         self._seen: int | None = None
         self._rows: list[RankerRow] = []
         self._ledger: Ledger | None = None
+        self.classes = ClassCache(folder, database)
 
     def close(self) -> None:
         """Let go of all that is in memory."""
         with self.lock:
             self._loaded, self._annotators, self._ledger = {}, {}, None
+        self.classes.close()
 
     def rows(self) -> list[RankerRow]:
         """Return the rankers there are, in the order they were made."""
@@ -192,9 +198,16 @@ class Rankers:
             return self._annotators[number]
 
     def naming(self, by: str | None = None) -> tuple[Ranker, Annotator]:
-        """Return a ranker that has words, and its annotator, of one moment.
+        """Return what :meth:`annotated` does, or raise CollectionError for None."""
+        found = self.annotated(by)
+        if found is None:
+            raise self.untaught()
+        return found
 
-        Without a name, the first ranker that has words.
+    def annotated(self, by: str | None = None) -> tuple[Ranker, Annotator] | None:
+        """Return a ranker that has learned words, and its annotator, of one moment; None if none.
+
+        Without a name, the first ranker that has learned words.
         """
         while True:
             row = self.row(by)
@@ -208,12 +221,33 @@ class Rankers:
                 if models.in_use(self._database, ranker.id).get("words") == ranker.annotator:
                     raise
                 continue
-            if model is None:
-                raise CollectionError(
-                    f"{self._folder.path} has no annotator yet. Train one first (lookalike learn "
-                    f"--labels FILE, or Collection.learn)."
-                )
-            return ranker, model
+            return None if model is None else (ranker, model)
+
+    def untaught(self) -> CollectionError:
+        """Return the error of a collection without an annotator."""
+        return CollectionError(
+            f"{self._folder.path} has no annotator yet. Train one first (lookalike learn --labels "
+            f"FILE, or Collection.learn)."
+        )
+
+    def starting(self, by: str | None = None) -> tuple[Ranker, StartWords] | None:
+        """Return a ranker whose feature knows start words, and these; None if there is none.
+
+        Without a name, the first such ranker that can be used.
+        """
+        with self.lock:
+            for row in self.rows() if by is None else [self.row(by)]:
+                if by is None and (not row.ready or row.fingerprint is None):
+                    continue
+                try:
+                    words = self.feature(row).start_words
+                except LookalikeError:
+                    if by is None:
+                        continue
+                    raise
+                if words is not None:
+                    return self.get(row.name), words
+        return None
 
     def load_similarity(self, number: int, fingerprint: str) -> Similarity:
         """Load a similarity, if it was learned on vectors with this fingerprint."""
@@ -234,11 +268,19 @@ class Rankers:
             named += [self._folder.path / row.file] if row.file else []
             if row.space is not None:
                 named += [self._folder.reduction(row.space), self._folder.cache(row.space)]
+            if row.fingerprint is not None:
+                named.append(self._folder.classes(row.fingerprint))
         return named
 
     def save_cache(self, ranker: Ranker) -> None:
-        """Write the vectors of a ranker so that opening is quick."""
+        """Write the vectors of a ranker, and what start words need, so that opening is quick."""
         ranker.space.save_index(ranker.plain, self._folder.cache(ranker.space.fingerprint))
+        words = ranker.space.feature.start_words
+        if words is not None:
+            try:
+                self.classes.of(ranker, words)
+            except LookalikeError as error:
+                _log.warning("start words are not ready: %s", error)
 
     def empty(self) -> CollectionError:
         """Return the error of a collection without pictures."""

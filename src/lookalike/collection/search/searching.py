@@ -1,14 +1,12 @@
-"""Find pictures by likeness and by word: what is asked comes in, a page of matches goes out."""
+"""Find pictures by likeness: what is asked comes in, a page of matches goes out."""
 
 import os
-from difflib import get_close_matches
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Ask, Match
 from lookalike.collection.opened import Opened
 from lookalike.collection.search.queries import (
@@ -25,8 +23,6 @@ from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import InvalidInput
-from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors
 from lookalike.images import Limits, content_hash, decode, read_bytes, thumbnail
 from lookalike.images.colours import to_rgb
@@ -50,7 +46,7 @@ def search(
 
     What people voted on a query before counts with it.
     """
-    most = _reach("search", k, offset, ranker)
+    most = reach("search", k, offset, ranker)
     if isinstance(query, Ask):
         check_ask(query)
         ask: Ask | None = query
@@ -68,27 +64,7 @@ def search(
     hits = ranker.search(
         vector, most, learned=learned, exclude=exclude, among=among, database=database
     )
-    return _matches(database, hits, offset, min_score)
-
-
-def search_word(
-    database: Database,
-    ranker: Ranker,
-    annotator: Annotator,
-    word: str,
-    k: int,
-    *,
-    offset: int,
-    among: NDArray[np.int64] | None,
-    min_score: float | None,
-) -> list[Match]:
-    """Return the pictures that a word the annotator knows suits most, best first."""
-    most = _reach("search_word", k, offset, ranker)
-    # The inner product with the stored vector itself, not with one of unit length.
-    plain = ranker.plain.copy()
-    plain.set_scales(None)
-    hits = plain.search(annotator.word_queries([word]), most, among=among)
-    return _matches(database, hits, offset, min_score)
+    return found_matches(database, pairs(hits), offset, min_score)
 
 
 def keep_query(
@@ -119,39 +95,24 @@ def keep_query(
     return token
 
 
-def known_word(path: Path, word: str, annotator: Annotator) -> str:
-    """Return a word as the annotator spells it.
-
-    Raises
-    ------
-    InvalidInput
-        If it was never learned; it names those that are close.
-    """
-    if not isinstance(word, str):
-        raise InvalidInput(f"Collection: a word is text; got {word!r:.80}.")
-    words = annotator.words_
-    try:
-        return words[annotator.word_number(word)]
-    except InvalidInput as error:
-        spelled = {word_key(known): known for known in words}
-        close = [spelled[key] for key in get_close_matches(word_key(word), spelled)]
-        near = f"Did you mean {' or '.join(map(repr, close))}?" if close else "Learn it first."
-        raise InvalidInput(
-            f"{path} has not learned the word {word!r:.80} (it knows {len(words):,}). {near}"
-        ) from error
-
-
-def _reach(who: str, k: int, offset: int, ranker: Ranker) -> int:
+def reach(who: str, k: int, offset: int, ranker: Ranker) -> int:
     """Return how many of the best are to be found."""
     most = check_whole(who, "k", k, 1) + check_whole(who, "offset", offset, 0)
     return min(most, max(len(ranker.plain), 1))
 
 
-def _matches(database: Database, hits: Hits, offset: int, min_score: float | None) -> list[Match]:
-    scores = dict(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
+def pairs(hits: Hits) -> list[tuple[int, float]]:
+    """Return what was found for a single query: ids and scores, best first."""
+    return list(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
+
+
+def found_matches(
+    database: Database, hits: Sequence[tuple[int, float]], offset: int, min_score: float | None
+) -> list[Match]:
+    """Return hits after the first ``offset`` that score enough, with the places of pictures."""
     page = [
         (number, score)
-        for number, score in list(scores.items())[int(offset) :]
+        for number, score in hits[int(offset) :]
         if min_score is None or score >= min_score
     ]
     places = pictures.places_of(database, [number for number, _ in page])

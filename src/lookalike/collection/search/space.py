@@ -99,7 +99,7 @@ class Space:
         missing = np.setdiff1d(wanted, index.ids)
         if gone.size:
             index.remove(gone)
-        for some in _blocks(missing):
+        for some in blocks(missing):
             vectors = self.stored(database, some)
             index.add(vectors, some, scales=Cosine().item_scales(vectors))
         return bool(gone.size or missing.size)
@@ -158,7 +158,7 @@ def fit_reduction(space: Space, database: Database) -> Reduction:
     ids = rankers.described_ids(database, space.ranker)
     if len(ids) > MOST_TO_FIT:
         ids = np.sort(np.random.default_rng(0).choice(ids, MOST_TO_FIT, replace=False))
-    parts: list[Any] = [own.stored(database, some) for some in _blocks(ids)]
+    parts: list[Any] = [own.stored(database, some) for some in blocks(ids)]
     return Reduction(dimension=REDUCED).fit(np.concatenate(parts), parent=own.fingerprint)
 
 
@@ -210,6 +210,7 @@ def _shared(one: Any, other: Any) -> bool:
     return first.size == second.size == 0 or np.may_share_memory(first, second)
 
 
-def _blocks(ids: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def blocks(ids: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Go over ids, as many at a time as their records are read at once."""
     for start in range(0, len(ids), _BLOCK):
         yield ids[start : start + _BLOCK]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.annotation.base import Annotator
-from lookalike.collection.answers import Ask, Ref, Suggestion
+from lookalike.collection.answers import Ask, Ref, Source, Suggestion
 from lookalike.collection.pictures.browsing import labels_of
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.tagging import SURE_ENOUGH
+from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.pictures import read_numbers
 from lookalike.core.checks import check_whole
@@ -39,6 +40,12 @@ FEW = 10
 SAMPLE = 1000
 """Pictures that tell how alike any two are."""
 
+KNOWN = "a start word, not learned yet"
+"""What speaks for a start word."""
+
+MOST_START = 4
+"""Start words that are suggested at most."""
+
 _SMALLEST = 1e-9
 
 _key = lru_cache(1 << 16)(word_key)
@@ -53,7 +60,8 @@ def suggest(
     what searches use now: so a word given a moment ago is suggested for pictures like that one
     before anything is learned anew. There, a word counts by the share of those pictures that have
     it beyond the share of all labelled pictures that do. Where a word was refused for pictures
-    most alike, that counts against it.
+    most alike, that counts against it. Start words that the annotator has not learned come last,
+    the most telling first.
 
     Raises
     ------
@@ -63,7 +71,10 @@ def suggest(
     check_whole("suggest", "k", k, 1)
     vector = ranker.source(database).ask(Ask((ref,)))
     said = _said(database, ref)
-    sure = _sure(annotator, vector, int(k) + len(said))
+    learned = _sure(annotator, vector, int(k) + len(said))
+    start = _start(ranker, annotator, database, ref)
+    sure = {**start, **learned}
+    places = {key: place for place, key in enumerate(start)}
     near = _neighbours(ranker, database, vector, ref)
     labels = {number: names for number, names in labels_of(database, near).items() if names}
     having = _holders((number, name) for number, names in labels.items() for name in names)
@@ -79,6 +90,7 @@ def suggest(
     distinct = "SELECT DISTINCT picture FROM labels"  # counted quicker as rows than as values
     labelled = int(database.rows(f"SELECT count(*) FROM ({distinct})")[0][0])  # noqa: S608
     found: list[tuple[float, str, Suggestion]] = []
+    source: Source
     for key in (sure.keys() | having.keys()) - said:
         name, count = used.get(key, (spelled.get(key, ""), 0))
         yes, no = having.get(key, set()), refusing.get(key, set())
@@ -86,15 +98,19 @@ def suggest(
         against = sum(near[number] for number in no) / total
         support = sum(near[number] for number in yes) / total - count / (labelled + FEW)
         word, confidence = sure.get(key, (name, None))
+        worth = max(support, (confidence or 0.0) - against)
         if support >= LEAST_SUPPORT:
-            why = _told([number in yes for number in near if number in labels])
-        elif confidence is not None and confidence - against >= LEAST_CONFIDENCE:
+            source, why = "given", _told([number in yes for number in near if number in labels])
+        elif confidence is None or confidence - against < LEAST_CONFIDENCE:
+            continue
+        elif key in learned:
             pictures = "picture" if count == 1 else "pictures"
+            source = "learned"
             why = f"learned from {count:,} {pictures}" if count else "learned before"
         else:
-            continue
-        worth = max(support, (confidence or 0.0) - against)
-        found.append((-worth, key, Suggestion(word, confidence, why)))
+            # After all others, in their own order.
+            source, why, worth = "start", KNOWN, -1.0 - places[key]
+        found.append((-worth, key, Suggestion(word, confidence, why, source)))
     return [suggestion for *_, suggestion in sorted(found, key=lambda it: it[:2])[: int(k)]]
 
 
@@ -134,6 +150,26 @@ def _sure(
         return {}
     (tags,) = annotator.annotate(vector, k, min_confidence=LEAST_CONFIDENCE)
     return {_key(tag.word): (tag.word, tag.confidence) for tag in tags}
+
+
+def _start(
+    ranker: Ranker, annotator: Annotator | None, database: Database, ref: Ref
+) -> dict[str, tuple[str, float | None]]:
+    """Return the start words of a picture that were not learned, the most telling first."""
+    words = ranker.space.feature.start_words
+    if words is None:
+        return {}
+    if isinstance(ref, str):
+        records = [rankers.query_record(database, ranker.id, ref) or b""]
+    else:
+        records = rankers.records(database, ranker.id, [ref])
+    learned = {_key(word) for word in ([] if annotator is None else annotator.words_)}
+    with database.parsing("a record"):
+        likely = words.likely(ranker.space.feature.vectors(records))
+    (found,) = words.words(likely, LEAST_CONFIDENCE)
+    said = learned | _said(database, ref)
+    new = [(word, sure) for word, sure in found if _key(word) not in said]
+    return {_key(word): (word, sure) for word, sure in new[:MOST_START]}
 
 
 def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -> dict[int, float]:

@@ -4,18 +4,22 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookalike.annotation.base import Annotator, Tag
+from lookalike.collection.answers import Source
 from lookalike.collection.search.queries import as_it_was
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.store import pictures as rows
+from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database
+from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors, stack_rows
-from lookalike.features import Described, Known, describe_files
+from lookalike.features import Described, Known, StartWords, describe_files
 from lookalike.images import Limits, Refused
 
 SURE_ENOUGH = 0.5
@@ -29,11 +33,18 @@ _Picture: TypeAlias = int | bytes
 
 
 @dataclass(frozen=True, slots=True)
+class PictureTag(Tag):
+    """A word for a picture, and whether it was learned or known from the start."""
+
+    source: Source = "learned"
+
+
+@dataclass(frozen=True, slots=True)
 class TaggedPicture:
     """A picture with the words that suit it, best first."""
 
     path: Path
-    tags: tuple[Tag, ...]
+    tags: tuple[PictureTag, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +66,83 @@ class Tagging:
     ignored: int = 0
 
 
+class Words(Protocol):
+    """What gives words to pictures: an annotator, or start words."""
+
+    @property
+    def least(self) -> float:
+        """The confidence of words that are given where none is asked for."""
+
+    def tags(
+        self, ids: NDArray[np.int64], records: Sequence[bytes], k: int, least: float
+    ) -> list[list[PictureTag]]:
+        """Return words for pictures of the collection, then for those of records."""
+
+
+@dataclass(frozen=True)
+class LearnedWords:
+    """The words of an annotator."""
+
+    annotator: Annotator
+    ranker: Ranker
+
+    @property
+    def least(self) -> float:
+        """A half, or 0 where too few pictures had words to learn how sure one is."""
+        return 0.0 if self.annotator.confidence_ is None else SURE_ENOUGH
+
+    def tags(
+        self, ids: NDArray[np.int64], records: Sequence[bytes], k: int, least: float
+    ) -> list[list[PictureTag]]:
+        """Return words for pictures of the collection, then for those of records."""
+        parts: list[Vectors] = [self.ranker.vectors(ids)]
+        if records:
+            parts.append(self.ranker.space.vectors(records))
+        found = self.annotator.annotate(stack_rows(parts), k, min_confidence=least)
+        return [[PictureTag(tag.word, tag.score, tag.confidence) for tag in tags] for tags in found]
+
+
+@dataclass(frozen=True)
+class KnownWords:
+    """The start words of a ranker's feature."""
+
+    start: StartWords
+    ranker: Ranker
+    database: Database
+
+    @property
+    def least(self) -> float:
+        """A half."""
+        return SURE_ENOUGH
+
+    def tags(
+        self, ids: NDArray[np.int64], records: Sequence[bytes], k: int, least: float
+    ) -> list[list[PictureTag]]:
+        """Return words for pictures of the collection, then for those of records."""
+        if not 0 <= least <= 1:
+            raise InvalidInput(f"tag: min_confidence must be from 0 to 1; got {least!r}.")
+        rising = np.unique(ids)
+        stored = rankers.records(self.database, self.ranker.id, rising.tolist())
+        every = [*(stored[at] for at in np.searchsorted(rising, ids)), *records]
+        if not every:
+            return []
+        with self.database.parsing("a record"):
+            likely = self.start.likely(self.ranker.space.feature.vectors(every))
+        return [
+            [PictureTag(word, sure, sure, "start") for word, sure in words[:k]]
+            for words in self.start.words(likely, least)
+        ]
+
+
 class FileTagging:
-    """An annotator, with what it takes to know the vectors of files.
+    """What gives words, with what it takes to know the vectors of files.
 
     A file that lies in the collection unchanged, or has the content of a picture there, is
-    tagged by the vector stored; any other is read and described.
+    tagged by what is stored; any other is read and described.
     """
 
-    def __init__(self, annotator: Annotator, ranker: Ranker, database: Database) -> None:
-        self._annotator = annotator
+    def __init__(self, words: Words, ranker: Ranker, database: Database) -> None:
+        self._words = words
         self._ranker = ranker
         self._database = database
         self._held = set(ranker.plain.ids.tolist())
@@ -79,11 +158,9 @@ class FileTagging:
         progress: Progress,
     ) -> Tagging:
         """Tag files, with no more than a block of vectors in memory."""
-        least = min_confidence
-        if least is None:
-            least = 0.0 if self._annotator.confidence_ is None else SURE_ENOUGH
+        least = self._words.least if min_confidence is None else min_confidence
         # So that what is asked for is refused before any file is read.
-        self._annotator.annotate(self._ranker.plain.vectors[:0], min_confidence=least)
+        self._words.tags(np.zeros(0, np.int64), [], k, least)
         tagging = Tagging()
         waiting: list[tuple[Path, _Picture]] = []
         progress(0, len(paths))
@@ -138,14 +215,7 @@ class FileTagging:
             return []
         stored = {place: n for place, (_, n) in enumerate(pictures) if isinstance(n, int)}
         foreign = {place: v for place, (_, v) in enumerate(pictures) if not isinstance(v, int)}
-        parts = []
-        if stored:
-            parts.append(self._ranker.vectors(np.array([*stored.values()], np.int64)))
-        if foreign:
-            parts.append(self._ranker.space.vectors([*foreign.values()]))
-        X: Vectors = stack_rows(parts)[np.argsort([*stored, *foreign])]
-        found = self._annotator.annotate(X, k, min_confidence=min_confidence)
-        return [
-            TaggedPicture(path, tuple(tags))
-            for (path, _), tags in zip(pictures, found, strict=True)
-        ]
+        ids = np.array([*stored.values()], np.int64)
+        found = self._words.tags(ids, [*foreign.values()], k, min_confidence)
+        tags = dict(zip([*stored, *foreign], found, strict=True))
+        return [TaggedPicture(path, tuple(tags[place])) for place, (path, _) in enumerate(pictures)]

@@ -25,7 +25,7 @@ def search(
     *,
     word: Annotated[
         str | None,
-        typer.Option(metavar="WORD", help="Find pictures that match a word instead."),
+        typer.Option(metavar="WORD", help="Find pictures that match a word instead, such as dog."),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many pictures to show.")] = 10,
     by: By = None,
@@ -38,7 +38,11 @@ def search(
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Find the pictures most similar to one, or the best matches for a word."""
+    """Find the pictures most similar to one, or the best matches for a word.
+
+    A word that was not learned may be a start word, known to the default model without teaching:
+    lookalike search --word dog finds dogs in a new collection.
+    """
     if (picture is None) == (word is None):
         raise typer.BadParameter("give either a PICTURE or --word WORD.")
     if word is not None and no_learning:
@@ -55,6 +59,8 @@ def search(
                 _write_word_sheet(sheet, store, str(word), matches)
         else:
             matches = _most_like(store, picture, k, by=by, learned=not no_learning, sheet=sheet)
+    if any(match.source == "start" for match in matches):
+        screen.say(f"“{word}” is a start word, known before learning; scores are confidences.")
     screen.table(
         ["rank", "score", "picture"],
         [[rank, f"{match.score:.4f}", match.path] for rank, match in enumerate(matches, start=1)],

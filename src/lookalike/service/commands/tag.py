@@ -79,6 +79,8 @@ def tag(
 ) -> None:
     """Find words for pictures, with the annotator learned before.
 
+    While nothing has been learned, start words are found: those that the default model knows
+    without teaching, such as dalmatian, dog and animal, the most telling first.
     Without --write the words are only shown. Sidecars (photo.jpg.xmp, as read by darktable,
     digiKam and immich) keep their content, and no word is added twice. Words with slashes, such
     as animal/cat, and words in the hierarchy of --tree are written with their levels. Files that
@@ -105,6 +107,8 @@ def tag(
     else:
         written = _Written()
         _show(screen, found.pictures)
+    if any(tag.source == "start" for picture in found.pictures for tag in picture.tags):
+        screen.say("No words were learned yet; these are start words.")
     tagged = sum(bool(picture.tags) for picture in found.pictures)
     least = f" with a confidence of {min_confidence:g} or more" if min_confidence else ""
     screen.say(

@@ -12,6 +12,7 @@ from lookalike.collection.answers import (
     ModelRow,
     PictureRow,
     RankerInfo,
+    Source,
     Standing,
     Suggestion,
 )
@@ -77,6 +78,10 @@ class MatchAnswer(PictureAnswer):
         ge=-1,
         le=1,
         description="The vote on it in this search: 1 for picked, -1 for rejected, else 0.",
+    )
+    source: Source | None = Field(
+        description="Where the word searched for comes from: `given` to this picture, `learned`, "
+        "or known from the `start`; null in a search by picture."
     )
 
 
@@ -247,6 +252,9 @@ class SuggestionAnswer(Answer):
     word: str
     confidence: float | None = Field(description="From 0 to 1; null if unknown.")
     why: str
+    source: Source = Field(
+        description="`given` to the most similar pictures, `learned`, or known from the `start`."
+    )
 
     @classmethod
     def of(cls, suggestion: Suggestion) -> "SuggestionAnswer":
@@ -258,6 +266,20 @@ class SuggestionsAnswer(Answer):
     """Words that may fit a picture, best first."""
 
     suggestions: list[SuggestionAnswer]
+
+
+class WordAnswer(Answer):
+    """A word to search by."""
+
+    word: str
+    pictures: int = Field(description="Pictures it was given to, or that a start word suits.")
+    source: Source = Field(description="`given`, or known from the `start`.")
+
+
+class WordsAnswer(Answer):
+    """Words to search by."""
+
+    words: list[WordAnswer]
 
 
 class ReasonsAnswer(Answer):

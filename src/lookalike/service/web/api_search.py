@@ -14,6 +14,8 @@ from lookalike.service.web.answers import (
     SearchAnswer,
     SuggestionAnswer,
     SuggestionsAnswer,
+    WordAnswer,
+    WordsAnswer,
 )
 from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import match_facts
@@ -27,6 +29,7 @@ from lookalike.service.web.parameters import (
     ask,
     ref,
 )
+from lookalike.service.web.results import words_like
 from lookalike.service.web.state import collection_of, next_page
 
 router = APIRouter(tags=["search"], route_class=Route)
@@ -65,6 +68,25 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     more = len(found) > asked.k and after + asked.k <= MAX_REACH
     matches = match_facts(collection, found[: asked.k], verdicts)
     return JSONResponse({"matches": matches, "next": next_page(request, more, offset=after)})
+
+
+@router.get("/words", summary="List words to search by")
+def words(
+    request: Request,
+    start: Annotated[str, Query(max_length=200, description="What they begin with.")] = "",
+    k: Annotated[int, Query(ge=1, le=1000, description="Most words to return.")] = 100,
+) -> WordsAnswer:
+    """Return labels, and start words that suit some pictures, most used first.
+
+    Those that begin with `start` come first, then those that contain it.
+    """
+    found = words_like(collection_of(request), start, k)
+    return WordsAnswer(
+        words=[
+            WordAnswer(word=shown(one.word), pictures=one.pictures, source=one.source)
+            for one in found
+        ]
+    )
 
 
 @router.get("/suggestions/{ref}", summary="Suggest words for a picture")

@@ -19,6 +19,7 @@ def match_facts(
             **picture_facts(row, labels),
             "score": match.score,
             "verdict": verdicts.get(match.id, 0),
+            "source": match.source,
         }
         for match, row, labels in collection.facts_of(matches)
     ]

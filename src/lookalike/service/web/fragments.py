@@ -119,7 +119,7 @@ def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Respons
 
 @router.get("/words")
 def words(request: Request, start: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Return the tags that begin with what was typed, then those that contain it."""
+    """Return the words that begin with what was typed, then those that contain it."""
     return _part(request, "words.html", words=words_like(collection_of(request), start, WORDS))
 
 

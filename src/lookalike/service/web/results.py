@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from lookalike.collection.answers import Source
 from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
 from lookalike.core.text import label_name, shown, word_key
@@ -94,18 +95,34 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
     return Results(tiles, len(matches) > k, said=len(verdicts))
 
 
-def words_like(collection: "Collection", typed: str, most: int) -> list[tuple[str, int]]:
-    """Return tags that contain what was typed: at their start, at a word's start, then elsewhere.
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word to search by, how many pictures have it, and whether it was given or a start word."""
 
-    Each has its number of pictures; among equals the most used comes first.
+    word: str
+    pictures: int
+    source: Source
+
+
+def words_like(collection: "Collection", typed: str, most: int) -> list[Word]:
+    """Return words that contain what was typed: at their start, at a word's start, then elsewhere.
+
+    Among equals tags come first, then start words that suit some pictures, the most used first.
     """
-    start = word_key(label_name(typed))
-    held = [pair for pair in collection.labels_used() if start in word_key(pair[0])]
+    begin = word_key(label_name(typed))
+    known = [Word(word, count, "given") for word, count in collection.labels_used()]
+    given = {word_key(one.word) for one in known}
+    known += [
+        Word(word, count, "start")
+        for word, count in collection.start_words().items()
+        if word_key(word) not in given
+    ]
+    held = [one for one in known if begin in word_key(one.word)]
 
-    def place(pair: tuple[str, int]) -> int:
-        key = word_key(pair[0])
-        inside = any(part.startswith(start) for part in re.split(r"[\W_]+", key))
-        return 0 if key.startswith(start) else 1 if inside else 2
+    def place(one: Word) -> int:
+        key = word_key(one.word)
+        inside = any(part.startswith(begin) for part in re.split(r"[\W_]+", key))
+        return 0 if key.startswith(begin) else 1 if inside else 2
 
     return sorted(held, key=place)[:most]
 
@@ -122,7 +139,12 @@ def _find_word(collection: "Collection", search: Search, k: int, offset: int) ->
         match.id: _says(labels.get(match.id, ()), word) - (match.id in refused) for match in matches
     }
     tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
-    return Results(tiles, len(matches) > k, said=len(refused))
+    if not matches and where is None and not offset:
+        return Results([], trouble=f"No picture seems to show “{shown(word)}”.")
+    note = ""
+    if any(match.source == "start" for match in matches):
+        note = f"“{shown(word)}” is a start word, known before learning. Tag pictures to teach it."
+    return Results(tiles, len(matches) > k, note=note, said=len(refused))
 
 
 def _suited(collection: "Collection", search: Search, k: int, offset: int) -> "list[Match]":
@@ -142,9 +164,10 @@ def _tagged(
     rows = collection.browse(k + 1, offset=offset, where=tagged)
     if not rows:
         why = f"No picture is tagged “{shown(word)}”, and the word has not been learned."
-        instead = [name for name, _ in words_like(collection, word, INSTEAD)]
+        instead = [one.word for one in words_like(collection, word, INSTEAD)]
         if not instead:
-            known = {word_key(name): name for name, _ in collection.labels_used()}
+            names = [name for name, _ in collection.labels_used()] + [*collection.start_words()]
+            known = {word_key(name): name for name in names}
             instead = [known[key] for key in get_close_matches(word_key(word), known, INSTEAD)]
         return Results([], trouble=why, instead=instead)
     labels = collection.labels_of([row.id for row in rows])

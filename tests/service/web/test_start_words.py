@@ -1,0 +1,84 @@
+"""Start words on the page and in the API: typed, found, suggested, and told apart."""
+
+import re
+
+import pytest
+
+from lookalike import Collection
+from lookalike.service.web.app import make_app
+from tests.collection.colours import Shades, album
+from tests.service.web.inside import Inside
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fresh")
+    album(folder / "photos", 4)
+    with Collection.create(folder / "store", features=[Shades()]) as made:
+        made.add([folder / "photos"])
+        yield made
+
+
+@pytest.fixture
+def client(fresh):
+    inside = Inside(make_app(fresh))
+    inside.headers["X-Lookalike-Token"] = inside.app.state.token
+    yield inside
+    inside.close()
+
+
+def typed(client, text):
+    return re.findall(r'data-word="([^"]*)"', client.get(f"/part/words?start={text}").text)
+
+
+def test_the_search_box_offers_start_words_after_tags(client, fresh):
+    assert typed(client, "") == ["nature", "crimson", "lawn", "sky"]
+    assert typed(client, "S") == ["sky", "crimson"]
+    assert "about 4" in client.get("/part/words?start=sky").text
+    fresh.say(1, "seaside")
+    said = fresh.say(1, "SKY")
+    try:
+        assert typed(client, "s") == ["SKY", "seaside", "crimson"]
+    finally:
+        for event in (said.number, said.number - 1):
+            fresh.undo(event)
+
+
+def test_a_start_word_finds_pictures_and_says_so(client, fresh):
+    page = client.get("/search?word=sky").text
+    assert "“sky” is a start word" in page
+    found = [int(n) for n in re.findall(r'href="/picture/(\d+)', page)]
+    assert list(dict.fromkeys(found)) == [match.id for match in fresh.search_word("sky", 60)]
+    assert "start word" not in client.get("/search?word=nowhere").text
+    near = client.get("/search?word=crimsen").text
+    assert 'href="/search?word=crimson"' in near
+
+
+def test_suggestions_of_a_picture_say_so(client, fresh):
+    picture = fresh.search_word("sky", 1)[0].id
+    part = client.get(f"/part/suggestions/{picture}").text
+    assert part.index(">sky") < part.index(">nature")
+    assert "a start word, not learned yet" in part
+
+
+def test_the_api_tells_words_and_sources(client):
+    words = client.get("/api/words?start=s&k=1").json()["words"]
+    assert words == [{"word": "sky", "pictures": 4, "source": "start"}]
+    matches = client.get("/api/search?word=skies&k=3").json()["matches"]
+    assert [match["source"] for match in matches] == ["start"] * 3
+    assert all(0 < match["score"] <= 1 for match in matches)
+    like = client.get(f"/api/search?like={matches[0]['id']}").json()["matches"]
+    assert {match["source"] for match in like} == {None}
+    suggested = client.get(f"/api/suggestions/{matches[0]['id']}").json()["suggestions"]
+    assert [(one["word"], one["source"]) for one in suggested] == [
+        ("sky", "start"),
+        ("nature", "start"),
+    ]
+    problem = client.get("/api/search?word=crimsen")
+    assert problem.status_code == 400
+    assert "Did you mean 'crimson'" in problem.text
+
+
+def test_a_word_that_suits_no_picture_says_so(client, fresh, monkeypatch):
+    monkeypatch.setattr(Collection, "search_word", lambda *given, **more: [])
+    assert "No picture seems to show “sky”" in client.get("/search?word=sky").text
