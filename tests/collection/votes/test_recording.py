@@ -439,7 +439,7 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
     for vote in ranker.votes.ledger.votes:
         lesson = vote.taught[1]
         vectors = np.array([row[number or int(vote.subject)] for number in lesson.pictures])
-        votes.append((vectors, lesson.picked, lesson.steps[-1], lesson.width))
+        votes.append((vectors, lesson.picked, lesson.steps, lesson.width))
     query = red[7]
     turned = reference.turn(votes, row[query])
     turned *= min(1, LIMIT / np.linalg.norm(turned))

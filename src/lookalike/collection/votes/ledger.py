@@ -12,7 +12,7 @@ import numpy as np
 from lookalike.collection.answers import Event
 from lookalike.collection.store import events
 from lookalike.collection.store.database import Database
-from lookalike.collection.votes.steps import FOLDS, Taught
+from lookalike.collection.votes.steps import Taught
 
 SNAPSHOT_EVERY = 256
 """Votes after which a snapshot is taken: so many, at most, are read again on opening."""
@@ -106,7 +106,7 @@ class Record:
 
         Whoever votes by what pictures show agrees with how they look more often than not: even
         with one vote in ten mistaken, on pictures that are hard to tell apart, a little over one
-        half of all comparisons (decision 9). So votes weigh less the surer it is that they agree
+        half of all comparisons (decision 13). So votes weigh less the surer it is that they agree
         less often than that: those cast at random come to little, and those cast the wrong way
         round to nothing. The first few weigh fully, since nothing is sure yet.
         """
@@ -280,7 +280,7 @@ def packed(votes: Sequence[Vote]) -> bytes:
     lessons = [taught for vote in votes for _, taught in sorted(vote.taught.items())]
     arrays = {
         "pictures": np.array([p for taught in lessons for p in taught.pictures], np.int64),
-        "steps": np.hstack([np.zeros((FOLDS + 1, 0)), *(one.steps for one in lessons)]),
+        "steps": np.hstack([np.zeros(0), *(one.steps for one in lessons)]),
         "names": np.frombuffer(text, np.uint8),
     }
     return bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
@@ -294,7 +294,7 @@ def _unpacked(event: int, block: bytes) -> Ledger:
     try:
         arrays: dict[str, Any] = load(block)
         pictures, steps = arrays["pictures"].tolist(), arrays["steps"]
-        if steps.shape != (FOLDS + 1, len(pictures)) or not np.isfinite(steps).all():
+        if steps.shape != (len(pictures),) or not np.isfinite(steps).all():
             raise ValueError("its parts do not fit")
         votes, at = [], 0
         for number, who, subject, picked, rejected, lessons in json.loads(
@@ -303,7 +303,7 @@ def _unpacked(event: int, block: bytes) -> Ledger:
             taught = {}
             for ranker, count, chosen, width, *right in lessons:
                 own = slice(at, at + count)
-                part = np.ascontiguousarray(steps[:, own])
+                part = steps[own].copy()
                 before, after = right
                 taught[int(ranker)] = Taught(
                     tuple(pictures[own]), chosen, part, width, (before, after)

@@ -28,7 +28,7 @@ from lookalike.collection.answers import Ask, Ref, Standing
 from lookalike.collection.search.queries import VectorSource, read_ask
 from lookalike.collection.votes.gate import HeldLabels, judged
 from lookalike.collection.votes.ledger import Ledger, Vote
-from lookalike.collection.votes.steps import FOLDS, Geometry, Weights, directions
+from lookalike.collection.votes.steps import Geometry, Weights, directions, fold_of
 from lookalike.core.errors import NotFound
 from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
 from lookalike.index.growing import GrowingArray
@@ -37,8 +37,8 @@ from lookalike.similarity.base import Similarity
 LIMIT = 0.6
 """The longest turn of a query, beside the length of what is asked with."""
 
-FAINT = 1e-4
-"""Votes that no picture of a query is nearer to than this, by the kernel, are passed over."""
+FAINT = 1e-3
+"""Votes whose steps all reach a query by less than this are passed over."""
 
 REACH = 5e-4
 """What the kernel is to be on average between two pictures of a collection.
@@ -46,11 +46,10 @@ REACH = 5e-4
 It sets the width, wherever cosines lie: on half of each picture set the best widths (12 to 15, 8 to
 20 and 8 to 12) are those that this gives (12.5, 14 and 10), without a label."""
 
+_GATHERED = 4
+
 SAMPLE = 500
 NARROWEST, WIDEST = 40.0, 4.0
-
-ALL_VOTES = slice(FOLDS, FOLDS + 1)
-"""The learner that searches use."""
 
 
 class Rows:
@@ -94,17 +93,18 @@ class Members:
     """The pictures of all votes, one row each; adding gives a new one.
 
     ``anchor`` and ``item`` are the places of their vectors, ``vote`` the vote, ``side`` +1, -1, or
-    0 in votes of older logs, and ``steps`` the lengths of their steps, a column a learner. A vote
-    has a width, a person by number, and how many of its pictures are on each side.
+    0 in votes of older logs, and ``step`` the lengths of their steps. A vote has its number in the
+    log, a width, a person, the part it belongs to, and how many of its pictures are on each side.
     """
 
     anchor: GrowingArray[np.int64]
     item: GrowingArray[np.int64]
     vote: GrowingArray[np.int64]
     side: GrowingArray[np.int64]
-    steps: GrowingArray[np.float64]
+    step: GrowingArray[np.float64]
     width: GrowingArray[np.float64]
     person: GrowingArray[np.int64]
+    fold: GrowingArray[np.int64]
     counts: GrowingArray[np.int64]
     numbers: GrowingArray[np.int64]
 
@@ -116,9 +116,10 @@ class Members:
             item=_column(np.int64),
             vote=_column(np.int64),
             side=_column(np.int64),
-            steps=_column(np.float64, FOLDS + 1),
+            step=_column(np.float64),
             width=_column(np.float64),
             person=_column(np.int64),
+            fold=_column(np.int64),
             counts=_column(np.int64, 2),
             numbers=_column(np.int64),
         )
@@ -131,6 +132,7 @@ class Members:
         steps: Weights,
         width: float,
         person: int,
+        fold: int,
         number: int,
     ) -> "Members":
         """Add the pictures of a vote."""
@@ -141,9 +143,10 @@ class Members:
             self.item.extended(np.array(items, np.int64)),
             self.vote.extended(np.full(len(side), len(self.width), np.int64)),
             self.side.extended(side),
-            self.steps.extended(steps.T),
+            self.step.extended(steps),
             self.width.extended(np.array([width])),
             self.person.extended(np.array([person])),
+            self.fold.extended(np.array([fold])),
             self.counts.extended(counts),
             self.numbers.extended(np.array([number])),
         )
@@ -240,9 +243,10 @@ class Preferences:
                 [places[vote.subject]] * len(held) if older else rows,
                 rows,
                 [0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held],
-                taught.steps[:, held],
+                taught.steps[held],
                 taught.width,
                 self._people[vote.who],
+                fold_of(vote.subject),
                 vote.number,
             )
 
@@ -275,47 +279,50 @@ class Preferences:
         unit: Vectors = unit_rows(self._similarity.stored_vectors(vector))
         return unit
 
-    def turned(self, asked: Vectors, learners: slice = ALL_VOTES) -> Weights:
-        """Return how votes turn queries, of shape (learners, queries, width); by default all."""
-        numbers = range(*learners.indices(FOLDS + 1))
-        near = self._near(asked)
+    def turned(self, asked: Vectors, without: int | None = None) -> Weights:
+        """Return how votes turn queries, a row each; all votes, or those of other parts."""
+        near = self._near(asked, without)
         if near is None:
-            return np.zeros((len(numbers), asked.shape[0], self._stored_width(asked)))
-        rows, kernel = near
-        items, places = np.unique(self._members.item.rows[rows], return_inverse=True)
-        moved = dense(self._items.matrix[items])
-        gathered: Any = sp.csr_matrix(
-            (np.ones(len(rows)), (np.arange(len(rows)), places)), (len(rows), len(items))
-        )
-        steps = self._members.steps.rows[rows]
-        turns = [
-            (gathered.T @ self._weights(rows, kernel * steps[:, number]).T).T @ moved
-            for number in numbers
-        ]
-        return np.stack([_cut(turn) for turn in turns])
+            return np.zeros((asked.shape[0], self._similarity.query_vectors(asked[:1]).shape[1]))
+        rows, weights = near
+        places, matrix = self._members.item.rows[rows], self._items.matrix
+        sums = np.array([np.bincount(places, row, matrix.shape[0]) for row in weights], np.float32)
+        used = np.flatnonzero(sums.any(axis=0))
+        # Rows are gathered only where that is less work than to multiply with all of them.
+        if _GATHERED * len(used) < matrix.shape[0]:
+            turns = dense(sums[:, used] @ matrix[used])
+        else:
+            turns = dense(sums @ matrix)
+        lengths = np.linalg.norm(turns, axis=1, keepdims=True)
+        turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
+        return turns
 
-    def _near(self, asked: Vectors) -> tuple[NDArray[np.intp], Weights] | None:
-        """Return the pictures of the votes near queries, and what reaches each query of them."""
+    def _near(
+        self, asked: Vectors, without: int | None = None
+    ) -> tuple[NDArray[np.intp], Weights] | None:
+        """Return the pictures of the votes near queries, and their weights for each query."""
         members = self._members
         if not len(members.vote):
             return None
         cosines = dense(self._anchors.matrix @ asked.T)
         np.minimum(cosines, 1.0, out=cosines)
         weight = np.array([self.trust[who] for who in self._people])[members.person.rows]
+        if without is not None:
+            weight = weight * (members.fold.rows != without)
         vote, width = members.vote.rows, members.width.rows
         best = cosines.max(axis=1)[members.anchor.rows]
-        reached = weight[vote] * np.exp(-width[vote] * (1 - best)) > FAINT
+        reached = members.step.rows * weight[vote] * np.exp(-width[vote] * (1 - best)) > FAINT
         votes = np.zeros(len(width), np.bool_)
         votes[vote[reached]] = True
         rows = np.flatnonzero(votes[vote])
         if not rows.size:
             return None
         own = vote[rows]
-        kernel = np.exp(-width[own] * (1 - cosines[members.anchor.rows[rows]].T)) * weight[own]
-        return rows, kernel
+        kernel = np.exp(width[own] * (cosines.T[:, members.anchor.rows[rows]] - 1))
+        return rows, self._weights(rows, kernel * (weight[own] * members.step.rows[rows]))
 
     def _weights(self, rows: NDArray[np.intp], steps: Weights) -> Weights:
-        """Return how much the pictures in ``rows``, of whole votes, add up to by their steps.
+        """Return how much of each of the pictures in ``rows``, of whole votes, steps add up to.
 
         The directions of :func:`~lookalike.collection.votes.steps.directions`, summed up by vote.
         """
@@ -338,7 +345,7 @@ class Preferences:
     def added(self, asked: Vectors) -> Weights:
         """Return what votes add, at full strength, to what the similarity asks with."""
         lengths = np.linalg.norm(dense(self._similarity.query_vectors(asked)), axis=1)
-        added: Weights = lengths[:, None] * self.turned(asked)[0]
+        added: Weights = lengths[:, None] * self.turned(asked)
         return added
 
     def parts(self, asked: Vectors, item: Vectors) -> tuple[list[str], list[Ref], Weights, Weights]:
@@ -354,8 +361,7 @@ class Preferences:
         near = self._near(asked)
         if near is None:
             return [], [], np.zeros(0), np.zeros(0)
-        rows, kernel = near
-        weights = self._weights(rows, kernel * self._members.steps.rows[rows, -1])[0]
+        rows, (weights,) = near
         places, side = self._members.item.rows[rows], self._members.side.rows[rows]
         moved = dense(self._items.matrix[places])
         length = float(np.linalg.norm(weights @ moved))
@@ -376,7 +382,7 @@ class Preferences:
         """Return the kernel's centres and widths, and what each adds, for use elsewhere."""
         members = self._members
         trust = np.array([self.trust[who] for who in self._people])
-        steps = members.steps.rows[:, -1] * trust[members.person.rows][members.vote.rows]
+        steps = members.step.rows * trust[members.person.rows][members.vote.rows]
         centres: dict[tuple[int, float], int] = {}
         links: list[tuple[int, int, float]] = []
         vote, anchor, item = members.vote.rows, members.anchor.rows, members.item.rows
@@ -411,12 +417,14 @@ class Preferences:
         units = dense(self.unit_item(whole))
         lengths = np.linalg.norm(query, axis=1)
         unit = np.maximum(lengths * np.linalg.norm(items, axis=1).mean(), 1e-12)[:, None]
-        turned = self.turned(whole, slice(None)) * lengths[:, None]
+        turned = lengths[:, None] * self.turned(whole)
+        others = lengths[:1, None] * self.turned(vector, without=fold_of(str(ask)))
         return Geometry(
             near=dense(whole @ whole.T),
             gram=units @ units.T,
             base=query @ items.T / unit,
             learned=turned @ items.T / unit,
+            others=(others @ items.T / unit[:1])[0],
         )
 
     @cached_property
@@ -428,13 +436,3 @@ class Preferences:
             if ranker == self._ranker
         }
         return judged(self.ledger, records, self.held, self.added)
-
-    def _stored_width(self, asked: Vectors) -> int:
-        return int(self._similarity.query_vectors(asked[:1]).shape[1])
-
-
-def _cut(turns: Weights) -> Weights:
-    """Return turns no longer than they may be."""
-    lengths = np.linalg.norm(turns, axis=1, keepdims=True)
-    cut: Weights = turns * np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
-    return cut

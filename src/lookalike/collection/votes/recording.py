@@ -110,8 +110,7 @@ def _teach(preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.
         geometry = preferences.geometry(verdict.ask, compared)
     except NotFound:  # an example that this ranker has not described
         return steps.Taught.nothing()
-    fold, width = steps.fold_of(subject), preferences.width
-    return steps.learn(compared, 1 + len(good), geometry, fold, width)
+    return steps.learn(compared, 1 + len(good), geometry, preferences.width)
 
 
 def teach_earlier_votes(

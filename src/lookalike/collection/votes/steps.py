@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FOLDS = 5
-"""Votes are divided by their queries; for each part there is a learner that never sees it."""
+"""Votes are divided by their queries; a vote is judged by what those of other parts taught."""
 
 LONGEST = 1.5
 """C of paper 5, Algorithm 1: the longest step."""
@@ -52,14 +52,17 @@ class Geometry:
         The cosines of the items.
     base : array of shape (j, j)
         The score of each as a query (row) with each as an item (column), without votes.
-    learned : array of shape (FOLDS + 1, j, j)
-        What each learner, the last of all votes, adds to it.
+    learned : array of shape (j, j)
+        What all votes add to it.
+    others : array of shape (j,)
+        What votes of other parts add to the scores of the query itself.
     """
 
     near: Weights
     gram: Weights
     base: Weights
     learned: Weights
+    others: Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,8 @@ class Taught:
     picked : int or None
         How many of them stand before the rejected ones. None for a vote of an older log, whose
         steps each move the query towards one of ``pictures``.
-    steps : array of shape (FOLDS + 1, j)
-        The length of the step of each, by each learner.
+    steps : array of shape (j,)
+        The length of the step of each.
     width : float
         γ of the kernel exp(−γ(1 − cos)) by which steps fade.
     right : (float or None, float or None)
@@ -92,7 +95,7 @@ class Taught:
     @classmethod
     def nothing(cls) -> "Taught":
         """Return what a vote taught that moves no picture."""
-        return cls((), 0, np.zeros((FOLDS + 1, 0)), OLDER_WIDTH, (None, None))
+        return cls((), 0, np.zeros(0), OLDER_WIDTH, (None, None))
 
     def written(self) -> dict[str, Any]:
         """Return what the log keeps of it."""
@@ -109,8 +112,9 @@ class Taught:
         """Return what :meth:`written` gave; ValueError, TypeError or KeyError for anything else."""
         pictures = tuple(map(int, written["pictures"]))
         older = "weights" in written
-        steps = np.array(written["weights" if older else "steps"], np.float64)
-        steps = steps.reshape(FOLDS + 1, len(pictures))
+        # Older logs have a row for each part, and one for all.
+        steps = np.array(written["weights"][-1] if older else written["steps"], np.float64)
+        steps = steps.reshape(len(pictures))
         picked, width = (None, OLDER_WIDTH) if older else (written["picked"], written["width"])
         if picked is not None and not 0 <= int(picked) <= len(pictures):
             raise ValueError("more pictures are picked than there are")
@@ -187,10 +191,8 @@ def directions(count: int, picked: int) -> Weights:
     return moves
 
 
-def learn(
-    pictures: Sequence[int], picked: int, geometry: Geometry, fold: int, width: float
-) -> Taught:
-    """Take a step at each picture, by every learner but that of the vote's own part.
+def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float) -> Taught:
+    """Take a step at each picture of a vote.
 
     A step at a picture a changes the score of every query q with every item p by
 
@@ -203,7 +205,7 @@ def learn(
     *Departures.* A step takes the mean of all comparisons of a picture instead of one triplet at a
     time, which is steadier where some votes are mistaken; C is shorter for few comparisons; and
     pictures that were picked or rejected have steps as well as the query. All numbers were chosen
-    on half of each picture set (decision 9).
+    on half of each picture set (decision 13).
 
     Parameters
     ----------
@@ -212,8 +214,6 @@ def learn(
     picked : int
         How many of them stand before the rejected ones.
     geometry : Geometry
-    fold : int
-        The part of the vote; see :func:`fold_of`.
     width : float
         γ.
     """
@@ -221,28 +221,26 @@ def learn(
     moves = directions(count, picked)
     kernel = np.exp(-width * (1 - np.minimum(geometry.near, 1.0)))
     least = min(max(picked - 1, 1), count - picked)
-    learners = np.arange(FOLDS + 1) != fold
-    scores, steps = geometry.base + geometry.learned, np.zeros((FOLDS + 1, count))
+    scores, steps = geometry.base + geometry.learned, np.zeros(count)
     for place in range(count if least else 0):
         change = geometry.gram @ moves[place]
         length = float(moves[place] @ change)
         if length <= _SMALLEST:
             continue
-        loss = np.maximum(0.0, MARGIN - scores[:, place] @ moves[place])
-        taken = np.minimum(LONGEST * least / (least + 1), loss / length)
-        share = 1.0 if place < picked else FROM_REJECTED
-        steps[:, place] = np.round(learners * share * taken, _DECIMALS)
-        scores += steps[:, place, None, None] * np.outer(kernel[:, place], change)
-    return Taught(tuple(pictures), picked, steps, width, _right(geometry, picked, fold))
+        loss = max(0.0, MARGIN - float(scores[place] @ moves[place]))
+        taken = min(LONGEST * least / (least + 1), loss / length)
+        steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), _DECIMALS)
+        scores += steps[place] * np.outer(kernel[:, place], change)
+    return Taught(tuple(pictures), picked, steps, width, _right(geometry, picked))
 
 
-def _right(geometry: Geometry, picked: int, fold: int) -> tuple[float | None, float | None]:
+def _right(geometry: Geometry, picked: int) -> tuple[float | None, float | None]:
     """Return how many comparisons of the query were right, without votes and with others'."""
     if picked < 2 or picked == len(geometry.base):
         return None, None
     before = geometry.base[0]
     shares = []
-    for scores in (before, before + geometry.learned[fold, 0]):
+    for scores in (before, before + geometry.others):
         apart = scores[1:picked, None] - scores[None, picked:]
         shares.append(float((apart > 0).mean()))
     return shares[0], shares[1]
