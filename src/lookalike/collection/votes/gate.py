@@ -105,8 +105,8 @@ def judged(
     """Return what votes have taught, and how far searches may go with it.
 
     A person's votes count by their weight here as well: what is cast the wrong way round neither
-    teaches nor judges. Votes rest while, with them, votes on other queries are in the right order
-    less often by more than one standard error.
+    teaches nor judges. A person's votes speak against what was learned where, with it, they are
+    in the right order less often by more than one standard error; votes rest while most votes do.
     """
     people = [(record, record.weight) for record in records.values()]
     total = sum(weight * record.judged for record, weight in people)
@@ -114,8 +114,8 @@ def judged(
     worse = False
     if total:
         change = sum(weight * record.change for record, weight in people)
-        error = sum(weight * record.change_squares for record, weight in people) ** 0.5
-        worse = change < -error
+        against = sum(weight * record.judged for record, weight in people if record.is_worse)
+        worse = 2 * against > total
         before = 0.5 + sum(weight * record.before for record, weight in people) / total
         after = before + change / total
     labels: tuple[float | None, float | None, float] = (None, None, STRENGTHS[0])

@@ -101,6 +101,11 @@ class Record:
         )
 
     @property
+    def is_worse(self) -> bool:
+        """Whether votes on other queries made these rank worse, beyond one standard error."""
+        return self.change < -math.sqrt(self.change_squares)
+
+    @property
     def weight(self) -> float:
         """How much these votes weigh, from 0 to 1.
 

@@ -167,6 +167,9 @@ class StandingAnswer(Answer):
     )
     labels_after: float | None = Field(description="The same with votes.")
     reason: str
+    left_out: list[str] = Field(
+        description="People whose votes weigh nothing: they contradict how the pictures look."
+    )
 
     @classmethod
     def of(cls, standing: Standing) -> "StandingAnswer":

@@ -1,0 +1,116 @@
+"""Some voters vote the wrong way round: other searches must stay as good, and honest votes count.
+
+Simulated people take turns to search and to judge the first ten matches, as in
+``papers/live.py``; malicious ones pick what is wrong and reject what is right. One person alone who
+is malicious, three of nine, and a third of thirty, each with and without labels that judge votes.
+Precision at 10 over pictures nobody has searched with, against no learning; and, where some are
+honest, against the gain of the same honest votes alone. The second half of each set, as there.
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))
+
+from live import SHOWN, World, indexed, picture_sets, second_half
+
+from bench import Figure, Options, main
+from lookalike import Collection
+from lookalike.collection import Ask
+
+CASES = ((1, 1), (9, 3), (30, 10))
+"""People, and how many of them are malicious."""
+
+MOST_LOST, LEAST_KEPT = 0.01, 0.5
+
+
+def session(
+    world: World, seed: int, people: int, malicious: int, votes: int, *, only_honest: bool
+) -> list[float]:
+    """Return what is gained over other queries after every tenth of the votes."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(world.ids).tolist()
+    asked, others = order[:votes], order[votes : votes + 1000]
+    plain = world.precision(others)
+    gains = []
+    for place, query in enumerate(asked):
+        person = place % people
+        if person >= malicious or not only_honest:
+            shown = [match.id for match in world.collection.search(Ask((query,)), SHOWN)]
+            right = np.array(world.right(query, shown)) ^ (person < malicious)
+            good = [number for number, is_right in zip(shown, right, strict=True) if is_right]
+            bad = [number for number in shown if number not in good]
+            world.collection.vote(
+                Ask((query,)), picked=good, rejected=bad, shown=shown, who=f"person {person}"
+            )
+        if (place + 1) % (votes // 10) == 0:
+            gains.append(world.learned_precision(others) - plain)
+    return gains
+
+
+def run(
+    place: Path,
+    classes: dict[Path, str],
+    labelled: bool,
+    people: int,
+    malicious: int,
+    votes: int,
+    *,
+    only_honest: bool,
+) -> list[float]:
+    """Open a copy of a collection, label some of it if asked, and simulate a session there."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(place, Path(folder) / "collection"))
+        with Collection.open(copy) as collection:
+            rows = {p.id: p.places[0] for p in collection.pictures()}
+            if labelled:
+                some = np.random.default_rng(0).choice([*rows], len(rows) // 5, replace=False)
+                collection.learn({rows[n]: [classes[rows[n]]] for n in some.tolist()})
+            world = World(collection, {number: classes[path] for number, path in rows.items()})
+            return session(world, 0, people, malicious, votes, only_honest=only_honest)
+
+
+def measure(options: Options) -> list[Figure]:
+    votes = 60 if options.quick else 200
+    figures = []
+    for name, pictures in picture_sets(options.data):
+        if options.quick and name != "objects":
+            continue
+        half = second_half(pictures)
+        place = indexed(name, half)
+        for people, malicious in CASES[:2] if options.quick else CASES:
+            for labelled in (False,) if options.quick else (False, True):
+                settings = (people, malicious, votes)
+                with_them = run(place, dict(half), labelled, *settings, only_honest=False)
+                who = f"{name}, {malicious} of {people} malicious{', labels' * labelled}"
+                figures.append(
+                    Figure(
+                        f"{who}: least gain in P@10 on other queries, at any time",
+                        min(with_them),
+                        ">=",
+                        -MOST_LOST,
+                        f"after {votes} votes {with_them[-1]:+.4f}",
+                    )
+                )
+                if malicious < people:
+                    honest = run(place, dict(half), labelled, *settings, only_honest=True)
+                    figures.append(
+                        Figure(
+                            f"{who}: gain beside that of the honest votes alone",
+                            with_them[-1] / honest[-1],
+                            ">=",
+                            LEAST_KEPT,
+                            f"{with_them[-1]:+.4f} / {honest[-1]:+.4f}",
+                        )
+                    )
+                print(who, "done", file=sys.stderr)
+    return figures
+
+
+if __name__ == "__main__":
+    main("trust/poison", measure)
