@@ -41,7 +41,7 @@ from lookalike.collection.search.tagging import FileTagging, Tagging
 from lookalike.collection.store import events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
-from lookalike.collection.training import learning
+from lookalike.collection.training import choosing, learning
 from lookalike.collection.training.given import NamedClicks, NamedLabels, read_given
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
@@ -464,6 +464,7 @@ class Collection:
         clicks: NamedClicks | None = None,
         threshold: float = 0.0,
         method: str = learning.METHOD,
+        words: str = choosing.AUTO,
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
         hold_back: float = 0.2,
@@ -501,6 +502,12 @@ class Collection:
         method : str
             The similarity that learns what is alike, by its name in
             :data:`lookalike.similarity.registry.SIMILARITIES`.
+        words : str
+            The annotator that learns words, by its name in
+            :data:`lookalike.annotation.registry.ANNOTATORS`; or ``auto``, which trains ``wsabie``,
+            ``ridge`` and ``linear`` and takes the one with the largest mean average precision on
+            the pictures held out, unless it is clearly worse in precision at 1. When the
+            collection has grown, words are learned again by the same choice.
         feature : str, optional
             The ranker to train; by default the first.
         settings : mapping, optional
@@ -518,6 +525,7 @@ class Collection:
             self._opened,
             lambda: read_given(self._opened.database, labels, folders, clicks, threshold),
             learning.new_learner(method, settings, random_state),
+            words=words,
             by=feature,
             settings=learning.settings_text(settings, random_state),
             hold_back=hold_back,
