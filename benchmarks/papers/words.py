@@ -179,6 +179,17 @@ def taught(part: Part) -> tuple[Lesson, float]:
     return lesson, time.process_time() - begin
 
 
+def taught_before(part: Part) -> tuple[Annotator, float]:
+    """Learn words as ``Collection.learn`` did before there was a choice."""
+    named = Named.of_labels({row: sorted(words) for row, words in enumerate(part.words)})
+    split = named.split(HOLD_BACK, np.random.default_rng(SEED), None)
+    begin = time.process_time()
+    model = WSABIE(constant=0.3, random_state=SEED)
+    model.fit(part.reduced[split.train], named.relevance.subset(split.train))
+    model.learn_confidence(part.reduced[split.held], named.relevance.subset(split.held))
+    return model, time.process_time() - begin
+
+
 def automatic(task: Task) -> tuple[Annotator, float, str]:
     """Choose an annotator on the validation part as collections do, and train it on both parts."""
     begin = time.process_time()
@@ -283,6 +294,8 @@ def judged(options: Options, name: str) -> list[Figure]:
         make = models[0] if options.quick else chosen(task, form, models)
         model, seconds = timed(make(), getattr(both, form), both.words)
         found += shown(f"{name}: {what}", model, seconds, test, form, "", {})
+    before, seconds = taught_before(both)
+    found += shown(f"{name}: {LEARNED}, before", before, seconds, test, "reduced", "", {})
     lesson, seconds = taught(both)
     note = lesson.reason
     found += shown(f"{name}: {LEARNED}", lesson.model, seconds, test, "reduced", note, {})

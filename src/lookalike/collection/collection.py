@@ -505,9 +505,10 @@ class Collection:
         words : str
             The annotator that learns words, by its name in
             :data:`lookalike.annotation.registry.ANNOTATORS`; or ``auto``, which trains ``wsabie``,
-            ``ridge`` and ``linear`` and takes the one with the largest mean average precision on
-            the pictures held out, unless it is clearly worse in precision at 1. When the
-            collection has grown, words are learned again by the same choice.
+            ``ridge`` and ``linear`` and takes the best on the pictures held out: the first of them
+            that is within a standard error of the largest mean average precision and of the
+            largest precision at 1. When the collection has grown, words are learned again by the
+            same choice.
         feature : str, optional
             The ranker to train; by default the first.
         settings : mapping, optional

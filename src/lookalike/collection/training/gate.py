@@ -84,7 +84,9 @@ class Lesson:
         if not others:
             return ""
         own = self.after.mean_average_precision
-        return f"Chosen: {name}, mean average precision {own:.3f} ({', '.join(others)})."
+        most = max(figures.mean_average_precision for figures in self.tried.values())
+        close = "; less than a standard error apart" if own < most else ""
+        return f"Chosen: {name}, mean average precision {own:.3f} ({', '.join(others)}{close})."
 
     def trial(self, number: int) -> Trial:
         """Return what came of it, as the model ``number``."""
