@@ -6,7 +6,6 @@ the validation part; then it learns from both, with three seeds, and is judged o
 ``--quick`` judges on the validation part of clipart, so that only a full run uses the test parts.
 """
 
-import csv
 import sys
 import time
 from collections import Counter
@@ -24,8 +23,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from oasis import embedded
-
 from bench import Figure, Options, main
 from lookalike.annotation import WSABIE, Annotator, LinearRanker, Ridge
 from lookalike.collection.search.space import REDUCED
@@ -37,7 +34,9 @@ from lookalike.collection.training.learning import teach_words, word_figures, wo
 from lookalike.core.progress import silent
 from lookalike.evaluate import evaluate_annotation
 from lookalike.features import Reduction
-from tagged_sets import LEAST_PICTURES, SPLIT_SEED
+from tagged_sets import Part as LabelledPart
+from tagged_sets import Task as LabelledTask
+from tagged_sets import clipart, groceries, snapshots
 
 Aims = dict[str, float]
 Words = list[set[str]]
@@ -265,57 +264,28 @@ def figures(what: str, found: list[Run], part: Part, form: str, aims: Aims) -> l
     return shown
 
 
-def read_table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def pictures(data: Path, name: str) -> tuple[list[Path], Words, NDArray[np.str_]]:
-    """Return the files of a set, their words, and the part that each belongs to.
-
-    The parts of clipart are those of ``tagged_sets.clipart``.
-    """
-    table = read_table(data / name / "labels.csv")
-    if name == "snapshots":
-        words = [set(row["words"].split(";")) for row in table]
-        parts = np.array([row["split"] for row in table])
-    elif name == "groceries":
-        words = [{row["fine"]} for row in table]
-        parts = np.array([row["split"].replace("val", "validation") for row in table])
-    else:
-        named = [set(row["name_words"].split()) for row in table]
-        uses = Counter(word for some in named for word in some)
-        kept = [{word for word in some if uses[word] >= LEAST_PICTURES} for some in named]
-        table = [row for row, some in zip(table, kept, strict=True) if some]
-        words = [some for some in kept if some]
-        parts = np.empty(len(words), "U10")
-        order = np.random.default_rng(SPLIT_SEED).permutation(len(words))
-        ends = [round(0.6 * len(words)), round(0.8 * len(words))]
-        for part, rows in zip(("train", "validation", "test"), np.split(order, ends), strict=True):
-            parts[rows] = part
-    return [data / name / row["file"] for row in table], words, parts
-
-
-def task_of(data: Path, name: str) -> Task:
+def task_of(labelled: LabelledTask) -> Task:
     """Return the pictures of a set; the reduction knows those that a collection would hold."""
-    files, words, parts = pictures(data, name)
-    whole = embedded(files)
-    held = np.flatnonzero(parts != "test")
-    reduction = Reduction(dimension=REDUCED).fit(whole[held], parent="benchmark")
-    reduced = reduction.apply(whole)
+    train, validation, test = labelled.train, labelled.validation, labelled.test
+    whole = [part.vectors.toarray() for part in (train, validation, test)]
+    held = np.concatenate(whole[:2])
+    reduction = Reduction(dimension=REDUCED).fit(held, parent="benchmark")
 
-    def part(rows: NDArray[np.intp]) -> Part:
-        return Part(whole[rows], reduced[rows], [words[row] for row in rows])
+    def part(vectors: NDArray[np.float32], *some: LabelledPart) -> Part:
+        words = [words for one in some for words in one.words(labelled.words)]
+        return Part(vectors, reduction.apply(vectors), words)
 
-    train, validation, test = (
-        np.flatnonzero(parts == one) for one in ("train", "validation", "test")
+    return Task(
+        part(whole[0], train),
+        part(whole[1], validation),
+        part(held, train, validation),
+        part(whole[2], test),
     )
-    return Task(*map(part, (train, validation, held, test)))
 
 
-def judged(options: Options, name: str) -> list[Figure]:
+def judged(options: Options, labelled: LabelledTask) -> list[Figure]:
     """Train all methods on a set and judge them."""
-    task = task_of(options.data, name)
+    task, name = task_of(labelled), labelled.name.partition(",")[0]
     both, test = task.both, task.test
     seeds = SEEDS
     if options.quick:
@@ -340,14 +310,15 @@ def judged(options: Options, name: str) -> list[Figure]:
 
 
 def measure(options: Options) -> list[Figure]:
-    names = ("clipart",) if options.quick else ("snapshots", "groceries", "clipart")
+    sets = (clipart,) if options.quick else (snapshots, groceries, clipart)
     options.settings["judged on"] = "validation" if options.quick else "test"
     options.settings["threads"] = 1
     with threadpool_limits(1):
         # The loops are compiled before anything is timed.
         for model in new_annotators(AUTO, 0).values():
             model.fit(np.eye(8), ["a", "b"] * 4)
-        return [figure for name in names for figure in judged(options, name)]
+        tasks = (one(options.data, "embedding") for one in sets)
+        return [figure for task in tasks for figure in judged(options, task)]
 
 
 if __name__ == "__main__":
