@@ -483,7 +483,9 @@ class Collection:
         from.
 
         Each is published by itself. Where only one of them can be learned, the other is as before
-        and says why.
+        and says why. Words need at least two pictures that differ in them: labels on a single
+        picture, or the same labels on all, teach none. A word of one picture only is learned from
+        that picture.
 
         Parameters
         ----------

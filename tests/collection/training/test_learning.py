@@ -217,7 +217,10 @@ def test_clicks(stripes):
         ({"clicks": CLICKS, "threshold": 0.9}, "lower the threshold"),
         ({"labels": labels(), "method": "magic"}, "no similarity 'magic'. Choose one of oasis,"),
         ({"labels": labels(), "feature": "magic"}, "no ranker 'magic'. Choose one of colours"),
-        ({"labels": {k: [*v, v[0] * 2] for k, v in labels().items()}, "method": "lda"}, "one class"),
+        (
+            {"labels": {k: [*v, v[0] * 2] for k, v in labels().items()}, "method": "lda"},
+            "one class",
+        ),
     ],
 )
 def test_what_cannot_be_learned_changes_nothing(stripes, given, why):
