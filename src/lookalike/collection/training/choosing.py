@@ -15,7 +15,7 @@ AUTO = "auto"
 
 CANDIDATES: dict[str, dict[str, Any]] = {
     # 0.3 beside each picture's vector, for words that half of all pictures have.
-    "wsabie": {"start": "ridge", "constant": 0.3, "choose_by": "MAP"},
+    "wsabie": {"dimension": 200, "start": "ridge", "constant": 0.3, "choose_by": "MAP"},
     "ridge": {},
     "linear": {},
 }
