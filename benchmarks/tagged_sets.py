@@ -1,4 +1,4 @@
-"""Labelled pictures for benchmarks: synthetic ones, and two real sets."""
+"""Labelled pictures for benchmarks: synthetic ones, and three real sets."""
 
 import csv
 from collections import Counter
@@ -120,6 +120,16 @@ def groceries(data: Path, features: str) -> Task:
     parts = [np.flatnonzero(splits == name) for name in ("train", "val", "test")]
     files = [data / "groceries" / row["file"] for row in table]
     return _task("groceries", features, files, [{row["fine"]} for row in table], parts)
+
+
+def snapshots(data: Path, features: str) -> Task:
+    """Return the holiday photos with their words, several each, and the set's own split."""
+    table = _table(data / "snapshots" / "labels.csv")
+    splits = np.array([row["split"] for row in table])
+    parts = [np.flatnonzero(splits == name) for name in ("train", "validation", "test")]
+    files = [data / "snapshots" / row["file"] for row in table]
+    words = [set(row["words"].split(";")) for row in table]
+    return _task("snapshots", features, files, words, parts)
 
 
 def clipart(data: Path, features: str) -> Task:

@@ -19,6 +19,7 @@ EXPORTS = {
         "NearestNeighbours",
         "OneVsRest",
         "Parts",
+        "Ridge",
         "Tag",
     ],
     "lookalike.collection": [

@@ -473,6 +473,8 @@ def test_a_row_of_the_constant_that_is_missing_or_wrong_is_damage(often, tmp_pat
     ("settings", "message"),
     [
         ({"loss": "hinge"}, "loss must be"),
+        ({"start": "zero"}, "start must be"),
+        ({"choose_by": "MRR"}, "choose_by must be"),
         ({"schedule": "none"}, "schedule must be"),
         ({"dimension": 0}, "dimension"),
         ({"learning_rate": -1}, "learning_rate"),

@@ -12,6 +12,7 @@ if typing.TYPE_CHECKING:
     from lookalike.annotation.one_vs_rest import OneVsRest
     from lookalike.annotation.parts import Parts
     from lookalike.annotation.registry import ANNOTATORS
+    from lookalike.annotation.ridge import Ridge
     from lookalike.annotation.wsabie import WSABIE
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "NearestNeighbours",
     "OneVsRest",
     "Parts",
+    "Ridge",
     "Tag",
 ]
 
@@ -37,6 +39,7 @@ __getattr__ = _exports(
         "NearestNeighbours": "neighbours",
         "OneVsRest": "one_vs_rest",
         "Parts": "parts",
+        "Ridge": "ridge",
         "Tag": "base",
     },
 )

@@ -217,7 +217,7 @@ class Annotator(Stored, BaseEstimator):
         check_fitted(self)
         raise InvalidInput(
             f"{type(self).__name__} cannot search pictures by a word: it has no vector for one. "
-            f"Learn with wsabie, linear or one_vs_rest."
+            f"Learn with wsabie, linear, ridge or one_vs_rest."
         )
 
     def related_words(self, word: str, k: int = 10) -> list[tuple[str, float]]:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.annotation.lessons import Lessons, blocks
-from lookalike.core.ranking import judge
+from lookalike.core.ranking import Judgement, judge
 
 MOST_HELD_OUT = 2000
 """The most pictures to hold out: precision is then known to about 1 %."""
@@ -62,12 +62,17 @@ def hold_out(lessons: Lessons, share: float, rng: np.random.Generator) -> Split:
 
 def precision(score: Callable[[slice], Matrix], has: sp.csr_matrix) -> tuple[float, float]:
     """Return the mean precision at 1 and at 10, scoring a few rows of ``has`` at a time."""
-    sums = np.zeros(2)
-    for rows in blocks(has.shape[0], max(1, _SCORES // has.shape[1])):
-        truth = has[rows].toarray() > 0
-        sums += judge(score(rows), truth, cutoffs=(1, 10)).precision.sum(axis=0)
-    at_1, at_10 = (sums / has.shape[0]).tolist()
-    return at_1, at_10
+    found = _judged(score, has)
+    return found.precision_at(1), found.precision_at(10)
+
+
+def average_precision(
+    score: Callable[[slice], Matrix], has: sp.csr_matrix
+) -> tuple[float, float, float]:
+    """Return mean average precision, precision at 1, and the standard error of the first."""
+    found = _judged(score, has)
+    spread = float(found.average_precision.std()) / np.sqrt(has.shape[0])
+    return found.mean_average_precision, found.precision_at(1), spread
 
 
 def clearly_worse(figure: float, most: float, count: int) -> bool:
@@ -75,4 +80,18 @@ def clearly_worse(figure: float, most: float, count: int) -> bool:
 
     Among dozens of passes evaluated on few pictures, the highest figure is mostly luck.
     """
-    return bool(figure < most - np.sqrt(most * (1 - most) / count))
+    return bool(figure < most - standard_error(most, count))
+
+
+def standard_error(share: float, count: int) -> float:
+    """Return the standard error of a share of ``count`` pictures, such as precision at 1."""
+    return float(np.sqrt(share * (1 - share) / count))
+
+
+def _judged(score: Callable[[slice], Matrix], has: sp.csr_matrix) -> Judgement:
+    return Judgement.joined(
+        [
+            judge(score(rows), has[rows].toarray() > 0, cutoffs=(1, 10))
+            for rows in blocks(has.shape[0], max(1, _SCORES // has.shape[1]))
+        ]
+    )

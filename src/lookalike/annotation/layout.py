@@ -1,10 +1,17 @@
 """Arrange pictures' vectors for the compiled loops."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from lookalike.annotation._fast.wsabie import Pictures
-from lookalike.core.vectors import Vectors
+from lookalike.core.checks import is_number
+from lookalike.core.errors import InvalidInput
+from lookalike.core.vectors import Vectors, squared_lengths
+
+SMALLEST, LARGEST = 1e-30, 1e30
+"""The bounds of a mean squared length that float32 can work with."""
 
 
 def lay_out(vectors: Vectors) -> Pictures:
@@ -27,3 +34,27 @@ def widened(vectors: Vectors, constant: float) -> Vectors:
     if sp.issparse(vectors):
         return sp.csr_matrix(sp.hstack([vectors, sp.csr_matrix(column)], format="csr"))
     return np.hstack([vectors, column])
+
+
+def mean_length(who: str, vectors: Vectors) -> float:
+    """Return the mean squared length of the vectors that are not zero; 1 if all are.
+
+    Raise InvalidInput if float32 cannot square numbers of that scale.
+    """
+    lengths = squared_lengths(vectors)
+    mean = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0
+    if not SMALLEST < mean < LARGEST:
+        raise InvalidInput(
+            f"{who}: vectors must have a scale that float32 can square; got a mean squared length "
+            f"of {mean:g}. Scale them to unit length."
+        )
+    return mean
+
+
+def check_constant(who: str, constant: Any) -> float:
+    """Return a constant to append to vectors, 0 for none, or raise InvalidInput."""
+    if not is_number(constant) or not 0 <= constant < np.inf:
+        raise InvalidInput(
+            f"{who}: constant must be 0, or above 0 and finite; got {constant!r:.80}."
+        )
+    return float(constant)

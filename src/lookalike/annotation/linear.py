@@ -19,7 +19,7 @@ from lookalike.annotation.base import (
     check_matrix,
 )
 from lookalike.annotation.held_out import Split, clearly_worse, precision
-from lookalike.annotation.layout import lay_out
+from lookalike.annotation.layout import LARGEST, lay_out, mean_length
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import read_words
 from lookalike.core.checks import check_choice, check_number, check_share, check_whole
@@ -33,7 +33,6 @@ PATIENCE = 5
 """Training ends when a fifth of the passes in a row brought no better precision."""
 
 _STEPS = 4096
-_SMALLEST, _LARGEST = 1e-30, 1e30
 
 Matrix = NDArray[np.float32]
 
@@ -104,11 +103,11 @@ class LinearAnnotator(InnerProductAnnotator):
 
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
         vectors, words = split.learned.vectors, split.whole.words
-        mean_length = self._mean_length(vectors)
-        taught = Taught.of(split.learned, mean_length)
+        mean = mean_length(type(self).__name__, vectors)
+        taught = Taught.of(split.learned, mean)
         W = _zeros(len(words), vectors)
         best, epochs, history = self._train(W, taught, split.judged, rng, progress)
-        self._publish(best, words, mean_length, epochs, history)
+        self._publish(best, words, mean, epochs, history)
         self.confidence_ = self._confidence_from(split.judged)
 
     def _own_state(self) -> tuple[Arrays, Learned]:
@@ -121,8 +120,8 @@ class LinearAnnotator(InnerProductAnnotator):
         W = arrays["W"].T
         check_matrix("W", W, rows=len(self.words_))
         who = type(self).__name__
-        mean_length = check_number(who, "mean_length", learned["mean_length"])
-        self._publish(W, self.words_, mean_length, int(learned["epochs"]), self.history_)
+        mean = check_number(who, "mean_length", learned["mean_length"])
+        self._publish(W, self.words_, mean, int(learned["epochs"]), self.history_)
 
     @abstractmethod
     def _pass(
@@ -174,18 +173,8 @@ class LinearAnnotator(InnerProductAnnotator):
             check_whole(who, "epochs", self.epochs, 1)
         check_share(who, "held_out", self.held_out)
 
-    def _mean_length(self, vectors: Vectors) -> float:
-        lengths = squared_lengths(vectors)
-        mean = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0
-        if not _SMALLEST < mean < _LARGEST:
-            raise InvalidInput(
-                f"{type(self).__name__}: vectors must have a scale that float32 can square; got a "
-                f"mean squared length of {mean:g}. Scale them to unit length."
-            )
-        return mean
-
     def _check_finite(self, W: Matrix) -> None:
-        if not float(np.abs(W).max()) < _LARGEST:
+        if not float(np.abs(W).max()) < LARGEST:
             raise InvalidInput(
                 f"{type(self).__name__}: the words' vectors would not stay finite. Scale pictures' "
                 f"vectors to unit length, or lower learning_rate or aggressiveness."

@@ -25,6 +25,7 @@ ANNOTATORS = Annotators(
     {
         "wsabie": "lookalike.annotation.wsabie:WSABIE",
         "linear": "lookalike.annotation.linear:LinearRanker",
+        "ridge": "lookalike.annotation.ridge:Ridge",
         "one_vs_rest": "lookalike.annotation.one_vs_rest:OneVsRest",
         "neighbours": "lookalike.annotation.neighbours:NearestNeighbours",
         "ensemble": "lookalike.annotation.ensemble:Ensemble",

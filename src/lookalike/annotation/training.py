@@ -17,7 +17,13 @@ from lookalike.annotation._fast.wsabie import (
     merge_copies,
     sampled_steps,
 )
-from lookalike.annotation.held_out import MOST_HELD_OUT, hold_out, precision
+from lookalike.annotation.held_out import (
+    MOST_HELD_OUT,
+    average_precision,
+    hold_out,
+    precision,
+    standard_error,
+)
 from lookalike.annotation.layout import lay_out, widened
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.parts import Parts
@@ -173,11 +179,22 @@ class Descent:
                 np.multiply(mean, 1 - share, out=mean)
                 np.add(mean, share * matrix, out=mean)
 
-    def precision(self, judged: Lessons) -> tuple[float, float]:
-        """Return the current precision at 1 and at 10 on pictures."""
+    def figures(self, judged: Lessons, choose_by: str) -> tuple[float, float, float]:
+        """Return what passes are chosen by, on pictures: a figure, one for ties, and an error.
+
+        The figures are precision at 1 and at 10, or mean average precision and precision at 1;
+        the error is the first one's standard error.
+        """
         V, W = self._mean
         places = np.asarray(judged.vectors @ V)
-        return precision(lambda rows: places[rows] @ W.T, judged.has)
+
+        def score(rows: slice) -> Matrix:
+            return places[rows] @ W.T
+
+        if choose_by == "MAP":
+            return average_precision(score, judged.has)
+        at_1, at_10 = precision(score, judged.has)
+        return at_1, at_10, standard_error(at_1, len(judged))
 
     def learned(self) -> tuple[Matrix, Matrix]:
         """Return copies of the result: the mean, or V and W while there is none."""

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from lookalike.annotation.base import InnerProductAnnotator, check_fitted, check_matrix
-from lookalike.annotation.held_out import Split, clearly_worse
-from lookalike.annotation.layout import widened
+from lookalike.annotation.held_out import Split
+from lookalike.annotation.layout import check_constant, widened
 from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.parts import Parts
+from lookalike.annotation.start import Start, random_start, ridge_start
 from lookalike.annotation.training import (
     UNAVERAGED,
     Descent,
@@ -22,7 +23,7 @@ from lookalike.annotation.training import (
     bounded,
 )
 from lookalike.annotation.words import read_words
-from lookalike.core.checks import check_choice, check_number, check_share, check_whole, is_number
+from lookalike.core.checks import check_choice, check_number, check_share, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator
@@ -53,26 +54,34 @@ class WSABIE(InnerProductAnnotator):
         D, the dimension of the space.
     loss : {"warp", "auc", "owpc"}
         Which of the three losses.
-    learning_rate : float
-        γ, for pictures of length 1.
+    start : {"random", "ridge"}
+        Where V and W start: at random, as in the paper; or at the ridge solution, WVx near 1 for
+        true words and near 0 for others, cut to the rank D. That takes a few hundred milliseconds
+        and learns better from dense vectors; for vectors of more than 2,048 numbers it is iterated,
+        which may take longer than all passes.
+    learning_rate : float or None
+        γ, for pictures of length 1. None means 0.05, or with a ridge start what suits it.
     schedule : {"decay", "fixed"}
         Whether γ falls linearly to zero over ``epochs``, or stays constant as in the paper; then
         training ends when five passes in a row, after the first ten, were no better.
-    max_norm : float
-        C, for pictures of length 1.
+    max_norm : float or None
+        C, for pictures of length 1. None means 1.5, or with a ridge start three quarters of its
+        longest row.
     constant : float
         A constant appended to each picture's vector, for pictures of length 1: like a bias, it
         allows a word to be likely whatever a picture shows. 0, as in the paper, means none.
     epochs : int or None
-        The maximum number of passes over the pictures. None means 30, fewer for more than 20,000
-        pictures, and at least 5.
+        The maximum number of passes over the pictures. None means 30, or 20 with a ridge start,
+        fewer for more than 20,000 pictures, and at least 5.
     max_trials : int or None
         The maximum number of words drawn for a picture; None allows Y − p, as in the paper.
+    choose_by : {"P@1", "MAP"}
+        Whether passes are chosen by precision at 1 or by mean average precision.
     held_out : float
-        The share of the pictures, at most 2,000, to hold out: the passes are evaluated by
-        precision at 1 on them, the last that is within a standard error of the best is kept, and
-        confidence is learned there. A word's only picture is never held out. 0 holds out nothing,
-        does all passes and leaves confidence unknown.
+        The share of the pictures, at most 2,000, to hold out: the passes are evaluated on them,
+        the last that is within a standard error of the best is kept, and confidence is learned
+        there. A word's only picture is never held out. 0 holds out nothing, does all passes and
+        leaves confidence unknown.
     threads : int
         The number of threads. With more than one, no two runs are the same.
     random_state : int, Generator or None
@@ -90,8 +99,10 @@ class WSABIE(InnerProductAnnotator):
         The row of V for it.
     epochs_ : int
         Training passes behind V and W.
+    learning_rate_, max_norm_ : float
+        γ and C, as given or as fitted to the start.
     history_ : list of (int, float)
-        Passes and held-out precision at 1 after them.
+        Passes and the held-out figure after them.
     confidence_ : Confidence or None
         Turns scores into confidence; None if too few pictures were held out.
 
@@ -105,7 +116,9 @@ class WSABIE(InnerProductAnnotator):
     that they do not depend on the vectors' unit. Pictures are visited in a new random order in each
     pass, not drawn with replacement. After ten passes V and W are weighted means over the ends of
     the passes since, with later ones weighing more, where the paper uses the last step; the means
-    are evaluated and kept (``docs/decisions/0006``). ``constant`` is not in the paper.
+    are evaluated and kept (``docs/decisions/0006``). ``constant`` is not in the paper, nor is the
+    ridge start, with which held-out pictures are learned from in the end, too: V and W start again
+    and take as many passes as were kept, over all pictures (``docs/decisions/0009``).
 
     Examples
     --------
@@ -123,30 +136,37 @@ class WSABIE(InnerProductAnnotator):
     constant_row_: Matrix
     epochs_: int
     mean_length_: float
+    learning_rate_: float
+    max_norm_: float
+    _penalty: float | None = None
 
     def __init__(
         self,
         *,
         dimension: int = 100,
         loss: Literal["warp", "auc", "owpc"] = "warp",
-        learning_rate: float = 0.05,
+        start: Literal["random", "ridge"] = "random",
+        learning_rate: float | None = None,
         schedule: Literal["decay", "fixed"] = "decay",
-        max_norm: float = 1.5,
+        max_norm: float | None = None,
         constant: float = 0.0,
         epochs: int | None = None,
         max_trials: int | None = None,
+        choose_by: Literal["P@1", "MAP"] = "P@1",
         held_out: float = 0.1,
         threads: int = 1,
         random_state: RandomState = None,
     ) -> None:
         self.dimension = dimension
         self.loss = loss
+        self.start = start
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.max_norm = max_norm
         self.constant = constant
         self.epochs = epochs
         self.max_trials = max_trials
+        self.choose_by = choose_by
         self.held_out = held_out
         self.threads = threads
         self.random_state = random_state
@@ -214,12 +234,12 @@ class WSABIE(InnerProductAnnotator):
         has, words = read_words("WSABIE", y, vectors.shape[0], self.words_)
         grown = np.zeros((len(words) - known, self.W_.shape[1]), np.float32)
         rng = generator(self.random_state)
-        descent = self._descent(V, np.concatenate([self.W_, grown]), scale, rng)
+        descent = self._descent(V, np.concatenate([self.W_, grown]), self.max_norm_, scale, rng)
         is_new = np.diff(has[:, known:].indptr) > 0
         for new in (False, True):
             rows = np.flatnonzero(is_new == new)
             block = Lessons(vectors[rows], has[rows], words)
-            rate = self.learning_rate if new else self.learning_rate / 10
+            rate = self.learning_rate_ if new else self.learning_rate_ / 10
             for epoch in range(epochs if len(rows) else 0):
                 descent.visit(block, rate * (1 - epoch / epochs), fixed=known if new else 0)
         descent.settle()
@@ -253,6 +273,8 @@ class WSABIE(InnerProductAnnotator):
             "epochs": self.epochs_,
             "mean_length": self.mean_length_,
             "constant": self.constant_,
+            "learning_rate": self.learning_rate_,
+            "max_norm": self.max_norm_,
         }
 
     def _restore_own(self, arrays: Arrays, learned: Learned) -> None:
@@ -261,8 +283,11 @@ class WSABIE(InnerProductAnnotator):
         check_matrix("W", W, rows=len(self.words_))
         if V.shape[1] != W.shape[1]:
             raise ValueError(f"V has {V.shape[1]} dimensions and W {W.shape[1]}")
-        # Older files have no constant.
-        self.constant_ = _check_constant(learned.get("constant", 0.0))
+        # Older files have no constant, and rate and bound only among their settings.
+        self.constant_ = check_constant("WSABIE", learned.get("constant", 0.0))
+        for name in ("learning_rate", "max_norm"):
+            fitted = check_number("WSABIE", name, learned.get(name, getattr(self, name)))
+            setattr(self, f"{name}_", fitted)
         row = arrays["constant_row"] if self.constant_ else np.zeros(V.shape[1], np.float32)
         check_matrix("constant_row", row[None])
         if row.shape != (V.shape[1],):
@@ -271,7 +296,17 @@ class WSABIE(InnerProductAnnotator):
         self._publish(V, row, W, self.words_, int(learned["epochs"]), self.history_)
 
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
-        self._learn_from(InMemory(split.learned), split.judged, rng, progress)
+        learned, judged, whole = split.learned, split.judged, split.whole
+        if self.start == "random" or judged is None or learned is whole:
+            self._learn_from(InMemory(learned), judged, rng, progress)
+            return
+        # What held-out pictures are for is chosen then, so all are learned from.
+        total = len(learned) + len(whole)
+        self._learn_from(InMemory(learned), judged, rng, _share(progress, 0, len(learned), total))
+        history, confidence = self.history_, self.confidence_
+        rest = _share(progress, len(learned), len(whole), total)
+        self._learn_from(InMemory(whole), None, rng, rest, chosen=(self._penalty, self.epochs_))
+        self.history_, self.confidence_ = history, confidence
 
     def _learn_from(
         self,
@@ -279,45 +314,71 @@ class WSABIE(InnerProductAnnotator):
         judged: Lessons | None,
         rng: np.random.Generator,
         progress: Progress,
+        *,
+        chosen: tuple[float | None, int | None] = (None, None),
     ) -> None:
+        """Learn from pictures, with the λ of the start and the passes ``chosen`` before, if any."""
         mean_length = source.mean_length
         if mean_length == 0:
             raise InvalidInput("WSABIE: all vectors are zero, so there is nothing to learn from.")
         scale = 1 / np.sqrt(mean_length)
         constant = float(self.constant / scale)
         source.widen(constant)
-        d, D = source.width, self.dimension
-        V = rng.standard_normal((d, D), np.float32) * np.float32(scale / np.sqrt(d))
-        W = rng.standard_normal((len(source.words), D), np.float32) * np.float32(1 / np.sqrt(d))
-        start = bounded(V, self.max_norm * scale), bounded(W, self.max_norm)
         wide = None
         if judged is not None:
             wide = replace(judged, vectors=widened(judged.vectors, constant))
-        V, W, epochs, history = self._train(start, source, wide, scale, rng, progress)
+        penalty, passes = chosen
+        start = self._started(source, wide, scale, rng, penalty)
+        V, W, epochs, history = self._train(start, source, wide, scale, rng, progress, passes)
         self.mean_length_, self.constant_ = float(mean_length), constant
+        self.learning_rate_, self.max_norm_ = start.learning_rate, start.max_norm
+        self._penalty = start.penalty
         self._publish(*self._parted(V), W, source.words, epochs, history)
         self.confidence_ = self._confidence_from(judged)
 
+    def _started(
+        self,
+        source: InMemory | OnDisk,
+        judged: Lessons | None,
+        scale: float,
+        rng: np.random.Generator,
+        penalty: float | None,
+    ) -> Start:
+        """Return where training starts, with the rate and the bound that were given."""
+        if self.start == "random":
+            start = random_start(source.width, len(source.words), self.dimension, scale, rng)
+        else:
+            # Pictures on disk come in blocks from all over the folder, so the first is a sample.
+            some = next(iter(source.blocks(rng)))
+            start = ridge_start(some, judged, self.dimension, scale, rng, penalty)
+        rate = start.learning_rate if self.learning_rate is None else self.learning_rate
+        norm = start.max_norm if self.max_norm is None else self.max_norm
+        bounded(start.V, norm * scale)
+        bounded(start.W, norm)
+        return replace(start, learning_rate=rate, max_norm=norm)
+
     def _train(
         self,
-        start: tuple[Matrix, Matrix],
+        start: Start,
         source: InMemory | OnDisk,
         judged: Lessons | None,
         scale: float,
         rng: np.random.Generator,
         progress: Progress,
+        passes: int | None,
     ) -> tuple[Matrix, Matrix, int, list[tuple[int, float]]]:
-        """Train and keep a good pass; return V, W, their passes and the precisions."""
+        """Train and keep a good pass; return V, W, their passes and the figures."""
         n = len(source)
-        epochs = self.epochs or int(np.clip(600_000 // max(n, 1), 5, 30))
+        most_epochs = 30 if self.start == "random" else 20
+        epochs = passes or self.epochs or int(np.clip(600_000 // max(n, 1), 5, most_epochs))
         total = epochs * n
-        descent = self._descent(*start, scale, rng)
-        best, most, peak, kept = start, (-1.0, -1.0), 0, epochs
+        descent = self._descent(start.V, start.W, start.max_norm, scale, rng)
+        best, most, peak, kept = (start.V, start.W), (-1.0, -1.0, 0.0), 0, epochs
         history: list[tuple[int, float]] = []
         done = 0
         for epoch in range(1, epochs + 1):
             for block in source.blocks(rng):
-                rate = self.learning_rate
+                rate = start.learning_rate
                 if self.schedule == "decay":
                     rate *= 1 - (done + len(block) / 2) / total
                 descent.visit(block, rate, further(progress, done, total))
@@ -326,11 +387,11 @@ class WSABIE(InnerProductAnnotator):
             descent.average()
             if judged is None:
                 continue
-            figures = descent.precision(judged)
+            figures = descent.figures(judged, self.choose_by)
             history.append((epoch, figures[0]))
-            if figures > most:
+            if figures[:2] > most[:2]:
                 most, peak = figures, epoch
-            if not clearly_worse(figures[0], most[0], len(judged)):
+            if figures[0] >= most[0] - most[2]:
                 best, kept = descent.learned(), epoch
             if self.schedule == "fixed" and epoch - max(peak, UNAVERAGED) >= PATIENCE:
                 break
@@ -339,12 +400,14 @@ class WSABIE(InnerProductAnnotator):
             best = descent.learned()
         return *best, kept, history
 
-    def _descent(self, V: Matrix, W: Matrix, scale: float, rng: np.random.Generator) -> Descent:
+    def _descent(
+        self, V: Matrix, W: Matrix, max_norm: float, scale: float, rng: np.random.Generator
+    ) -> Descent:
         return Descent(
             V,
             W,
             loss=self.loss,
-            max_norm=self.max_norm,
+            max_norm=max_norm,
             max_trials=self.max_trials,
             threads=self.threads,
             scale=scale,
@@ -374,9 +437,12 @@ class WSABIE(InnerProductAnnotator):
         who = "WSABIE"
         check_choice(who, "loss", self.loss, ("warp", "auc", "owpc"))
         check_choice(who, "schedule", self.schedule, ("decay", "fixed"))
-        check_number(who, "learning_rate", self.learning_rate)
-        check_number(who, "max_norm", self.max_norm)
-        _check_constant(self.constant)
+        check_choice(who, "start", self.start, ("random", "ridge"))
+        check_choice(who, "choose_by", self.choose_by, ("P@1", "MAP"))
+        for name in ("learning_rate", "max_norm"):
+            if getattr(self, name) is not None:
+                check_number(who, name, getattr(self, name))
+        check_constant(who, self.constant)
         check_whole(who, "dimension", self.dimension, 1)
         check_whole(who, "threads", self.threads, 1)
         for name in ("epochs", "max_trials"):
@@ -385,9 +451,6 @@ class WSABIE(InnerProductAnnotator):
         check_share(who, "held_out", self.held_out)
 
 
-def _check_constant(constant: Any) -> float:
-    if not is_number(constant) or not 0 <= constant < np.inf:
-        raise InvalidInput(
-            f"WSABIE: constant must be 0, or above 0 and finite; got {constant!r:.80}."
-        )
-    return float(constant)
+def _share(progress: Progress, before: int, part: int, whole: int) -> Progress:
+    """Return a callable that reports a part of the work, ``part`` of ``whole`` after ``before``."""
+    return lambda done, total: progress(before * total + part * done, whole * total)

@@ -168,7 +168,7 @@ class Trial:
     published : bool
         Whether what was learned is used: only if it is at least as good in mean average precision
         and in precision at 1, and not if it is what there is without learning. Words that no
-        tagger was there for before need only be as good in mean average precision as ranking
+        annotator was there for before need only be as good in mean average precision as ranking
         them by how common they are.
     reason : str
         Why it is published or not, or why nothing could be learned, in a sentence.
@@ -178,6 +178,10 @@ class Trial:
         Pictures not learned from.
     model : int or None
         The number of the new model, if it was published.
+    method : str
+        What learned it, as ``oasis`` or ``ridge``; empty where nothing could be learned.
+    tried : dict
+        For words, the figures of every annotator that was trained to choose from, by name.
     """
 
     before: Figures | None
@@ -188,6 +192,8 @@ class Trial:
     labels: int
     held_back: int
     model: int | None
+    method: str = ""
+    tried: dict[str, Figures] = field(default_factory=dict)
 
     @classmethod
     def failed(cls, why: str, pictures: int, labels: int) -> "Trial":

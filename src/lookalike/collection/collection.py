@@ -42,7 +42,7 @@ from lookalike.collection.search.words import known_word, search_word
 from lookalike.collection.store import events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
-from lookalike.collection.training import learning
+from lookalike.collection.training import choosing, learning
 from lookalike.collection.training.given import NamedClicks, NamedLabels, read_given
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
@@ -465,6 +465,7 @@ class Collection:
         clicks: NamedClicks | None = None,
         threshold: float = 0.0,
         method: str = learning.METHOD,
+        words: str = choosing.AUTO,
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
         hold_back: float = 0.2,
@@ -483,7 +484,9 @@ class Collection:
         from.
 
         Each is published by itself. Where only one of them can be learned, the other is as before
-        and says why.
+        and says why. Words need at least two pictures that differ in them: labels on a single
+        picture, or the same labels on all, teach none. A word of one picture only is learned from
+        that picture.
 
         Parameters
         ----------
@@ -502,6 +505,13 @@ class Collection:
         method : str
             The similarity that learns what is alike, by its name in
             :data:`lookalike.similarity.registry.SIMILARITIES`.
+        words : str
+            The annotator that learns words, by its name in
+            :data:`lookalike.annotation.registry.ANNOTATORS`; or ``auto``, which trains ``wsabie``,
+            ``ridge`` and ``linear`` and takes the best on the pictures held out: the first of them
+            that is within a standard error of the largest mean average precision and of the
+            largest precision at 1. When the collection has grown, words are learned again by the
+            same choice.
         feature : str, optional
             The ranker to train; by default the first.
         settings : mapping, optional
@@ -519,6 +529,7 @@ class Collection:
             self._opened,
             lambda: read_given(self._opened.database, labels, folders, clicks, threshold),
             learning.new_learner(method, settings, random_state),
+            words=words,
             by=feature,
             settings=learning.settings_text(settings, random_state),
             hold_back=hold_back,

@@ -259,6 +259,7 @@ class Client:
         *,
         folders: bool = False,
         method: str = "oasis",
+        words: str = "auto",
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
         progress: Progress = silent,
@@ -271,6 +272,8 @@ class Client:
             Use each picture's folder as its label.
         method : str
             The similarity to train.
+        words : str
+            The annotator to train, or ``auto`` for the best of several.
         feature : str, optional
             The ranker to train; by default the first.
         settings : mapping, optional
@@ -278,8 +281,8 @@ class Client:
         progress : callable
             Called with the number of steps done and the total.
         """
-        body = {"kind": "learn", "folders": folders, "method": method, "feature": feature}
-        return self._do({**body, "settings": dict(settings or {})}, progress)
+        body = {"kind": "learn", "folders": folders, "method": method, "words": words}
+        return self._do({**body, "feature": feature, "settings": dict(settings or {})}, progress)
 
     def jobs(self) -> list[Job]:
         """Return the jobs of the server, newest first."""

@@ -21,6 +21,7 @@ HERE = Path("lookalike.collection")
 REGISTRIES = {
     "{features}": "lookalike.features:FEATURES",
     "{similarities}": "lookalike.similarity:SIMILARITIES",
+    "{annotators}": "lookalike.annotation:ANNOTATORS",
     "{indexes}": "lookalike.index:INDEXES",
 }
 """What stands in a help text for the names of installed parts."""

@@ -84,12 +84,12 @@ def test_votes_teach_each_ranker_in_its_own_space(both):
 
 def test_each_ranker_learns_by_itself(both):
     plain = both.search(1, 9)
-    learned = both.learn(words(both), feature="fine", settings=QUICK)
+    learned = both.learn(words(both), feature="fine", words="ridge", settings=QUICK)
     assert learned.similarity.published
     assert both.search(1, 9) == plain
     assert [(model.ranker, model.kind, model.method) for model in both.models()] == [
         ("fine", "similarity", "oasis"),
-        ("fine", "words", "wsabie"),
+        ("fine", "words", "ridge"),
     ]
     assert [info.method for info in both.rankers()] == ["cosine", "oasis"]
     # Words come from the first ranker that has learned some.

@@ -5,8 +5,10 @@ from lookalike.collection.answers import Figures
 from lookalike.collection.search import space
 from lookalike.collection.search.space import reduction_is_due
 from lookalike.collection.training import learning
+from lookalike.collection.training.examples import Commonest
 from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.progress import silent
+from lookalike.similarity.cosine import Cosine
 from tests.collection.colours import Colours, album, picture
 from tests.collection.teaching import in_use
 
@@ -153,9 +155,9 @@ def grown(tmp_path, learn, progress=silent, before=lambda collection: None):
     return collection, collection.add([tmp_path / "p"], progress=progress)
 
 
-def by_folder(collection):
+def by_folder(collection, **options):
     settings = {"steps": 50, "blend": 0.5}
-    learned = collection.learn(folders=True, settings=settings, hold_back=0.4)
+    learned = collection.learn(folders=True, settings=settings, hold_back=0.4, **options)
     assert learned.similarity.published
     assert learned.words.published
 
@@ -179,8 +181,11 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
 @pytest.mark.parametrize("figures", ["similarity_figures", "word_figures"])
 def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, figures):
     def worsen(collection):
-        judged = iter([Figures(0.9, 0.9, 0.9, 4), Figures(0.8, 0.9, 0.9, 4)])
-        monkeypatch.setattr(learning, figures, lambda *_: next(judged))
+        def judged(model, *_):
+            start = isinstance(model, Cosine | Commonest)
+            return Figures(0.9 if start else 0.8, 0.9, 0.9, 4)
+
+        monkeypatch.setattr(learning, figures, judged)
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
@@ -234,6 +239,26 @@ def test_growing_learns_from_what_the_models_in_use_did(small, tmp_path):
         assert (again.similarity.labels, again.words.labels) == (3, 3)
         assert (again.similarity.pictures, again.words.pictures) == (15, 15)
         assert collection.models()[-2].settings == collection.models()[0].settings
+
+
+@pytest.mark.parametrize("choice", ["auto", "linear", "before there was a choice"])
+def test_growing_learns_words_by_the_choice_of_the_model_in_use(small, tmp_path, choice):
+    def chosen(collection):
+        by_folder(collection, words="linear" if choice == "linear" else "auto")
+        if choice.startswith("before"):
+            with collection._opened.database.transaction() as connection:
+                connection.execute("UPDATE models SET settings = '{\"random_state\": 0}'")
+        collection.learn(words="ridge", settings={"steps": 60, "blend": 0.25})
+        while in_use(collection).annotator != 2:
+            collection.rollback()
+
+    collection, added = grown(tmp_path, chosen)
+    with collection:
+        model = collection.models()[-1]
+        again = added.learned_again.words
+        assert (model.kind, model.method) == ("words", again.method)
+        assert model.settings["words"] == ("linear" if choice == "linear" else "auto")
+        assert len(again.tried) == (1 if choice == "linear" else 3)
 
 
 def test_growing_learns_nothing_that_was_not_in_use(small, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.annotation import WSABIE
+from lookalike.annotation import ANNOTATORS
 from lookalike.annotation.base import Annotator
 from lookalike.collection import Collection, InUse
 from lookalike.collection.search import rankers, tagging
@@ -65,7 +65,7 @@ def test_tags_do_not_depend_on_blocks_nor_on_company(collection, pictures, tmp_p
         sizes.append(X.shape[0])
         return annotate(self, X, *args, **kwargs)
 
-    monkeypatch.setattr(WSABIE, "annotate", noted)
+    monkeypatch.setattr(Annotator, "annotate", noted)
     monkeypatch.setattr(tagging, "BLOCK", 4)
     again = collection.tag(mixed, 3, threads=2)
     assert max(sizes) == 4
@@ -119,7 +119,7 @@ def test_an_interrupted_tagging_ends_its_threads(collection, tmp_path):
 
 
 def test_a_word_finds_pictures(collection):
-    learn(collection)
+    learn(collection, words="wsabie")
     ranker, tagger = collection._opened.rankers.naming()
     number = tagger.word_number("grün")
     always = tagger.constant_ * tagger.constant_row_ @ tagger.W_[number]
@@ -255,7 +255,7 @@ def test_damaged_words_leave_searches_by_pictures(collection, pictures):
 def test_words_of_other_vectors_are_refused(collection):
     learn(collection)
     file = collection.path / "models" / "2.safetensors"
-    WSABIE.load(file).save(file, fingerprint="0" * 32)
+    ANNOTATORS.load(file).save(file, fingerprint="0" * 32)
     with (
         Collection.open(collection.path, features=[Colours()]) as again,
         pytest.raises(FingerprintMismatch),

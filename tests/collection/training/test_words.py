@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.annotation import WSABIE
+from lookalike.annotation import WSABIE, Annotator
 from lookalike.annotation.registry import ANNOTATORS
 from lookalike.collection import Collection, InUse
 from lookalike.collection.answers import Figures
 from lookalike.collection.store import models
-from lookalike.collection.training import examples
+from lookalike.collection.training import choosing, examples
 from lookalike.collection.training.examples import Named
 from lookalike.collection.training.gate import Lesson
 from lookalike.core.errors import CollectionError, InvalidInput
@@ -151,7 +151,8 @@ def test_a_split_leaves_every_word_to_learn_from(sets, share, data):
     fresh = sides.count("?")
     most = max(len(before[0]) + round(share * fresh), examples.LEAST_HELD)
     assert len(split.held) <= most
-    assert bool(split.why) == (len(known.words) < 2 or not len(split.held))
+    all_alike = all(some == sets[0] for some in sets)
+    assert bool(split.why) == (len(known.words) < 2 or not len(split.held) or all_alike)
 
 
 def test_worse_words_are_not_published(collection, monkeypatch):
@@ -163,7 +164,7 @@ def test_worse_words_are_not_published(collection, monkeypatch):
             return -super().scores(X)
 
     monkeypatch.setitem(ANNOTATORS._here, "wsabie", Worse)
-    learned = learn(collection)
+    learned = learn(collection, words="wsabie")
     assert learned.similarity.published
     assert (learned.words.published, learned.words.model) == (False, None)
     assert learned.words.before == first.words.after
@@ -242,6 +243,13 @@ def test_bad_input_loses_nothing(collection, tmp_path, given, why):
 def test_words_that_cannot_be_learned_lose_nothing(collection):
     learn(collection)
     before = seen(collection)
+    nobody = dict.fromkeys(words(collection), ())
+    single = {**nobody, next(iter(nobody)): ["rot", "rund", "Nr. 1"]}
+    with pytest.raises(InvalidInput, match="hold any out"):
+        learn(collection, single)
+    alike = {path: ["Bild", "Urlaub"] for path in nobody}
+    with pytest.raises(InvalidInput, match="nothing can be"):
+        learn(collection, alike)
     one = {path: ["Bild"] for path in words(collection)}
     with pytest.raises(InvalidInput, match="nothing can be"):
         learn(collection, one)
@@ -258,7 +266,8 @@ def test_a_full_disk_leaves_both_as_they_were(collection, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(WSABIE, "save", full)
+    monkeypatch.setattr(Annotator, "save", full)
+    monkeypatch.setattr(Lesson, "published", True)
     with pytest.raises(CollectionError, match="No space left"):
         learn(collection, {"rot-0.png": ["rot", "blau"]})
     assert seen(collection) == before
@@ -314,3 +323,83 @@ def test_words_need_not_be_right_at_once_as_often_as_the_commonest(
     )
     assert lesson.published is published
     assert ("by frequency" in lesson.reason) is beside_commonest
+
+
+def test_the_best_annotator_is_chosen_and_named(collection):
+    learned = learn(collection).words
+    assert list(learned.tried) == ["wsabie", "ridge", "linear"]
+    assert learned.after == learned.tried[learned.method]
+    for name, figures in learned.tried.items():
+        assert f"{figures.mean_average_precision:.3f}" in learned.reason
+        assert name in learned.reason
+    assert f"Chosen: {learned.method}, mean average precision" in learned.reason
+    model = collection.models()[1]
+    assert (model.method, model.settings["words"]) == (learned.method, "auto")
+
+
+@pytest.mark.parametrize("name", ["wsabie", "ridge", "linear", "one_vs_rest", "neighbours"])
+def test_an_annotator_can_be_asked_for(collection, name):
+    learned = learn(collection, words=name).words
+    assert (learned.method, list(learned.tried)) == (name, [name])
+    assert "Chosen" not in learned.reason
+    assert collection.models()[1].method == name
+    assert collection.tag([collection.picture(1).places[0]]).pictures[0].tags
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("magic", "words must be one of auto, wsabie, linear, ridge"), ("ensemble", "models must be")],
+)
+def test_an_annotator_that_cannot_be_trained_is_refused(collection, name, why):
+    learn(collection)
+    before = seen(collection)
+    with pytest.raises(InvalidInput, match=why):
+        learn(collection, words=name)
+    assert seen(collection) == before
+
+
+@pytest.mark.parametrize(
+    ("figures", "best"),
+    [
+        ({"a": (0.4, 0.5), "b": (0.5, 0.5)}, "b"),
+        ({"a": (0.5, 0.5), "b": (0.5, 0.5)}, "a"),
+        # Of a hundred pictures four are within the error, ten are not.
+        ({"a": (0.46, 0.5), "b": (0.5, 0.54)}, "a"),
+        ({"a": (0.46, 0.4), "b": (0.5, 0.5)}, "b"),
+        ({"a": (0.3, 0.5), "b": (0.46, 0.5), "c": (0.5, 0.5)}, "b"),
+        # None is as good in both.
+        ({"a": (0.4, 0.6), "b": (0.5, 0.5)}, "b"),
+    ],
+)
+def test_the_best_is_the_first_within_a_standard_error_in_both(figures, best):
+    tried = {name: Figures(*pair, 0.1, 100) for name, pair in figures.items()}
+    assert choosing.best_of(tried) == best
+
+
+def test_pictures_that_all_have_the_same_words_teach_none():
+    known = Named.of_labels({number: ["a", "B" if number % 2 else "b"] for number in range(9)})
+    split = known.split(0.3, np.random.default_rng(0), None)
+    assert "all 9 labelled pictures have the same" in split.why
+    other = Named.of_labels({number: ["a", "b"][: 1 + number % 2] for number in range(9)})
+    assert not other.split(0.3, np.random.default_rng(0), None).why
+
+
+def test_a_word_on_one_picture_only_is_learned(collection):
+    given = words(collection)
+    once = next(iter(given))
+    given[once] = [*given[once], "einmal"]
+    assert learn(collection, given).words.published
+    assert collection.words()["einmal"] == 1
+    number = next(row.id for row in collection.pictures() if row.places[0] == once)
+    held, trained = models.sides(collection._opened.database, 2)
+    assert number in trained
+    assert number not in held
+
+
+def test_rolled_back_words_are_those_of_before(collection):
+    first = learn(collection, words="linear").words
+    assert learn(collection, words="ridge").words.method == "ridge"
+    if in_use(collection).annotator != first.model:
+        collection.rollback()
+    assert in_use(collection).annotator == first.model
+    assert collection.models()[1].settings["words"] == "linear"

@@ -23,6 +23,20 @@ def test_learn_from_folders(run, changeable):
     assert told["words"]["reason"] == learned.words.reason
 
 
+def test_learn_says_which_annotator_it_chose(run, changeable):
+    ran = run("learn", "--folders", "-c", changeable)
+    assert "Chosen: " in ran.out
+    told = run("learn", "--folders", "-c", changeable, "--json").json["words"]
+    assert set(told["tried"]) == {"wsabie", "ridge", "linear"}
+    assert told["tried"][told["method"]] == told["after"]
+    one = run("learn", "-c", changeable, "--words", "ridge", "--json").json["words"]
+    assert (one["method"], list(one["tried"])) == ("ridge", ["ridge"])
+    wrong = run("learn", "-c", changeable, "--words", "magic")
+    assert wrong.code == 1
+    assert "words must be one of auto, wsabie, linear, ridge" in wrong.err
+    assert "one_vs_rest" in run("learn", "--help").out
+
+
 def test_learn_from_labels_lists_unmatched_rows(run, photos, changeable, tmp_path):
     table = tmp_path / "labels.csv"
     with table.open("w", newline="") as file:

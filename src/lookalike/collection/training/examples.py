@@ -196,6 +196,11 @@ class Named:
             check_words("learn", self.words)
         except InvalidInput as error:
             return str(error)
+        if (np.diff(self.relevance.links.indptr) == len(self.words)).all():
+            return (
+                f"learn: no words can be learned: all {len(self.ids)} labelled pictures have the "
+                f"same. Give some pictures other labels."
+            )
         if not held.size:
             return (
                 f"learn: no picture can be held out: each of {len(self.ids)} has a label that no "

@@ -1,7 +1,7 @@
 """The publish gate: what was learned is used only if it ranks no worse than what it replaces."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Figures, Learned, Trial
@@ -33,7 +33,8 @@ class Lesson:
 
     ``changes`` says whether it differs from what it would replace, and is not the start over
     the start; ``settings`` are the learner's, as JSON. ``beside_commonest`` says that there is no
-    annotator to judge it beside, only the commonest words.
+    annotator to judge it beside, only the commonest words; ``tried`` are the figures of the
+    annotators that it was chosen from, by name.
     """
 
     kind: Kind
@@ -48,6 +49,7 @@ class Lesson:
     changes: bool
     settings: str
     beside_commonest: bool = False
+    tried: Mapping[str, Figures] = field(default_factory=dict)
 
     @property
     def published(self) -> bool:
@@ -67,9 +69,24 @@ class Lesson:
         good, worse, same = _REASONS[self.kind]
         if self.beside_commonest:
             good, worse = _BESIDE_COMMONEST
-        if self.published:
-            return good
-        return worse if self.changes else same
+        outcome = good if self.published else worse if self.changes else same
+        return f"{outcome} {self._choice}".strip()
+
+    @property
+    def _choice(self) -> str:
+        """Which annotator was chosen, and by how much, in a sentence; empty without a choice."""
+        name = self.model.name
+        others = [
+            f"{other} {figures.mean_average_precision:.3f}"
+            for other, figures in self.tried.items()
+            if other != name
+        ]
+        if not others:
+            return ""
+        own = self.after.mean_average_precision
+        most = max(figures.mean_average_precision for figures in self.tried.values())
+        close = "; less than a standard error apart" if own < most else ""
+        return f"Chosen: {name}, mean average precision {own:.3f} ({', '.join(others)}{close})."
 
     def trial(self, number: int) -> Trial:
         """Return what came of it, as the model ``number``."""
@@ -82,6 +99,8 @@ class Lesson:
             labels=self.labels,
             held_back=len(self.held_back),
             model=number if self.published else None,
+            method=self.model.name,
+            tried=dict(self.tried),
         )
 
     def row(self, number: int) -> NewModel:

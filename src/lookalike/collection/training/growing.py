@@ -11,7 +11,7 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import Kind
 from lookalike.collection.store.rankers import RankerRow
-from lookalike.collection.training import examples, learning
+from lookalike.collection.training import choosing, examples, learning
 from lookalike.collection.training.gate import Lesson, Run
 from lookalike.collection.training.given import Given
 from lookalike.core.errors import InvalidInput, MissingPart
@@ -102,13 +102,17 @@ def _words_again(
     words = examples.named(database, Given())
     if words is None:
         raise InvalidInput("learn: the collection has no labels left. Add some.")
-    _, settings = models.settings_of(database, current)
+    _, text = models.settings_of(database, current)
+    settings = json.loads(text)
+    # Older models do not say what was to learn words: there was no choice.
+    choice, random_state = settings.get("words", choosing.AUTO), settings["random_state"]
     return learning.teach_words(
+        choosing.new_annotators(choice, random_state),
         words.among(ranker.plain.ids),
         ranker,
         models.sides(database, current),
         current=None,
         hold_back=HOLD_BACK,
-        random_state=json.loads(settings)["random_state"],
+        settings=learning.words_settings(choice, random_state),
         progress=progress,
     )

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.annotation.base import Annotator
-from lookalike.annotation.registry import ANNOTATORS
 from lookalike.collection.answers import Figures, InUse, Learned, Trial
 from lookalike.collection.opened import Opened
 from lookalike.collection.search.ranker import Ranker
@@ -17,7 +16,7 @@ from lookalike.collection.store import events, labels, models
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import Ids, Kind
-from lookalike.collection.training import examples
+from lookalike.collection.training import choosing, examples
 from lookalike.collection.training.examples import Alike, Commonest, Named
 from lookalike.collection.training.gate import Lesson, Run
 from lookalike.collection.training.given import Given
@@ -34,11 +33,8 @@ from lookalike.supervision import Relevance
 
 LEARN = "(lookalike learn, or Collection.learn)"
 
-METHOD, WORDS_METHOD = "oasis", "wsabie"
-"""What learns where nothing else is asked for."""
-
-CONSTANT = 0.3
-"""What stands beside each picture's vector, for words that half of all pictures have."""
+METHOD = "oasis"
+"""What learns what is alike where nothing else is asked for."""
 
 
 def new_learner(
@@ -66,6 +62,7 @@ def learn(
     given: Callable[[], Given],
     learner: Similarity,
     *,
+    words: str,
     by: str | None,
     settings: str,
     hold_back: float,
@@ -73,6 +70,8 @@ def learn(
 ) -> Learned:
     """Learn what is alike, and words where some are given, and publish what passes the gate."""
     database = opened.database
+    random_state = json.loads(settings)["random_state"]
+    annotators = choosing.new_annotators(words, random_state)
     with opened.writing():
         if not database.count("pictures"):
             raise opened.rankers.empty()
@@ -89,15 +88,16 @@ def learn(
                 progress=progress,
             )
         }
-        words = examples.named(database, new)
-        if words is not None:
+        named = examples.named(database, new)
+        if named is not None:
             results["words"] = teach_words(
-                words.among(ranker.plain.ids),
+                annotators,
+                named.among(ranker.plain.ids),
                 ranker,
                 models.sides(database, ranker.annotator),
                 current=opened.rankers.annotator(ranker),
                 hold_back=hold_back,
-                random_state=json.loads(settings)["random_state"],
+                settings=words_settings(words, random_state),
                 progress=progress,
             )
         run = Run(results, models.next_model(database))
@@ -186,45 +186,62 @@ def teach_similarity(
     )
 
 
+def words_settings(words: str, random_state: int | None) -> str:
+    """Return as JSON what is kept of how words were learned, to learn them so again."""
+    return json.dumps({"random_state": random_state, "words": words}, sort_keys=True)
+
+
 def teach_words(
+    annotators: Mapping[str, Annotator],
     words: Named,
     ranker: Ranker,
     earlier: tuple[Ids, Ids] | None,
     *,
     current: Annotator | None,
     hold_back: float,
-    random_state: int | None,
+    settings: str,
     progress: Progress,
 ) -> Lesson | Trial:
-    """Learn words from one side and judge them by the other, beside the current annotator.
+    """Train annotators on one side, and judge the best by the other, beside the current one.
 
-    Without one, beside the commonest words, by mean average precision alone. Where what is known
-    does not allow that, the trial says why it failed.
+    Without a current one, beside the commonest words, by mean average precision alone. Each is
+    also tuned and learns its confidence on the side held out, and the best is chosen there: the
+    annotator in use had the same advantage. Where what is known does not allow that, the trial
+    says why it failed.
     """
-    split = words.split(hold_back, generator(random_state), earlier)
+    split = words.split(hold_back, generator(json.loads(settings)["random_state"]), earlier)
     if split.why:
         return Trial.failed(split.why, len(words.ids), len(words.words))
     X = ranker.vectors(words.ids)
-    annotator = ANNOTATORS.make(WORDS_METHOD, {"constant": CONSTANT, "random_state": random_state})
-    annotator.fit(X[split.train], words.relevance.subset(split.train), progress=progress)
-    judges = words.relevance.subset(split.held)
-    # These are more than it has held out itself, and had no part in its training at all.
-    annotator.learn_confidence(X[split.held], judges)
+    taught = words.relevance.subset(split.train)
+    held, judges = X[split.held], words.relevance.subset(split.held)
+    tried: dict[str, Figures] = {}
+    for place, (name, annotator) in enumerate(annotators.items()):
+        part = _part(progress, place, len(annotators))
+        annotator.fit(X[split.train], taught, validation=(held, judges), progress=part)
+        tried[name] = word_figures(annotator, held, judges)
+    chosen = choosing.best_of(tried)
     before = words.commonest(split.train) if current is None else current
     return Lesson(
         kind="words",
-        model=annotator,
+        model=annotators[chosen],
         source="labels",
         threshold=0.0,
         labels=len(words.words),
-        before=word_figures(before, X[split.held], judges),
-        after=word_figures(annotator, X[split.held], judges),
+        before=word_figures(before, held, judges),
+        after=tried[chosen],
         held_back=words.ids[split.held],
         learned_from=words.ids[split.train],
         changes=True,
         beside_commonest=current is None,
-        settings=json.dumps({"random_state": random_state}),
+        settings=settings,
+        tried=tried,
     )
+
+
+def _part(progress: Progress, place: int, parts: int) -> Progress:
+    """Return a callable that reports one of several parts of the work, all the same size."""
+    return lambda done, total: progress(place * total + done, parts * total)
 
 
 def similarity_figures(similarity: Similarity, X: Vectors, relevance: Relevance) -> Figures:

@@ -62,6 +62,14 @@ def learn(
         str,
         typer.Option(metavar="NAME", help="What learns the similarity: {similarities}."),
     ] = "oasis",
+    words: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What learns words: {annotators}; or auto, the best of wsabie, ridge and linear "
+            "on held-out pictures.",
+        ),
+    ] = "auto",
     feature: Annotated[
         str | None,
         typer.Option(metavar="RANKER", help="The ranker to train.", show_default="the first"),
@@ -96,6 +104,7 @@ def learn(
             clicks=None if clicks is None else _clicks(clicks),
             threshold=threshold,
             method=method,
+            words=words,
             feature=feature,
             settings=chosen,
             hold_back=hold_back,

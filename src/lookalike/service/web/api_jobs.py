@@ -7,6 +7,7 @@ from fastapi import Path as InPath
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from lookalike.collection.training.choosing import AUTO
 from lookalike.collection.training.learning import METHOD
 from lookalike.core.errors import InvalidInput, NotFound
 from lookalike.service.web.answers import JobAnswer, JobsAnswer, Kind
@@ -40,6 +41,11 @@ class NewJob(BaseModel):
     method: str = Field(
         METHOD, max_length=MAX_NAME, description="For learning: the similarity to train."
     )
+    words: str = Field(
+        AUTO,
+        max_length=MAX_NAME,
+        description="For learning: the annotator to train; by default the best of several.",
+    )
     feature: str | None = Field(
         None,
         min_length=1,
@@ -69,6 +75,7 @@ def start(request: Request, wanted: NewJob) -> JobAnswer:
     job = jobs.learn(
         folders=wanted.folders,
         method=wanted.method,
+        words=wanted.words,
         feature=wanted.feature,
         settings=wanted.settings,
     )

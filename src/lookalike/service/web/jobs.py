@@ -13,6 +13,7 @@ from threading import Condition, Event, Thread
 from typing import Any
 
 from lookalike.collection import Collection
+from lookalike.collection.training.choosing import AUTO, new_annotators
 from lookalike.collection.training.learning import METHOD
 from lookalike.core.errors import CollectionBusy, LookalikeError
 from lookalike.service.web import import_jobs
@@ -140,6 +141,7 @@ class Jobs:
         *,
         folders: bool = False,
         method: str = METHOD,
+        words: str = AUTO,
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Job:
@@ -148,9 +150,10 @@ class Jobs:
         Raises
         ------
         InvalidInput
-            If there is no such method, setting or ranker.
+            If there is no such method, setting, annotator or ranker.
         """
         SIMILARITIES.make(method, settings)
+        new_annotators(words, None)
         check_ranker(self._collection, feature)
 
         def work(job: Job) -> None:
@@ -160,6 +163,7 @@ class Jobs:
                     self._collection.learn,
                     folders=folders,
                     method=method,
+                    words=words,
                     feature=feature,
                     settings=settings,
                     progress=job.progress,
@@ -170,7 +174,7 @@ class Jobs:
             job.message = " ".join(trial.reason for trial in trials)
 
         return self._start(
-            Job("learn", work, same=("learn", folders, method, feature, settings or None))
+            Job("learn", work, same=("learn", folders, method, words, feature, settings or None))
         )
 
     def all(self) -> list[Job]:

@@ -1,0 +1,94 @@
+"""Where a joint embedding starts: at random, or at the ridge solution cut to its dimension."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.annotation.held_out import average_precision
+from lookalike.annotation.lessons import Lessons
+from lookalike.annotation.regression import GRID, UNJUDGED, Floats, Regression, low_rank
+
+RATE, NORM = 0.05, 1.5
+"""The rate and the bound that suit a random start, for pictures of length 1."""
+
+STEP = 0.03
+"""By how much of the margin a step of weight 1 from the ridge solution raises f_y(x) − f_ȳ(x)."""
+
+TIGHT = 0.75
+"""The bound on the rows' norms, as a share of the longest row of the ridge solution."""
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Start:
+    """V (d × D) and W (Y × D), the rate and the bound that suit them, and λ if it was used."""
+
+    V: Matrix
+    W: Matrix
+    learning_rate: float
+    max_norm: float
+    penalty: float | None = None
+
+
+def random_start(d: int, Y: int, D: int, scale: float, rng: np.random.Generator) -> Start:
+    """Return normal deviates (paper 2, section 3), for pictures of the mean length 1/``scale``."""
+    V = rng.standard_normal((d, D), np.float32) * np.float32(scale / np.sqrt(d))
+    W = rng.standard_normal((Y, D), np.float32) * np.float32(1 / np.sqrt(d))
+    return Start(V, W, RATE, NORM)
+
+
+def ridge_start(
+    lessons: Lessons,
+    judged: Lessons | None,
+    D: int,
+    scale: float,
+    rng: np.random.Generator,
+    penalty: float | None = None,
+) -> Start:
+    """Return ridge regression onto words, cut to the dimension D.
+
+    λ is ``penalty``, for pictures of length 1, or if that is None the one with the largest mean
+    average precision on the pictures ``judged``, or 1 if there are none. The solution is
+    scaled so that true words score 1 above others on average, the margin that is trained for.
+    Dimensions beyond its rank start at random for pictures and at zero for words, so that they
+    change no score but can be learned. With e = E|Vx|² and w = E|W_y|² a step of size γ raises
+    f_y(x) − f_ȳ(x) by about γ·(e + w), so γ = ``STEP``/(e + w).
+    """
+    Y, d = len(lessons.words), int(lessons.vectors.shape[1])
+    regression = Regression(lessons.vectors)
+    # Iterating for every λ would take longer than all training.
+    choose = penalty is None and judged is not None and regression.gram is not None
+    tried = GRID if choose else (penalty or UNJUDGED,)
+    found = [low_rank(regression, lessons.has, one / scale**2, min(D, Y, d), rng) for one in tried]
+    best = 0
+    if choose and judged is not None:
+        best = int(np.argmax([_mean_average_precision(judged, *one) for one in found]))
+    features, words = found[best]
+    places = np.asarray(lessons.vectors @ features)
+    factor = 1 / np.sqrt(_lead(lessons, places, words))
+    spare = random_start(d, Y, D - features.shape[1], scale, rng)
+    V: Matrix = np.hstack([factor * features, spare.V]).astype(np.float32)
+    W: Matrix = np.hstack([factor * words, 0 * spare.W]).astype(np.float32)
+    lengths = np.square(lessons.vectors @ V).sum(axis=1).mean()
+    lengths += np.square(W[lessons.has.indices]).sum(axis=1).mean()
+    longest = max(np.linalg.norm(V, axis=1).max() / scale, np.linalg.norm(W, axis=1).max())
+    return Start(V, W, float(STEP / lengths), float(TIGHT * longest), tried[best])
+
+
+def _mean_average_precision(judged: Lessons, V: Floats, W: Floats) -> float:
+    places = np.asarray(judged.vectors @ V)
+    return average_precision(lambda rows: (places[rows] @ W.T).astype(np.float32), judged.has)[0]
+
+
+def _lead(lessons: Lessons, places: Floats, W: Floats) -> float:
+    """Return by how much the true words of pictures score above the others on average."""
+    n, Y = lessons.has.shape
+    entries = lessons.has.tocoo()
+    true = np.einsum("ij,ij->", places[entries.row], W[entries.col])
+    others = n * Y - entries.nnz
+    lead = true / entries.nnz
+    if others:
+        lead -= (places.sum(axis=0) @ W.sum(axis=0) - true) / others
+    return float(lead) if lead > 0 else 1.0
