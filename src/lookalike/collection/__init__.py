@@ -14,6 +14,7 @@ from lookalike.collection.answers import (
     Standing,
     Suggestion,
     Trial,
+    WordsToLearn,
 )
 from lookalike.collection.collection import Collection
 from lookalike.collection.pictures.filter import Where
@@ -38,4 +39,5 @@ __all__ = [
     "Tagging",
     "Trial",
     "Where",
+    "WordsToLearn",
 ]

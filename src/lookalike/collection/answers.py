@@ -229,6 +229,18 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
+class WordsToLearn:
+    """Words given or refused by hand since models were last trained or rolled back.
+
+    ``event`` is the number of the last of these events, or 0, and ``seconds`` how long ago it was.
+    """
+
+    count: int
+    event: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class InUse:
     """The numbers of the models that a ranker uses; None for none."""
 

@@ -26,6 +26,7 @@ from lookalike.collection.answers import (
     Ref,
     Standing,
     Suggestion,
+    WordsToLearn,
 )
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures import adding, browsing, removing
@@ -555,6 +556,10 @@ class Collection:
         ranker = self._opened.rankers.get(by)
         annotator = self._opened.rankers.annotator(ranker)
         return learning.evaluate_words(self.path, self._opened.database, ranker, annotator)
+
+    def words_to_learn(self) -> WordsToLearn:
+        """Return what was said by hand since models were last trained or rolled back."""
+        return WordsToLearn(*events.words_since_learning(self._opened.database))
 
     def rollback(self) -> InUse:
         """Undo the last learning that is in use: searches and words are as they were before it.

@@ -483,3 +483,49 @@ def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypat
     assert text.count("event: progress") == 1
     assert text.count(": still running") == 3
     assert "event: end" not in text
+
+
+def tag_by_colour(store):
+    for row in store.pictures():
+        store.say(row.id, row.places[0].parent.name)
+
+
+def learned_by_itself(work, count=1):
+    until = time.monotonic() + 30
+    while sum(job.over for job in work.all()) < count:
+        assert time.monotonic() < until, work.all()
+        time.sleep(0.02)
+    return work.all()[0]
+
+
+def test_tags_are_learned_from_once_nobody_gives_more(store, photos, work):
+    store.add([photos])
+    work.quiet = 0.2
+    work.learn_by_itself()
+    tag_by_colour(store)
+    job = learned_by_itself(work)
+    assert (job.kind, job.state) == ("learn", "done")
+    assert "now in use" in job.message
+    assert sorted(store.words()) == sorted(PALETTE)
+    assert store.words_to_learn().count == 0
+    told = store.history(1)[0]
+    assert (told.kind, told.body["words_since"]) == ("learn", 12)
+    store.rollback()
+    time.sleep(0.5)
+    assert len(work.all()) == 1, "what was rolled back is not learned again by itself"
+    store.say(1, "neu")
+    learned_by_itself(work, 2)
+    assert store.history(1)[0].body["words_since"] == 1
+
+
+def test_too_few_tags_are_tried_once_and_said_so(store, photos, work):
+    store.add([photos])
+    store.say(1, "rot")
+    work.quiet = 0.1
+    work.learn_by_itself()
+    job = learned_by_itself(work)
+    assert (job.state, job.message[:35]) == ("done", "Not enough tags to learn from yet: ")
+    time.sleep(0.4)
+    assert len(work.all()) == 1
+    assert store.words_to_learn().count == 1
+    assert store.labels() == {1: ["rot"]}

@@ -86,6 +86,20 @@ def last_number(database: Database) -> int:
     return int(database.rows("SELECT ifnull(max(number), 0) FROM events")[0][0])
 
 
+def words_since_learning(database: Database) -> tuple[int, int, float]:
+    """Return how many words were given or refused since models were last trained or rolled back.
+
+    With it the number of the last of these events, or 0, and the seconds since.
+    """
+    ((count, last, seconds),) = database.rows(
+        "SELECT count(*), ifnull(max(number), 0), "
+        "ifnull(86400 * (julianday('now') - julianday(max(at))), 0) FROM events "
+        "WHERE kind IN ('tag', 'correction') AND number > "
+        "(SELECT ifnull(max(number), 0) FROM events WHERE kind IN ('learn', 'rollback'))"
+    )
+    return int(count), int(last), float(seconds)
+
+
 def after(database: Database, number: int) -> tuple[list[Event], int | None]:
     """Return the events after one, in order, whether undone or not, and the first damaged one.
 

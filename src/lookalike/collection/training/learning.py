@@ -109,7 +109,8 @@ def learn(
             labels.keep_labels(connection, new.labels)
             labels.keep_clicks(connection, new.clicks)
             models.keep_run(connection, ranker.id, run.rows, models.in_use(database, ranker.id))
-            events.append(connection, "learn", learned.summary())
+            said, _, _ = events.words_since_learning(database)
+            events.append(connection, "learn", {**learned.summary(), "words_since": said})
     return learned
 
 

@@ -84,6 +84,7 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_in_time, state.decoder.close)
         state.jobs = Jobs(collection, settings)
+        state.jobs.learn_by_itself()
         stack.push_async_callback(_in_time, state.jobs.close)
         state.watcher = Watcher(collection, state.jobs, settings) if settings.watch else None
         if state.watcher is not None:

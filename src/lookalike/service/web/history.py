@@ -78,7 +78,9 @@ def _named(body: dict[str, Any]) -> str:
 def _told_text(event: Event) -> str:
     body = event.body
     if event.kind == "learn":
-        return f"Learned from tags or folders: {_used(body)}"
+        said = int(body.get("words_since", 0))
+        source = f"{said:,} new {'tag' if said == 1 else 'tags'}" if said else "tags or folders"
+        return f"Learned from {source}: {_used(body)}"
     if event.kind == "feature":
         return f"Added the feature {shown(str(body.get('feature', '')))}{_named(body)}"
     if event.kind == "deletion":

@@ -4,7 +4,7 @@ import logging
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any
 from lookalike.collection import Collection
 from lookalike.collection.training.choosing import AUTO, new_annotators
 from lookalike.collection.training.learning import METHOD
-from lookalike.core.errors import CollectionBusy, LookalikeError
+from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError
 from lookalike.service.web import import_jobs
 from lookalike.service.web.answers import JobAnswer, Kind, State, plain
 from lookalike.service.web.api_errors import TooMuch
@@ -26,6 +26,9 @@ from lookalike.similarity import SIMILARITIES
 
 KEPT, WAITING = 50, 20
 """How many jobs are kept, and how many may wait."""
+
+QUIET = 20.0
+"""Seconds without a new tag after which the server learns from those given."""
 
 PATIENCE = 30.0
 """Seconds that a deletion or an upload waits for a job before giving up."""
@@ -102,6 +105,9 @@ class Jobs:
         self._jobs: deque[Job] = deque()
         self._thread: Thread | None = None
         self.patience = PATIENCE
+        self.quiet = QUIET
+        self._learns_by_itself = False
+        self._learned_to = 0
         self.closing = Event()
         self.trouble = ""
 
@@ -156,26 +162,30 @@ class Jobs:
         new_annotators(words, None)
         check_ranker(self._collection, feature)
 
+        how = {"folders": folders, "method": method, "words": words, "settings": settings}
+
         def work(job: Job) -> None:
-            with self.turn():
-                job.progress(0, 0)
-                learn = partial(
-                    self._collection.learn,
-                    folders=folders,
-                    method=method,
-                    words=words,
-                    feature=feature,
-                    settings=settings,
-                    progress=job.progress,
-                )
-                learned = import_jobs.when_free(job, learn)
-            job.result = plain(asdict(learned))
-            trials = [trial for trial in (learned.similarity, learned.words) if trial is not None]
-            job.message = " ".join(trial.reason for trial in trials)
+            job.message = self._learn(job, feature=feature, **how)
 
         return self._start(
             Job("learn", work, same=("learn", folders, method, words, feature, settings or None))
         )
+
+    def learn_by_itself(self) -> None:
+        """Learn from tags soon after they were given, from now on, whoever gives them."""
+        with self._changed:
+            self._learns_by_itself = True
+            self._run_in_background()
+
+    def _learn(self, job: Job, **how: Any) -> str:
+        """Let a ranker learn, and return in words what came of it."""
+        with self.turn():
+            job.progress(0, 0)
+            learn = partial(self._collection.learn, progress=job.progress, **how)
+            learned = import_jobs.when_free(job, learn)
+        job.result = plain(asdict(learned))
+        trials = [trial for trial in (learned.similarity, learned.words) if trial is not None]
+        return " ".join(trial.reason for trial in trials)
 
     def all(self) -> list[Job]:
         """Return the jobs, newest first; the last 50 are kept."""
@@ -240,11 +250,14 @@ class Jobs:
             most = max(len(self._jobs) - KEPT, 0)
             for old in [other for other in self._jobs if other.over][:most]:
                 self._jobs.remove(old)
-            if self._thread is None:
-                self._thread = Thread(target=self._run, name="lookalike-jobs", daemon=True)
-                self._thread.start()
+            self._run_in_background()
             self._changed.notify_all()
         return job
+
+    def _run_in_background(self) -> None:
+        if self._thread is None:
+            self._thread = Thread(target=self._run, name="lookalike-jobs", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
         while (job := self._next()) is not None:
@@ -265,12 +278,43 @@ class Jobs:
         def first() -> Job | None:
             return next((job for job in self._jobs if job.state == "waiting"), None)
 
-        with self._changed:
-            self._changed.wait_for(lambda: self.closing.is_set() or first() is not None)
-            job = None if self.closing.is_set() else first()
-            if job is not None:
-                job.state, job.started = "running", _now()
-            return job
+        while True:
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: self.closing.is_set() or first() is not None,
+                    self.quiet / 4 if self._learns_by_itself else None,
+                )
+                job = None if self.closing.is_set() else first()
+                if job is not None:
+                    job.state, job.started = "running", _now()
+                if job is not None or self.closing.is_set():
+                    return job
+            self._learn_if_due()
+
+    def _learn_if_due(self) -> None:
+        """Start to learn from tags that nobody has added to for a while, once for each set."""
+        try:
+            new = self._collection.words_to_learn()
+            due = new.count and new.event != self._learned_to and new.seconds >= self.quiet
+            if not due:
+                return
+            self._learned_to = new.event
+            rankers = [info.name for info in self._collection.rankers() if info.ready]
+        except LookalikeError:
+            _log.exception("The collection cannot be asked for new tags.")
+            return
+
+        def work(job: Job) -> None:
+            told = []
+            for ranker in rankers:
+                try:
+                    told.append(self._learn(job, feature=ranker))
+                except InvalidInput as error:
+                    told.append(f"Not enough tags to learn from yet: {error}")
+            job.message = " ".join(dict.fromkeys(told))
+
+        with suppress(CollectionBusy, TooMuch):
+            self._start(Job("learn", work, same="learn by itself"))
 
 
 def _end(job: Job, state: State, message: str) -> None:
