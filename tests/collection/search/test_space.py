@@ -5,7 +5,9 @@ from lookalike.collection.answers import Figures
 from lookalike.collection.search import space
 from lookalike.collection.search.space import reduction_is_due
 from lookalike.collection.training import learning
+from lookalike.collection.training.gate import Gain
 from lookalike.core.errors import CollectionError, DamagedFile
+from lookalike.core.evidence import Difference
 from lookalike.core.progress import silent
 from tests.collection.colours import Colours, album, picture
 from tests.collection.teaching import in_use
@@ -176,16 +178,18 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
         assert collection.add([tmp_path / "p"]).learned_again is None
 
 
-@pytest.mark.parametrize("figures", ["similarity_figures", "word_figures"])
-def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, figures):
+@pytest.mark.parametrize("judge", ["gained", "word_figures"])
+def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, judge):
     def worsen(collection):
+        worse = Gain(Difference(-0.1, 0.01), Difference(0.0, 0.0))
         judged = iter([Figures(0.9, 0.9, 0.9, 4), Figures(0.8, 0.9, 0.9, 4)])
-        monkeypatch.setattr(learning, figures, lambda *_: next(judged))
+        found = (lambda *_: worse) if judge == "gained" else lambda *_: next(judged)
+        monkeypatch.setattr(learning, judge, found)
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
         ranker, again = collection._opened.rankers.get(), added.learned_again
-        if figures == "similarity_figures":
+        if judge == "gained":
             assert not again.similarity.published
             assert "ranks worse" in added.unlearned
             assert added.unlearned == again.similarity.reason

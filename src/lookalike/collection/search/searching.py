@@ -71,6 +71,15 @@ def search(
     return _matches(database, hits, offset, min_score)
 
 
+def reach(database: Database, ranker: Ranker, ledger: Ledger, ask: Ask) -> float | None:
+    """Return the share of what was learned that a search uses; None if nothing was learned."""
+    check_ask(ask)
+    if not ranker.similarity.learned:
+        return None
+    vector = ranker.source(database).ask(ask, ledger.verdicts(str(ask)))
+    return float(ranker.similarity.reach(vector)[0])
+
+
 def search_word(
     database: Database,
     ranker: Ranker,
