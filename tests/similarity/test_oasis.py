@@ -20,7 +20,7 @@ from lookalike.similarity.training import Ranker, Stepper, average, run_together
 from lookalike.supervision import Relevance, TripletSampler
 from tests.reference import oasis as slow
 
-PLAIN = {"positive": "no", "normalize": False, "blend": 1.0}
+PLAIN = {"aggressiveness": 0.1, "positive": "no", "normalize": False, "blend": 1.0}
 
 
 def rows(seed, n=30, d=12, *, density=0.4):
@@ -147,7 +147,7 @@ def test_positive_when_promised(positive):
     """On labels without sense W does become indefinite, unless positive is asked for."""
     X, y = rows(5, n=60, density=1), np.arange(60) % 3
     how = {"steps": 1000, "aggressiveness": 5.0, "random_state": 0}
-    plain = OASIS(**how, **PLAIN).fit(X, y).W_
+    plain = OASIS(**{**PLAIN, **how}).fit(X, y).W_
     model = OASIS(**how, positive=positive, blend=1.0).fit(X, y)
     assert np.linalg.eigvalsh((plain + plain.T).astype(float)).min() < -0.01
     assert np.linalg.eigvalsh(model.W_.astype(float)).min() > -1e-4
@@ -380,9 +380,9 @@ def test_a_file_with_impossible_numbers_is_refused(digits, tmp_path, learned):
     X, y, _, _ = digits
     path = tmp_path / "model.safetensors"
     OASIS(steps=10, blend=0.3, random_state=0).fit(X, y).save(path)
-    arrays, manifest = load_arrays(path, kind="oasis/1")
+    arrays, manifest = load_arrays(path, kind="oasis/2")
     manifest["learned"].update(learned)
-    save_arrays(path, arrays, kind="oasis/1", manifest=manifest)
+    save_arrays(path, arrays, kind="oasis/2", manifest=manifest)
     with pytest.raises(DamagedFile, match="blend_"):
         OASIS.load(path)
 
@@ -406,8 +406,13 @@ def test_a_file_of_the_first_version_is_read(tmp_path):
     np.testing.assert_array_equal(model.W_, W)
     assert (model.steps_, model.blend_, model.normalized_, model.positive_) == (40, 0.4, True, True)
     assert (model.fingerprint_, model.get_params()) == ("abc", settings)
+    root = np.sqrt(np.arange(1, 5))
+    np.testing.assert_allclose(model.scores(np.eye(4), np.eye(4)), np.eye(4), atol=1e-6)
+    np.testing.assert_allclose(model.query_vectors(np.eye(4)), np.diag(root), atol=1e-6)
+    np.testing.assert_allclose(model.reach(np.eye(4)), 0.4)
     model.save(tmp_path / "again", fingerprint="abc")
-    assert load_arrays(tmp_path / "again", kind="oasis/1")[1] == manifest
+    manifest["learned"]["reach_"] = None
+    assert load_arrays(tmp_path / "again", kind="oasis/2")[1] == manifest
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers(digits, tmp_path):
@@ -466,7 +471,7 @@ def test_large_classes_are_not_held_out_whole():
         relevance,
         0.2,
         generator(0),
-        whole_classes=True,
+        kinds=relevance,
     )
     assert 2000 < len(held.relevant) <= 3100
     assert held.taught.mean() == pytest.approx(0.5, abs=0.1)

@@ -166,10 +166,11 @@ class Trial:
         What was in use and what was newly learned, on the pictures held out; None where nothing
         could be learned.
     published : bool
-        Whether what was learned is used: only if it is at least as good in mean average precision
-        and in precision at 1, and not if it is what there is without learning. Words that no
-        annotator was there for before need only be as good in mean average precision as ranking
-        them by how common they are.
+        Whether what was learned is used. A similarity must be better in mean average precision by
+        more than chance and no worse in precision at 1 by more than one standard error, both of
+        the paired differences; ``reason`` has them. Words must be at least as good in both; words
+        that no annotator was there for before, only in mean average precision, as ranking them by
+        how common they are.
     reason : str
         Why it is published or not, or why nothing could be learned, in a sentence.
     pictures, labels : int

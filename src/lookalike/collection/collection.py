@@ -473,16 +473,17 @@ class Collection:
         random_state: int | None = 0,
         progress: Progress = silent,
     ) -> Learned:
-        """Learn what is alike and what pictures are called, and use it if it is no worse.
+        """Learn what is alike and what pictures are called, and use it if it passes the gate.
 
         Labels and folders teach both: which pictures are alike, and their words (paper 2). Clicks
         teach only what is alike. A share of the pictures is held out; the models learn from the
         others, and each is judged beside what is in use now by those held out: how these rank each
         other, and how they rank words. Without words in use, words are ranked by how many pictures
-        have them, and only mean average precision is compared. Pictures that a model in use was
-        judged by or learned from stay on their side, so that the two are compared on what neither
-        has seen; only a picture without which a word would not be learned at all is always learned
-        from.
+        have them, and only mean average precision is compared. What is alike must rank better by
+        more than chance, and words no worse (:class:`~lookalike.collection.Trial`). Pictures that a
+        model in use was judged by or learned from stay on their side, so that the two are compared
+        on what neither has seen; only a picture without which a word would not be learned at all is
+        always learned from.
 
         Each is published by itself. Where only one of them can be learned, the other is as before
         and says why. Words need at least two pictures that differ in them: labels on a single
@@ -714,6 +715,15 @@ class Collection:
         if found is None:
             raise self._opened.unknown(query)
         return found
+
+    def reach(self, ask: Ask, *, by: str | None = None) -> float | None:
+        """Return the share of what was learned from labels or clicks that a search uses.
+
+        From 0 to 1, the more the nearer the query is to what was taught; None if nothing was
+        learned. Votes count besides.
+        """
+        ranker, ledger = self._opened.rankers.get(by), self._opened.rankers.ledger
+        return searching.reach(self._opened.database, ranker, ledger, ask)
 
     def search_word(
         self,

@@ -143,6 +143,10 @@ class Similarity(Stored, BaseEstimator):
         """
         return {self.name: self.scores(q, p)}
 
+    def reach(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return the share of what was learned that each query uses: 1, or 0 if nothing was."""
+        return np.full(self._vectors(Q).shape[0], float(self.learned), dtype=np.float32)
+
     def formula(self) -> Formula:
         """Return the similarity as a formula, or raise InvalidInput if it has none."""
         raise InvalidInput(f"{type(self).__name__} cannot be written as a formula of arrays.")

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors
-from lookalike.similarity.blend import Path
-from lookalike.similarity.held_out import Verdict
+from lookalike.similarity.blend import POINTS, Path
+from lookalike.similarity.held_out import Form, HeldOutPictures, Verdict
+from lookalike.similarity.reach import Placed, Reach
 
 FIRST_LOOK, GROWTH, PATIENCE = 4096, 1.5, 3
 """When training is evaluated: after 4,096 steps, then at intervals that grow by half, until three
@@ -19,20 +20,31 @@ evaluations in a row are no better."""
 ROUNDS = 50
 """Steps per picture before training may stop: held-out figures fluctuate at first."""
 
+MOST_ROUNDS = 75
+"""Steps per picture at most, where each query has its own blend and training goes on after."""
+
+HARM, MOST_LOST_FIRST = 2.0, 0.01
+"""How much more than a gain a loss of pictures of left-out kinds counts, and what they may lose in
+precision at 1 before that counts, too."""
+
 MOST_STEPS, MOST_WORK = 1_000_000, 5e10
 """The limits of choosing the steps: so many steps, or products with entries of W."""
 
-REAL_GAIN = 0.1
-"""What counts as better during training, in standard errors."""
+REAL_GAIN, REAL_LOSS = 0.1, 1.0
+"""What counts as better and as worse during training, in standard errors."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The steps to take, the point of the path to use, and the best figure of each evaluation."""
+    """The steps to take, the point of the path to use, and the best figure of each evaluation.
+
+    ``path`` is that at the steps chosen.
+    """
 
     steps: int
     point: float
     history: list[tuple[int, float]]
+    path: Path
 
 
 def choose(
@@ -45,17 +57,20 @@ def choose(
     path: Callable[[], Path],
     verdict: Callable[[NDArray[np.float32]], Verdict],
     progress: Progress,
+    longest: bool = False,
 ) -> Choice:
     """Train through ``looks``, for at least ``least`` steps; evaluate the path's points at each.
 
-    The best look determines the steps. Of its points that are better than the start, the least
-    within one standard error of the best is chosen (Breiman's rule), since pictures will also be
-    compared in ways that were not trained. If none is better, the start is kept: point 0.
+    The best look determines the steps, or the ``longest`` that is not worse. Of its points that
+    are better than the start, the least within one standard error of the best is chosen (Breiman's
+    rule), since pictures will also be compared in ways that were not trained. If none is better,
+    the start is kept: point 0.
     """
     before = verdict(start)
     steps, best, verdicts = looks[0], None, dict.fromkeys(points, before)
     history: list[tuple[int, float]] = []
     since = done = 0
+    chosen = path()
     for until in looks:
         advance(until - done, lambda taken, done=done: progress(done + taken, looks[-1]))  # type: ignore[misc]
         done = until
@@ -64,20 +79,73 @@ def choose(
         top = max(found.values(), key=lambda one: one.figure)
         history.append((done, top.figure))
         since += done > least
-        if best is None or top.figure > best.figure + REAL_GAIN * top.error:
-            steps, best, verdicts, since = done, top, found, 0
+        needed = -REAL_LOSS if longest else REAL_GAIN
+        if best is None or top.figure > best.figure + needed * top.error:
+            steps, verdicts, since, chosen = done, found, 0, way
+            best = top if best is None else max(best, top, key=lambda one: one.figure)
         if since >= PATIENCE:
             break
     good = {point: one for point, one in verdicts.items() if one.better_than(before)}
     if not good:
-        return Choice(steps, 0.0, history)
+        return Choice(steps, 0.0, history, chosen)
     lead = max(good.values(), key=lambda one: one.figure)
     near = [point for point, one in good.items() if one.figure >= lead.figure - lead.error]
-    return Choice(steps, min(near), history)
+    return Choice(steps, min(near), history, chosen)
 
 
-def looks_at(vectors: Vectors) -> list[int]:
-    """Return the steps after which training is evaluated, within the limits of work."""
+def choose_reach(
+    trained: Sequence[tuple[Path, HeldOutPictures]],
+    form: Form,
+    placed: Placed,
+    vectors: Vectors,
+) -> tuple[float, Reach | None]:
+    """Return the point of the path to use, and the rule by which queries follow it.
+
+    That is the whole of what was learned with a rule for each query; where no rule is better than
+    the start, a point for all queries; and where none is, the start, 0. The choice gains most in
+    mean average precision on the kinds learned and on those left out together, where what the
+    latter lose counts more.
+
+    Parameters
+    ----------
+    trained : sequence of (Path, HeldOutPictures)
+        What was learned, and the pictures that were held out from that.
+    vectors : array or csr_matrix
+        Those of all pictures, as searches have them.
+    """
+    judges = [it for _, it in trained]
+    near = [placed.held_out(vectors, it.rows, it.taught) for it in judges]
+    strange = ~np.concatenate([it.judged_taught for it in judges])
+
+    def verdict(point: float, rule: Reach | None = None) -> Verdict:
+        shares = [None if rule is None else rule.at(it) for it in near]
+        parts = zip(trained, shares, strict=True)
+        return Verdict.joined([it.verdict(way.at(point), form, b) for (way, it), b in parts])
+
+    before = verdict(0.0)
+
+    def value(found: Verdict) -> float:
+        if not found.better_than(before):
+            return 0.0
+        gained = found.figure - before.figure
+        if strange.any():
+            gain, first = found.part(strange).gains(before.part(strange))
+            gained += HARM * min(gain.mean, 0) + min(first.mean + MOST_LOST_FIRST, 0)
+        return gained
+
+    rules = [(value(verdict(1.0, rule)), rule) for rule in placed.rules()]
+    most, best = max(rules, key=lambda pair: pair[0])
+    if most > 0:
+        return 1.0, best
+    most, point = max(((value(verdict(point)), point) for point in POINTS), key=lambda it: it[0])
+    return point if most > 0 else 0.0, None
+
+
+def looks_at(vectors: Vectors, rounds: int | None = None) -> list[int]:
+    """Return the steps after which training is evaluated, within the limits of work.
+
+    With ``rounds``, within so many steps a picture as well.
+    """
     width = vectors.shape[1]
     if sp.issparse(vectors):
         entries = vectors.nnz / max(1, vectors.shape[0])
@@ -85,6 +153,8 @@ def looks_at(vectors: Vectors) -> list[int]:
     else:
         work = float(width * width)
     last = int(min(MOST_STEPS, max(FIRST_LOOK, MOST_WORK / work)))
+    if rounds is not None:
+        last = min(last, max(FIRST_LOOK, rounds * vectors.shape[0]))
     looks = [FIRST_LOOK]
     while looks[-1] < last:
         looks.append(min(round(looks[-1] * GROWTH), last))

@@ -1,14 +1,17 @@
 """Evaluate a similarity on held-out comparisons."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core.evidence import Difference, paired_difference
 from lookalike.core.ranking import judge
-from lookalike.core.vectors import Vectors
+from lookalike.core.vectors import Vectors, dense, squared_lengths
 from lookalike.supervision import Relevance
 
 Form: TypeAlias = Literal["bilinear", "normalized", "distance"]
@@ -31,13 +34,16 @@ class Verdict:
         The average precision of each query, or whether each triplet is in the right order.
     weights : ndarray
         The weight of each; they sum to 1.
-    first : float
-        Precision at 1; for triplets the same as ``figure``.
+    first : ndarray
+        Precision at 1 of each query; for triplets the same as ``each``.
+    groups : csr_matrix
+        Which of them are related, and so not independent.
     """
 
     each: NDArray[np.float64]
     weights: NDArray[np.float64]
-    first: float
+    first: NDArray[np.float64]
+    groups: sp.csr_matrix
 
     @property
     def figure(self) -> float:
@@ -50,10 +56,31 @@ class Verdict:
         return _standard_error(self.each, self.weights)
 
     def better_than(self, start: "Verdict") -> bool:
-        """Return whether this is significantly better, and no worse in precision at 1."""
-        gains = self.each - start.each
-        gain = float(self.weights @ gains)
-        return gain > _standard_error(gains, self.weights) and self.first >= start.first
+        """Return whether this is better, and no worse in precision at 1, by one standard error."""
+        gain, first = self.gains(start)
+        return gain.mean > gain.error and not first.is_loss
+
+    def gains(self, start: "Verdict") -> tuple[Difference, Difference]:
+        """Return how much better this is than the start, and how much in precision at 1."""
+        return (
+            paired_difference(start.each, self.each, self.groups, self.weights),
+            paired_difference(start.first, self.first, self.groups, self.weights),
+        )
+
+    def part(self, some: NDArray[np.bool_]) -> "Verdict":
+        """Return the verdict on some of the queries."""
+        weights = self.weights[some] / self.weights[some].sum()
+        return Verdict(self.each[some], weights, self.first[some], self.groups[some])
+
+    @classmethod
+    def joined(cls, parts: Sequence["Verdict"]) -> "Verdict":
+        """Return one verdict for several that count the same."""
+        return cls(
+            np.concatenate([part.each for part in parts]),
+            np.concatenate([part.weights for part in parts]) / len(parts),
+            np.concatenate([part.first for part in parts]),
+            sp.csr_matrix(sp.block_diag([part.groups for part in parts])),
+        )
 
 
 @dataclass(frozen=True)
@@ -61,8 +88,9 @@ class HeldOutPictures:
     """Held-out pictures, each ranked against the others, and the rows to learn from."""
 
     kept: NDArray[np.intp]
+    rows: NDArray[np.intp]
     vectors: Vectors
-    relevant: NDArray[np.bool_]
+    relevance: Relevance
     taught: NDArray[np.bool_]
 
     @classmethod
@@ -73,21 +101,20 @@ class HeldOutPictures:
         share: float,
         rng: np.random.Generator,
         *,
-        whole_classes: bool,
+        kinds: Relevance | None = None,
     ) -> Self | None:
-        """Hold out a share of the pictures of each class, and optionally of whole classes.
+        """Hold out a share of the pictures of each class, and optionally of whole kinds.
 
-        With whole classes, what is chosen must work for new pictures of the classes that were
-        learned and for classes that were not; the two count the same. Return None if too few
-        pictures are related to hold any out.
+        With kinds, what is chosen must work for new pictures of the kinds that were learned and
+        for kinds that were not; the two count the same. Return None if too few pictures are
+        related to hold any out.
         """
         most = MOST_PICTURES // 2
         fraction = min(share, most / len(relevance))
         kept = np.arange(len(relevance))
         strangers = np.zeros(0, dtype=np.intp)
-        many = relevance.labels_ is not None and len(relevance.labels_) >= CLASSES_TO_HOLD_OUT
-        if whole_classes and many:
-            kept, strangers = relevance.hold_out_classes(fraction, rng)
+        if kinds is not None and (np.diff(kinds.members.indptr) >= 2).sum() >= 2:
+            kept, strangers = kinds.hold_out_classes(fraction, rng)
             if relevance.subset(kept).trainable() is not None:
                 kept, strangers = np.arange(len(relevance)), strangers[:0]
             elif len(strangers) > most:
@@ -97,22 +124,59 @@ class HeldOutPictures:
         kept = kept[within]
         if not len(rows) or relevance.subset(kept).trainable() is not None:
             return None
-        relevant = relevance.rows(rows, rows)
-        np.fill_diagonal(relevant, False)
+        judges = cls(kept, rows, vectors[rows], relevance.subset(rows), ~np.isin(rows, strangers))
+        relevant = judges.relevant
         if not relevant.any() or relevant.sum() == relevant.size - len(rows):
             return None
-        return cls(kept, vectors[rows], relevant, ~np.isin(rows, strangers))
+        return judges
 
-    def verdict(self, W: NDArray[np.float32], form: Form) -> Verdict:
-        """Evaluate W by mean average precision (paper 1, section 5.1)."""
+    @cached_property
+    def relevant(self) -> NDArray[np.bool_]:
+        """Which of them are related to each, itself apart."""
+        relevant = self.relevance.rows(np.arange(len(self.rows)))
+        np.fill_diagonal(relevant, False)
+        return relevant
+
+    @cached_property
+    def judged_taught(self) -> NDArray[np.bool_]:
+        """Which of the judged queries are of kinds that were learned."""
+        return self.taught[self.relevant.any(axis=1)]
+
+    def verdict(
+        self,
+        W: NDArray[np.float32],
+        form: Form,
+        shares: NDArray[np.float32] | None = None,
+        *,
+        taught_only: bool = False,
+    ) -> Verdict:
+        """Evaluate W by mean average precision (paper 1, section 5.1).
+
+        With ``shares``, each query is blended: its share of W, and the rest of the start.
+        """
         products = (self.vectors @ W) @ self.vectors.T
         own = np.arange(len(products))
-        found = judge(_in_form(products, form), self.relevant, own=own, cutoffs=(1,))
-        taught = self.taught[found.judged]
-        shares = [group / group.sum() for group in (taught, ~taught) if group.any()]
-        weights = np.sum(shares, axis=0) / len(shares)
-        first = float(weights @ found.precision[found.judged, 0])
-        return Verdict(found.average_precision[found.judged], weights, first)
+        scores = _in_form(products, form)
+        if shares is not None:
+            scores = shares[:, None] * scores + (1 - shares)[:, None] * self._start(products, form)
+        found = judge(scores, self.relevant, own=own, cutoffs=(1,))
+        taught, judged = self.judged_taught, found.judged
+        halves = [group / group.sum() for group in (taught, ~taught) if group.any()]
+        weights = halves[0] if taught_only else np.sum(halves, axis=0) / len(halves)
+        return Verdict(
+            found.average_precision[judged],
+            weights,
+            found.precision[judged, 0],
+            self.relevance.groups[judged],
+        )
+
+    def _start(self, products: NDArray[np.float32], form: Form) -> NDArray[np.float32]:
+        """Return the scores of queries that use nothing of W, by items as W scales them."""
+        plain = np.asarray(dense(self.vectors @ self.vectors.T), np.float32)
+        if form == "bilinear":
+            return plain
+        lengths = np.maximum(np.sqrt(squared_lengths(self.vectors)), 1e-30).astype(np.float32)
+        return plain / lengths[:, None] * inverse_root(np.diagonal(products).copy())[None, :]
 
 
 @dataclass(frozen=True)
@@ -145,7 +209,9 @@ class HeldOutTriplets:
             image, more, less = (self.vectors[part[:, column]] for column in range(3))
             right.append(_pairs(W, image, more, form) > _pairs(W, image, less, form))
         each = np.concatenate(right).astype(np.float64)
-        return Verdict(each, np.full(len(each), 1 / len(each)), float(each.mean()))
+        # Triplets count as independent: each is a query for itself.
+        alone = sp.identity(len(each), format="csr")
+        return Verdict(each, np.full(len(each), 1 / len(each)), each, alone)
 
 
 def _standard_error(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:

@@ -14,7 +14,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.core.stored import Arrays, Learned
-from lookalike.core.vectors import Vectors, check_vectors
+from lookalike.core.vectors import Vectors, check_vectors, dense, unit_rows
 from lookalike.similarity.base import (
     Formula,
     Similarity,
@@ -23,8 +23,16 @@ from lookalike.similarity.base import (
     with_column,
 )
 from lookalike.similarity.blend import POINTS, Path, PowerPath, StraightPath, project_positive
-from lookalike.similarity.choosing import ROUNDS, choose, looks_at
+from lookalike.similarity.choosing import (
+    MOST_ROUNDS,
+    ROUNDS,
+    Choice,
+    choose,
+    choose_reach,
+    looks_at,
+)
 from lookalike.similarity.held_out import (
+    CLASSES_TO_HOLD_OUT,
     Form,
     HeldOutPictures,
     HeldOutTriplets,
@@ -32,6 +40,7 @@ from lookalike.similarity.held_out import (
     inverse_root,
     self_scores,
 )
+from lookalike.similarity.reach import Placed, Reach, kinds_of
 from lookalike.similarity.training import (
     GivenTriplets,
     Ranker,
@@ -46,6 +55,13 @@ from lookalike.supervision import Relevance, TripletSampler
 
 WIDEST_SPECTRUM = 4096
 """Most columns for which eigenvalues of W are computed by default: seconds, thrice W's memory."""
+
+FOLDS, LONGER = 4, 3
+"""How often some kinds of pictures are left out to fit how far each query goes, and how many times
+the steps of each are taken afterwards, from all pictures."""
+
+RULE = ("low", "high", "least", "most")
+"""The numbers of a rule, besides its landmarks."""
 
 Symmetric: TypeAlias = Literal["no", "after", "during", "dissimilarity"]
 Sampling: TypeAlias = Literal["uniform", "relevance"]
@@ -64,12 +80,12 @@ class OASIS(Similarity):
 
     Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image Similarity through
     Ranking* (2010), sections 2, 5.4 and 6. The algorithm exactly as in the paper is
-    ``OASIS(positive="no", normalize=False, blend=1.0)``.
+    ``OASIS(aggressiveness=0.1, positive="no", normalize=False, blend=1.0)``.
 
     Parameters
     ----------
     aggressiveness : float
-        C of Eq. 6: the longest step.
+        C of Eq. 6: the longest step. The paper has 0.1, which comes as far in thrice the steps.
     steps : int or None
         Triplets for each ranker. None evaluates on a held-out part during training and stops when
         that no longer improves (section 5.2.1), then learns again from everything.
@@ -84,8 +100,9 @@ class OASIS(Similarity):
         Divide the score by √(pᵀWp) and √(qᵀWq), so that no picture is near everything. Needs a
         positive W; None means True if W is positive.
     blend : float or None
-        How far to go from the start (0) to what was learned (1): a power of the spectrum of a
-        positive W, otherwise linear interpolation. None chooses on held-out comparisons.
+        How far to go from the start (0) to what was learned (1), for every query: a power of the
+        spectrum of a positive W, otherwise linear interpolation. None fits, on held-out pictures,
+        how far each query goes by its nearness to what was taught; see *Notes*.
     rankers : int
         The number of models trained on shards of the pictures, each on its own thread, and
         averaged (section 5.4).
@@ -103,7 +120,9 @@ class OASIS(Similarity):
     steps_ : int
         Steps that each ranker took.
     blend_ : float
-        The point between start and learned.
+        The point of W_ between start and learned.
+    reach_ : Reach or None
+        How far each query goes from the start to W_; None if all go the whole way.
     normalized_, positive_ : bool
         Whether scores are divided by the self-scores, and whether W is positive.
     history_ : list of (int, float)
@@ -114,6 +133,22 @@ class OASIS(Similarity):
     A step costs O(k_i(k₊ + k₋)) on sparse and O(d²) on dense vectors, or O(n²) with fewer dense
     pictures than columns, since W differs from the identity only in the space they span. W takes
     4d² bytes for each ranker; choosing needs one more.
+
+    *A blend for each query.* With ``blend=None`` a query of unit length is asked with
+
+        (1 − b)·q + b·Wq/√(qᵀWq)
+
+    against items scaled by 1/√(pᵀWp), so what is stored does not depend on b. b follows the mean
+    cosine of q to the nearest three of at most 4,096 pictures taught
+    (:class:`~lookalike.similarity.reach.Reach`). The rule is fitted on held-out pictures of what
+    was taught and of classes that were left out whole: those may not lose, the first are to gain
+    most. Where that gains nothing but one blend for all queries does, that is used; where nothing
+    is gained or nothing can be held out, the start. Of clicks, and of fewer than ten labels,
+    neighbourhoods of pictures are left out instead of classes. Learning then goes on, with all
+    pictures, from the average of what the held-out trials learned (section 5.4). From triplets
+    (``fit_triplets``), and with ``symmetric="dissimilarity"`` without normalising, one blend is
+    chosen for all queries. ``partial_fit`` keeps the rule; its pictures count as taught while
+    there are fewer than 4,096.
 
     *Departures.* The gradient in the text below Eq. 22 is that of the loss; the step goes in the
     opposite direction. ``normalize`` and ``blend`` are not in the paper: with them the default
@@ -129,14 +164,16 @@ class OASIS(Similarity):
     """
 
     name = "oasis"
+    file_kind = "oasis/2"
     learns_from = ("classes", "labels", "relevance", "triplets")
 
     W_: NDArray[np.float32]
+    reach_: Reach | None
 
     def __init__(
         self,
         *,
-        aggressiveness: float = 0.1,
+        aggressiveness: float = 0.3,
         steps: int | None = None,
         symmetric: Symmetric = "no",
         positive: Literal["auto", "no", "after"] | int = "auto",
@@ -178,21 +215,28 @@ class OASIS(Similarity):
         vectors = span.inside(given)
         steps, point = self.steps, self.blend
         self.history_: list[tuple[int, float]] = []
-        if steps is None or point is None:
-            judge = HeldOutPictures.choose(
-                vectors, relevance, self.held_out, rng, whole_classes=point is None
+        start = reach = None
+        form = self._form(given.shape[1])
+        if point is None and form != "distance":
+            steps, start, point, reach = self._choose_reach(
+                given, vectors, relevance, rng, progress
             )
+        elif steps is None or point is None:
+            kinds = None
+            if point is None:
+                kinds = kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng)
+            judge = HeldOutPictures.choose(vectors, relevance, self.held_out, rng, kinds=kinds)
             if judge is None:
                 steps, point = self._unjudged(10 * vectors.shape[0])
             else:
                 kept = vectors[judge.kept]
                 sources = self._samplers(relevance.subset(judge.kept), rng)
-                steps, point = self._choose(
-                    kept, given.shape[1], sources, judge.verdict, rng, progress
-                )
+                verdict = partial(judge.verdict, form=form)
+                chosen = self._choose(kept, given.shape[1], sources, verdict, rng, progress)
+                steps, point = chosen.steps, chosen.point if point is None else point
         sources = self._samplers(relevance, rng)
-        W = self._learn(vectors, sources, steps if point else 0, rng, progress)
-        return self._settle(W, span, steps, point)
+        W = self._learn(vectors, sources, steps if point else 0, rng, progress, start)
+        return self._settle(W, span, steps, point, reach)
 
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
@@ -217,9 +261,10 @@ class OASIS(Similarity):
             if judge is None:
                 steps, point = self._unjudged(10 * len(checked))
             else:
-                steps, point = self._choose(
-                    vectors, given.shape[1], self._lists(judge.kept), judge.verdict, rng, progress
-                )
+                verdict = partial(judge.verdict, form=self._form(given.shape[1]))
+                sources = self._lists(judge.kept)
+                chosen = self._choose(vectors, given.shape[1], sources, verdict, rng, progress)
+                steps, point = chosen.steps, chosen.point if point is None else point
         W = self._learn(vectors, self._lists(checked), steps if point else 0, rng, progress)
         return self._settle(W, span, steps, point)
 
@@ -247,7 +292,10 @@ class OASIS(Similarity):
             W = (W + W.T) / np.float32(2)
         # From the start, what these triplets teach is used in full.
         point = (self.blend_ if fitted else 0.0) or float(moved > 0)
-        return self._publish(W, done + len(checked), point)
+        reach = self.reach_ if fitted else None
+        if reach is not None:
+            reach = reach.with_landmarks(vectors[np.unique(checked[:, 0])])
+        return self._publish(W, done + len(checked), point, reach)
 
     def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> Vectors:
         """Return the vectors to store: p, and with Eq. 22 unnormalised a last column −pᵀWp."""
@@ -264,17 +312,28 @@ class OASIS(Similarity):
         return inverse_root(self_scores(self.W_, vectors))
 
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return the vectors to search with: Wᵀq, or Wᵀq/√(qᵀWq); dense."""
+        """Return the vectors to search with: Wᵀq, or Wᵀq/√(qᵀWq), blended with q; dense."""
         vectors = self._vectors(Q)
         turned = np.ascontiguousarray(vectors @ self.W_, dtype=np.float32)
         if self._is_distance():
             return np.hstack([2 * turned, np.ones((len(turned), 1), dtype=np.float32)])
         if self.normalized_:
             turned *= inverse_root(self_scores(self.W_, vectors))[:, None]
-        return turned
+        if self.reach_ is None:
+            return turned
+        shares = self.reach_.shares(vectors)[:, None]
+        own = dense(unit_rows(vectors) if self.normalized_ else vectors)
+        return np.asarray(own + shares * (turned - own), dtype=np.float32)
+
+    def reach(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return the share of what was learned that each query uses, from 0 to 1."""
+        vectors = self._vectors(Q)
+        if self.reach_ is None:
+            return np.full(vectors.shape[0], self.blend_, dtype=np.float32)
+        return self.reach_.shares(vectors)
 
     def formula(self) -> Formula:
-        """Return pᵀWq, divided by the roots of the self-scores if normalised."""
+        """Return pᵀWq, divided by the roots of the self-scores if normalised, and blended."""
         arrays = {"W": self.W_}
         if self._is_distance():
             raise InvalidInput(
@@ -282,10 +341,21 @@ class OASIS(Similarity):
                 "stored vectors of the same width. Learn with normalize=True."
             )
         asked = 'x @ f["W"]'
-        if not self.normalized_:
-            return Formula(arrays, asked=asked)
         scale = 'np.maximum(dot(x, x @ f["W"]), 1e-30) ** -0.5'
-        return Formula(arrays, scale=scale, asked=asked, asked_scale=scale)
+        if self.reach_ is None:
+            if not self.normalized_:
+                return Formula(arrays, asked=asked)
+            return Formula(arrays, scale=scale, asked=asked, asked_scale=scale)
+        own = '(x.toarray() if hasattr(x, "toarray") else x)'
+        if self.normalized_:
+            own = f"{own} / np.maximum(dot(x, x) ** 0.5, 1e-30)[:, None]"
+            asked = f"{asked} * ({scale})[:, None]"
+        shares = self.reach_.formula()
+        blended = f"(1 - {shares}) * {own} + {shares} * ({asked})"
+        arrays["landmarks"] = self.reach_.landmarks
+        if not self.normalized_:
+            return Formula(arrays, asked=blended)
+        return Formula(arrays, scale=scale, asked=blended)
 
     @property
     def learned(self) -> bool:
@@ -295,11 +365,16 @@ class OASIS(Similarity):
 
     def _state(self) -> tuple[Arrays, Learned]:
         self._width()
-        return {"W": self.W_}, {
+        learned: Learned = {
             "steps_": self.steps_,
             "blend_": self.blend_,
             "normalized_": self.normalized_,
+            "reach_": None,
         }
+        if self.reach_ is None:
+            return {"W": self.W_}, learned
+        rule = {name: getattr(self.reach_, name) for name in RULE}
+        return {"W": self.W_, "landmarks": self.reach_.landmarks}, {**learned, "reach_": rule}
 
     def _restore(self, arrays: Arrays, learned: Learned) -> None:
         W = stored_array(arrays, "W", 2)
@@ -309,34 +384,96 @@ class OASIS(Similarity):
         normalized = learned["normalized_"]
         if steps < 0 or not 0 <= point <= 1 or not isinstance(normalized, bool):
             raise ValueError(f"steps_ is {steps}, blend_ {point}, normalized_ {normalized!r:.80}.")
-        self._publish(W, steps, point)
+        reach, rule = None, learned["reach_"]
+        if rule is not None:
+            landmarks = stored_array(arrays, "landmarks", 2)
+            if landmarks.shape[1] != len(W):
+                raise ValueError(f"landmarks are of shape {landmarks.shape}, W of {W.shape}.")
+            reach = Reach(landmarks, *(float(rule[name]) for name in RULE))
+        self._publish(W, steps, point, reach)
         self.normalized_ = normalized
+
+    @classmethod
+    def _older_kinds(cls) -> tuple[str, ...]:
+        return ("oasis/1",)
+
+    @classmethod
+    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Version 1 had one blend for all queries."""
+        return {**manifest, "learned": {**manifest["learned"], "reach_": None}}
+
+    def _choose_reach(
+        self,
+        given: Vectors,
+        vectors: Vectors,
+        relevance: Relevance,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> tuple[int, NDArray[np.float32] | None, float, Reach | None]:
+        """Train copies without some kinds of pictures, and fit how far each query goes.
+
+        Return the steps, the average of the copies, from which to go on, the point and the rule.
+        """
+        kinds = kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng)
+        placed = Placed.of(given, kinds, rng)
+        form, width, steps = self._form(given.shape[1]), given.shape[1], self.steps
+        trained = []
+        for _ in range(FOLDS if placed is not None else 0):
+            judge = HeldOutPictures.choose(vectors, relevance, self.held_out, rng, kinds=kinds)
+            if judge is None:
+                break
+            kept = vectors[judge.kept]
+            sources = self._samplers(relevance.subset(judge.kept), rng)
+            if steps is None:
+                verdict = partial(judge.verdict, form=form, taught_only=True)
+                chosen = self._choose(kept, width, sources, verdict, rng, progress, each=True)
+                steps, path = chosen.steps, chosen.path
+            else:
+                path = self._path(self._learn(kept, sources, steps, rng, progress), width)
+            trained.append((path, judge))
+        if placed is None or not trained:
+            steps, point = self._unjudged(10 * vectors.shape[0])
+            return steps, None, point, None
+        longer = (steps or 0) if self.steps else (steps or 0) * LONGER
+        start = np.asarray(np.mean([path.at(1.0) for path, _ in trained], axis=0), np.float32)
+        return longer, start, *choose_reach(trained, form, placed, given)
 
     def _choose(
         self,
         vectors: Vectors,
         width: int,
         sources: list[Triplets],
-        verdict: Callable[[NDArray[np.float32], Form], Verdict],
+        verdict: Callable[[NDArray[np.float32]], Verdict],
         rng: np.random.Generator,
         progress: Progress,
-    ) -> tuple[int, float]:
-        """Train a copy and evaluate on the held-out part; return the steps and the blend."""
+        *,
+        each: bool = False,
+    ) -> Choice:
+        """Train a copy and evaluate on the held-out part; return the steps and the blend.
+
+        With a blend for ``each`` query, what was learned is judged whole, and needed afterwards.
+        """
         rankers = self._start(vectors, sources, rng)
-        form = self._form(width)
-        looks = looks_at(vectors) if self.steps is None else [self.steps]
+        points = POINTS[1:] if self.blend is None else (self.blend,)
+
+        def path() -> Path:
+            W = average(rankers)
+            return self._path(W.copy() if each else W, width)
+
+        looks = looks_at(vectors, MOST_ROUNDS if each else None)
         chosen = choose(
             start=np.eye(vectors.shape[1], dtype=np.float32),
-            looks=looks,
+            looks=looks if self.steps is None else [self.steps],
             least=ROUNDS * vectors.shape[0],
-            points=POINTS[1:] if self.blend is None else (self.blend,),
+            points=(1.0,) if each else points,
             advance=partial(self._advance, rankers),
-            path=lambda: self._path(average(rankers), width),
-            verdict=lambda W: verdict(W, form),
+            path=path,
+            verdict=verdict,
             progress=progress,
+            longest=each,
         )
         self.history_ = chosen.history
-        return chosen.steps, chosen.point if self.blend is None else self.blend
+        return chosen
 
     def _unjudged(self, steps: int) -> tuple[int, float]:
         """Choose if nothing can be held out: without a given blend, keep the start."""
@@ -354,20 +491,24 @@ class OASIS(Similarity):
         steps: int,
         rng: np.random.Generator,
         progress: Progress,
+        start: NDArray[np.float32] | None = None,
     ) -> NDArray[np.float32]:
-        rankers = self._start(vectors, sources, rng)
+        rankers = self._start(vectors, sources, rng, start)
         self._advance(rankers, steps, lambda done: progress(done, steps))
         if not steps:
             progress(1, 1)
         return average(rankers)
 
     def _start(
-        self, vectors: Vectors, sources: list[Triplets], rng: np.random.Generator
+        self,
+        vectors: Vectors,
+        sources: list[Triplets],
+        rng: np.random.Generator,
+        start: NDArray[np.float32] | None = None,
     ) -> list[Ranker]:
-        width = vectors.shape[1]
+        W = np.eye(vectors.shape[1], dtype=np.float32) if start is None else start
         return [
-            Ranker(np.eye(width, dtype=np.float32), self._stepper(vectors), source, loop_state(rng))
-            for source in sources
+            Ranker(W.copy(), self._stepper(vectors), source, loop_state(rng)) for source in sources
         ]
 
     def _advance(self, rankers: list[Ranker], steps: int, told: Callable[[int], None]) -> None:
@@ -419,16 +560,26 @@ class OASIS(Similarity):
             return PowerPath(W)
         return StraightPath((W + W.T) / np.float32(2) if self.symmetric == "after" else W)
 
-    def _settle(self, W: NDArray[np.float32], span: Span, steps: int, point: float) -> Self:
+    def _settle(
+        self,
+        W: NDArray[np.float32],
+        span: Span,
+        steps: int,
+        point: float,
+        reach: Reach | None = None,
+    ) -> Self:
         if not np.isfinite(W).all():
             raise InvalidInput(
                 "OASIS: W would not stay finite on these vectors. Scale them to unit length, or "
                 "lower aggressiveness."
             )
-        return self._publish(span.whole(self._path(W, span.width).at(point)), steps, point)
+        return self._publish(span.whole(self._path(W, span.width).at(point)), steps, point, reach)
 
-    def _publish(self, W: NDArray[np.float32], steps: int, point: float) -> Self:
+    def _publish(
+        self, W: NDArray[np.float32], steps: int, point: float, reach: Reach | None = None
+    ) -> Self:
         self.W_ = W
+        self.reach_ = reach
         self.steps_ = int(steps)
         self.blend_ = float(point)
         self.n_features_in_ = len(W)

@@ -286,6 +286,20 @@ class Relevance:
         return found[back]
 
     @cached_property
+    def groups(self) -> sp.csr_matrix:
+        """Which pictures are judged by each other, a column each: those of a label.
+
+        Of pairs, those related to a picture and itself, divided by the root of their number:
+        as many pictures that are all related then count as one group.
+        """
+        if self.labels_ is not None:
+            return self._pattern.astype(np.float64)
+        related = (self._pattern + self._pattern.T).astype(np.bool_).astype(np.float64)
+        each = sp.csr_matrix(related + sp.identity(len(self), format="csr"))
+        sizes = np.asarray(each.sum(axis=0)).ravel()
+        return sp.csr_matrix(each @ sp.diags(1 / np.sqrt(sizes)))
+
+    @cached_property
     def _pattern(self) -> sp.csr_matrix:
         ones = np.ones(self.links.nnz, dtype=np.bool_)
         return sp.csr_matrix((ones, self.links.indices, self.links.indptr), shape=self.links.shape)

@@ -6,9 +6,10 @@ from lookalike.collection.search import space
 from lookalike.collection.search.space import reduction_is_due
 from lookalike.collection.training import learning
 from lookalike.collection.training.examples import Commonest
+from lookalike.collection.training.gate import Gain
 from lookalike.core.errors import CollectionError, DamagedFile
+from lookalike.core.evidence import Difference
 from lookalike.core.progress import silent
-from lookalike.similarity.cosine import Cosine
 from tests.collection.colours import Colours, album, picture
 from tests.collection.teaching import in_use
 
@@ -178,19 +179,19 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
         assert collection.add([tmp_path / "p"]).learned_again is None
 
 
-@pytest.mark.parametrize("figures", ["similarity_figures", "word_figures"])
-def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, figures):
+@pytest.mark.parametrize("judge", ["gained", "word_figures"])
+def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, judge):
     def worsen(collection):
         def judged(model, *_):
-            start = isinstance(model, Cosine | Commonest)
-            return Figures(0.9 if start else 0.8, 0.9, 0.9, 4)
+            return Figures(0.9 if isinstance(model, Commonest) else 0.8, 0.9, 0.9, 4)
 
-        monkeypatch.setattr(learning, figures, judged)
+        worse = Gain(Difference(-0.1, 0.01), Difference(0.0, 0.0))
+        monkeypatch.setattr(learning, judge, (lambda *_: worse) if judge == "gained" else judged)
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
         ranker, again = collection._opened.rankers.get(), added.learned_again
-        if figures == "similarity_figures":
+        if judge == "gained":
             assert not again.similarity.published
             assert "ranks worse" in added.unlearned
             assert added.unlearned == again.similarity.reason

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 from PIL import Image
 
-from lookalike.collection import Collection, InUse
+from lookalike.collection import Ask, Collection, InUse
 from lookalike.collection.store.labels import clicks as stored_clicks
 from lookalike.collection.store.models import sides
 from lookalike.collection.training import learning
@@ -17,9 +17,11 @@ from lookalike.core.errors import (
     DamagedFile,
     FingerprintMismatch,
     InvalidInput,
+    NotFound,
 )
 from lookalike.core.progress import silent
 from lookalike.similarity import OASIS, Cosine
+from lookalike.similarity.reach import Reach
 from lookalike.similarity.registry import SIMILARITIES
 from lookalike.supervision import Relevance
 from tests.collection.colours import Colours, picture
@@ -81,6 +83,18 @@ def test_searches_score_like_the_model(stripes):
     by_id = dict(zip(ranker.plain.ids.tolist(), expected, strict=True))
     for match in found:
         assert match.score == pytest.approx(by_id[match.id], abs=1e-5)
+
+
+def test_a_search_says_how_much_of_what_was_learned_it_uses(stripes):
+    assert stripes.reach(Ask((1,))) is None
+    stripes.learn(labels(), settings={"steps": 50, "blend": 0.5})
+    assert stripes.reach(Ask((1,))) == 0.5
+    ranker = stripes._opened.rankers.get()
+    ranker.similarity.reach_ = Reach(ranker.vectors([1]), 0.0, 0.99, 0.1, 0.8)
+    assert stripes.reach(Ask((1,))) == pytest.approx(0.8)
+    assert 0.1 <= stripes.reach(Ask((2, 3), (1,))) < 0.8
+    with pytest.raises(NotFound):
+        stripes.reach(Ask((999,)))
 
 
 def test_pictures_added_after_learning_are_scaled_too(stripes, tmp_path):
@@ -372,7 +386,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
     X = sp.random(40, 300, 0.05, "csr", dtype=np.float32, random_state=rng)
     relevance = Relevance.of([number % 4 for number in range(40)])
     learner = OASIS(steps=50, random_state=0).fit(X, relevance) if model else Cosine()
-    whole = learning.similarity_figures(learner, X, relevance)
+    whole = learning.judge_similarity(learner, X, relevance)
     asked = []
     original = OASIS.query_vectors
 
@@ -382,7 +396,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
 
     monkeypatch.setattr(OASIS, "query_vectors", noted)
     monkeypatch.setattr("lookalike.core.ranking._BLOCK_SCORES", 400)
-    found = learning.similarity_figures(learner, X, relevance)
+    found = learning.judge_similarity(learner, X, relevance)
     assert found.mean_average_precision == pytest.approx(whole.mean_average_precision)
     assert asked == ([10] * 4 if model else [])
 

@@ -452,9 +452,14 @@ def test_a_verdict_taken_back_leaves_votes_before_a_reset(client, store):
 
 
 def test_learning_words_and_models(client, store, tmp_path):
-    job = got(client.post("/api/jobs", json={"kind": "learn", "folders": True}), 202)
-    job = job_over(client, job)
+    assert got(client.get("/api/search?like=1"))["reach"] is None
+    order = {"kind": "learn", "folders": True, "settings": {"steps": 50, "blend": 0.4}}
+    job = job_over(client, got(client.post("/api/jobs", json=order), 202))
     assert job["state"] == "done", job
+    assert got(client.get("/api/search?like=1"))["reach"] == pytest.approx(0.4)
+    assert "uses 40 % of what was learned" in client.get("/search?like=1").text
+    assert got(client.get("/api/search?like=1&learned=false"))["reach"] is None
+    assert got(client.get("/api/search?word=rot"))["reach"] is None
     models = got(client.get("/api/models"))["models"]
     assert {model["kind"] for model in models} == {"similarity", "words"}
     found = got(client.get("/api/search?word=ROT&k=4"))

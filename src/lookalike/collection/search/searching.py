@@ -46,7 +46,7 @@ def search(
 
     What people voted on a query before counts with it.
     """
-    most = reach("search", k, offset, ranker)
+    most = most_found("search", k, offset, ranker)
     if isinstance(query, Ask):
         check_ask(query)
         ask: Ask | None = query
@@ -65,6 +65,15 @@ def search(
         vector, most, learned=learned, exclude=exclude, among=among, database=database
     )
     return found_matches(database, pairs(hits), offset, min_score)
+
+
+def reach(database: Database, ranker: Ranker, ledger: Ledger, ask: Ask) -> float | None:
+    """Return the share of what was learned that a search uses; None if nothing was learned."""
+    check_ask(ask)
+    if not ranker.similarity.learned:
+        return None
+    vector = ranker.source(database).ask(ask, ledger.verdicts(str(ask)))
+    return float(ranker.similarity.reach(vector)[0])
 
 
 def keep_query(
@@ -95,7 +104,7 @@ def keep_query(
     return token
 
 
-def reach(who: str, k: int, offset: int, ranker: Ranker) -> int:
+def most_found(who: str, k: int, offset: int, ranker: Ranker) -> int:
     """Return how many of the best are to be found."""
     most = check_whole(who, "k", k, 1) + check_whole(who, "offset", offset, 0)
     return min(most, max(len(ranker.plain), 1))

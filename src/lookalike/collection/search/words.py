@@ -13,7 +13,7 @@ from lookalike.collection.answers import Match
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures.browsing import labels_of
 from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.search.searching import found_matches, pairs, reach
+from lookalike.collection.search.searching import found_matches, most_found, pairs
 from lookalike.collection.search.start_words import find_word
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
@@ -54,7 +54,7 @@ def search_word(
         known = learned or opened.rankers.naming(by)
         return _learned(opened.database, *known, name, k, offset, among, min_score)
     ranker, words = start
-    most = reach("search_word", k, offset, ranker)
+    most = most_found("search_word", k, offset, ranker)
     classes = opened.rankers.classes.of(ranker, words)
     found = find_word(opened.database, classes, words, word, most, among)
     given = {number for number, _, was_given in found if was_given}
@@ -138,7 +138,7 @@ def _learned(
     among: NDArray[np.int64] | None,
     min_score: float | None,
 ) -> list[Match]:
-    most = reach("search_word", k, offset, ranker)
+    most = most_found("search_word", k, offset, ranker)
     # The inner product with the stored vector itself, not with one of unit length.
     plain = ranker.plain.copy()
     plain.set_scales(None)

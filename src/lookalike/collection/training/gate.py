@@ -1,4 +1,4 @@
-"""The publish gate: what was learned is used only if it ranks no worse than what it replaces."""
+"""The publish gate: what was learned is used only if it ranks better than what it replaces."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,20 +6,13 @@ from dataclasses import dataclass, field
 from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Figures, Learned, Trial
 from lookalike.collection.store.models import Ids, Kind, NewModel
+from lookalike.core.evidence import Difference
 from lookalike.similarity.base import Similarity
 
-_REASONS: dict[Kind, tuple[str, str, str]] = {
-    "similarity": (
-        "The new similarity ranks no worse and is now in use.",
-        "The new similarity ranks worse than the one in use, so nothing changed.",
-        "Learning did not improve the ranking, so nothing changed.",
-    ),
-    "words": (
-        "The new annotator ranks words no worse and is now in use.",
-        "The new annotator ranks words worse than the one in use, so nothing changed.",
-        "",
-    ),
-}
+_WORDS = (
+    "The new annotator ranks words no worse and is now in use.",
+    "The new annotator ranks words worse than the one in use, so nothing changed.",
+)
 
 _BESIDE_COMMONEST = (
     "The annotator ranks words better than by frequency and is now in use.",
@@ -28,13 +21,43 @@ _BESIDE_COMMONEST = (
 
 
 @dataclass(frozen=True)
+class Gain:
+    """How much better held-out pictures rank each other by what was learned, paired by query."""
+
+    mean_average_precision: Difference
+    precision_at_1: Difference
+
+    @property
+    def passes(self) -> bool:
+        """Whether more is found by more than chance, and the first is right about as often."""
+        return self.mean_average_precision.is_gain and not self.precision_at_1.is_loss
+
+    @property
+    def reason(self) -> str:
+        """Why the similarity is to be used or not, with both figures."""
+        figures = (
+            f"mean average precision {self.mean_average_precision}, "
+            f"precision at 1 {self.precision_at_1}"
+        )
+        if self.passes:
+            return f"The new similarity ranks better and is now in use: {figures}."
+        if self.mean_average_precision.is_gain:
+            why = "loses too many first matches"
+        elif self.mean_average_precision.is_loss:
+            why = "ranks worse than the one in use"
+        else:
+            why = "ranks no better than chance would make it"
+        return f"The new similarity {why}, so nothing changed: {figures}."
+
+
+@dataclass(frozen=True)
 class Lesson:
     """A model, how it and what it would replace were judged, and by which pictures.
 
     ``changes`` says whether it differs from what it would replace, and is not the start over
-    the start; ``settings`` are the learner's, as JSON. ``beside_commonest`` says that there is no
-    annotator to judge it beside, only the commonest words; ``tried`` are the figures of the
-    annotators that it was chosen from, by name.
+    the start; ``settings`` are the learner's, as JSON. A similarity has a ``gain``.
+    ``beside_commonest`` says that there is no annotator to judge one beside, only the commonest
+    words; ``tried`` are the figures of the annotators that it was chosen from, by name.
     """
 
     kind: Kind
@@ -50,13 +73,16 @@ class Lesson:
     settings: str
     beside_commonest: bool = False
     tried: Mapping[str, Figures] = field(default_factory=dict)
+    gain: Gain | None = None
 
     @property
     def published(self) -> bool:
-        """Whether it is to be used: only if it changes anything, and for no worse.
+        """Whether it is to be used: only if it changes anything, for the better or no worse.
 
         Words that half of all pictures have are hard to beat at rank 1, and say little.
         """
+        if self.gain is not None:
+            return self.changes and self.gain.passes
         return (
             self.changes
             and self.after.mean_average_precision >= self.before.mean_average_precision
@@ -66,11 +92,12 @@ class Lesson:
     @property
     def reason(self) -> str:
         """Why it is to be used or not, in a sentence."""
-        good, worse, same = _REASONS[self.kind]
-        if self.beside_commonest:
-            good, worse = _BESIDE_COMMONEST
-        outcome = good if self.published else worse if self.changes else same
-        return f"{outcome} {self._choice}".strip()
+        if not self.changes:
+            return "Learning did not improve the ranking, so nothing changed."
+        if self.gain is not None:
+            return self.gain.reason
+        good, worse = _BESIDE_COMMONEST if self.beside_commonest else _WORDS
+        return f"{good if self.published else worse} {self._choice}".strip()
 
     @property
     def _choice(self) -> str:

@@ -18,11 +18,12 @@ from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import Ids, Kind
 from lookalike.collection.training import choosing, examples
 from lookalike.collection.training.examples import Alike, Commonest, Named
-from lookalike.collection.training.gate import Lesson, Run
+from lookalike.collection.training.gate import Gain, Lesson, Run
 from lookalike.collection.training.given import Given
 from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.core.evidence import paired_difference
 from lookalike.core.progress import Progress
-from lookalike.core.ranking import judge_in_blocks
+from lookalike.core.ranking import Judgement, judge_in_blocks
 from lookalike.core.seeds import generator
 from lookalike.core.stored import parameters
 from lookalike.core.vectors import Vectors, dense
@@ -172,18 +173,20 @@ def teach_similarity(
     X = ranker.vectors(known.ids)
     learner.fit(X[split.train], known.relevance.subset(split.train), progress=progress)
     judges = known.relevance.subset(split.held)
+    before, after = (judge_similarity(it, X[split.held], judges) for it in (current, learner))
     return Lesson(
         kind="similarity",
         model=learner,
         source=known.source,
         threshold=known.threshold,
         labels=known.labels,
-        before=similarity_figures(current, X[split.held], judges),
-        after=similarity_figures(learner, X[split.held], judges),
+        before=similarity_figures(before),
+        after=similarity_figures(after),
         held_back=known.ids[split.held],
         learned_from=known.ids[split.train],
         changes=current.learned or learner.learned,
         settings=settings,
+        gain=gained(before, after, judges),
     )
 
 
@@ -245,7 +248,7 @@ def _part(progress: Progress, place: int, parts: int) -> Progress:
     return lambda done, total: progress(place * total + done, parts * total)
 
 
-def similarity_figures(similarity: Similarity, X: Vectors, relevance: Relevance) -> Figures:
+def judge_similarity(similarity: Similarity, X: Vectors, relevance: Relevance) -> Judgement:
     """Rank each picture's company by a similarity, and judge the order."""
     items: Any = similarity.item_vectors(X)
 
@@ -253,7 +256,21 @@ def similarity_figures(similarity: Similarity, X: Vectors, relevance: Relevance)
         products = (items @ similarity.query_vectors(X[rows]).T).T
         return np.ascontiguousarray(dense(products), dtype=np.float32)
 
-    judged = judge_in_blocks(scores, relevance.rows, X.shape[0], cutoffs=(1, 10))
+    return judge_in_blocks(scores, relevance.rows, X.shape[0], cutoffs=(1, 10))
+
+
+def gained(before: Judgement, after: Judgement, relevance: Relevance) -> Gain:
+    """Compare how two similarities rank the same pictures, query by query."""
+    judged, groups = before.judged, relevance.groups[before.judged]
+    pairs = (
+        (before.average_precision, after.average_precision),
+        (before.precision[:, 0], after.precision[:, 0]),
+    )
+    return Gain(*(paired_difference(one[judged], two[judged], groups) for one, two in pairs))
+
+
+def similarity_figures(judged: Judgement) -> Figures:
+    """Return in short how a similarity ranks."""
     return Figures(
         judged.mean_average_precision,
         judged.precision_at(1),
@@ -284,7 +301,9 @@ def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple
     if not judges.has_alike.any():
         raise _too_few(path)
     X = ranker.vectors(known.ids[held])
-    before, after = (similarity_figures(it, X, judges) for it in (Cosine(), ranker.similarity))
+    before, after = (
+        similarity_figures(judge_similarity(it, X, judges)) for it in (Cosine(), ranker.similarity)
+    )
     return before, after
 
 

@@ -85,9 +85,10 @@ def learn(
     """Learn what is similar and which words fit, from labels, folders or clicks.
 
     Labels and folders train the similarity and the annotator; clicks train only the similarity.
-    Each new model is evaluated on held-out pictures and used only if it ranks at least as well as
-    the one it would replace; the first annotator, at least as well as ranking words by how common
-    they are. Without a source, the labels or clicks given before are used again.
+    Each new model is evaluated on held-out pictures. A similarity is used only if it ranks better
+    than the one it would replace by more than chance; an annotator if it ranks at least as well,
+    the first at least as well as ranking words by how common they are. Without a source, the labels
+    or clicks given before are used again.
     """
     from lookalike.collection import Collection
 

@@ -89,6 +89,10 @@ class SearchAnswer(Answer):
     """One page of matches, best first."""
 
     matches: list[MatchAnswer]
+    reach: float | None = Field(
+        description="Share of what was learned from labels or clicks that this search uses, from "
+        "0 to 1; null for a word, or if nothing was learned or it is not used."
+    )
     next: str | None = Field(description="Address of the next page; null on the last.")
 
 

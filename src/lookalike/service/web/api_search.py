@@ -47,6 +47,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     # One more than asked for shows whether there is a next page.
     most = asked.k + 1
     verdicts: dict[int, int] = {}
+    reach = None
     if wanted is not None:
         found = collection.search(
             wanted,
@@ -58,6 +59,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
             min_score=asked.min_score,
         )
         verdicts = collection.verdicts(wanted)
+        reach = collection.reach(wanted, by=asked.by) if asked.learned else None
     else:
         found = collection.search_word(
             asked.word or "", most, by=asked.by, offset=asked.offset, where=asked.where()
@@ -67,7 +69,8 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     after = asked.offset + asked.k
     more = len(found) > asked.k and after + asked.k <= MAX_REACH
     matches = match_facts(collection, found[: asked.k], verdicts)
-    return JSONResponse({"matches": matches, "next": next_page(request, more, offset=after)})
+    following = next_page(request, more, offset=after)
+    return JSONResponse({"matches": matches, "reach": reach, "next": following})
 
 
 @router.get("/words", summary="List words to search by")

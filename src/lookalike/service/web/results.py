@@ -36,6 +36,8 @@ class Results:
         Number of pictures voted on in this search, wherever they rank.
     instead : list of str
         Known words to search for instead of an unknown one.
+    reach : float or None
+        The share of what was learned that this search uses; None if nothing was learned.
     """
 
     tiles: list[Tile]
@@ -44,6 +46,7 @@ class Results:
     note: str = ""
     said: int = 0
     instead: list[str] = field(default_factory=list)
+    reach: float | None = None
 
 
 def asked_pairs(search: Search) -> Pairs:
@@ -87,12 +90,13 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
             where=search.where(),
             min_score=search.min_score,
         )
+        reach = collection.reach(ask, by=search.by) if search.learned else None
     except NotFound:
         return Results([], trouble="A picture of this search is no longer in the collection.")
     except (CollectionError, InvalidInput, MissingPart) as error:
         return Results([], trouble=shown(str(error)))
     tiles = _tiles(collection, matches[:k], offset, verdicts)
-    return Results(tiles, len(matches) > k, said=len(verdicts))
+    return Results(tiles, len(matches) > k, said=len(verdicts), reach=reach)
 
 
 @dataclass(frozen=True, slots=True)
