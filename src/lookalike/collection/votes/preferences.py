@@ -12,20 +12,21 @@ themselves say. Directions are kept as the pictures they are made of, so that a 
 4·(|A| + |P|)·d and a few passes over the votes near it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lookalike.collection.answers import Ask, Ref, Standing
 from lookalike.collection.search.queries import VectorSource, read_ask
+from lookalike.collection.votes._fast.weights import vote_weights
 from lookalike.collection.votes.gate import HeldLabels, judged
 from lookalike.collection.votes.ledger import Ledger, Vote
 from lookalike.collection.votes.steps import Geometry, Weights, directions, fold_of
@@ -84,71 +85,40 @@ class Rows:
         return rows
 
 
-def _column(kind: type[np.generic], width: int | None = None) -> Any:
-    return GrowingArray(np.zeros((0,) if width is None else (0, width), kind))
-
-
 @dataclass(frozen=True)
 class Members:
     """The pictures of all votes, one row each; adding gives a new one.
 
-    ``anchor`` and ``item`` are the places of their vectors, ``vote`` the vote, ``side`` +1, -1, or
-    0 in votes of older logs, and ``step`` the lengths of their steps. A vote has its number in the
-    log, a width, a person, the part it belongs to, and how many of its pictures are on each side.
+    ``anchor`` and ``item`` are the places of their vectors, ``side`` is +1, -1, or 0 in votes of
+    older logs, and ``step`` the lengths of their steps. A vote has its number in the log, the row
+    after its last picture, a width, a person, and the part it belongs to.
     """
 
     anchor: GrowingArray[np.int64]
     item: GrowingArray[np.int64]
-    vote: GrowingArray[np.int64]
     side: GrowingArray[np.int64]
     step: GrowingArray[np.float64]
+    number: GrowingArray[np.int64]
+    stop: GrowingArray[np.int64]
     width: GrowingArray[np.float64]
     person: GrowingArray[np.int64]
     fold: GrowingArray[np.int64]
-    counts: GrowingArray[np.int64]
-    numbers: GrowingArray[np.int64]
 
     @classmethod
     def none(cls) -> "Members":
         """Start without any."""
+        kinds: dict[str, Any] = {"step": np.float64, "width": np.float64}
         return cls(
-            anchor=_column(np.int64),
-            item=_column(np.int64),
-            vote=_column(np.int64),
-            side=_column(np.int64),
-            step=_column(np.float64),
-            width=_column(np.float64),
-            person=_column(np.int64),
-            fold=_column(np.int64),
-            counts=_column(np.int64, 2),
-            numbers=_column(np.int64),
+            **{
+                one.name: GrowingArray(np.zeros(0, kinds.get(one.name, np.int64)))
+                for one in fields(cls)
+            }
         )
 
-    def extended(
-        self,
-        anchors: Sequence[int],
-        items: Sequence[int],
-        sides: Sequence[int],
-        steps: Weights,
-        width: float,
-        person: int,
-        fold: int,
-        number: int,
-    ) -> "Members":
+    def extended(self, **new: ArrayLike) -> "Members":
         """Add the pictures of a vote."""
-        side = np.array(sides, np.int64)
-        counts = np.array([[np.count_nonzero(side > 0), np.count_nonzero(side < 0)]])
         return Members(
-            self.anchor.extended(np.array(anchors, np.int64)),
-            self.item.extended(np.array(items, np.int64)),
-            self.vote.extended(np.full(len(side), len(self.width), np.int64)),
-            self.side.extended(side),
-            self.step.extended(steps),
-            self.width.extended(np.array([width])),
-            self.person.extended(np.array([person])),
-            self.fold.extended(np.array([fold])),
-            self.counts.extended(counts),
-            self.numbers.extended(np.array([number])),
+            **{name: getattr(self, name).extended(np.atleast_1d(it)) for name, it in new.items()}
         )
 
 
@@ -238,16 +208,16 @@ class Preferences:
             names: list[Ref] = [picture or vote.subject for picture in taught.pictures]
             held = [k for k, name in enumerate(names) if name in places]
             rows = [places[names[k]] for k in held]
-            older = taught.picked is None
             self._members = self._members.extended(
-                [places[vote.subject]] * len(held) if older else rows,
-                rows,
-                [0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held],
-                taught.steps[held],
-                taught.width,
-                self._people[vote.who],
-                fold_of(vote.subject),
-                vote.number,
+                anchor=np.full(len(rows), places[vote.subject]) if taught.picked is None else rows,
+                item=rows,
+                side=[0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held],
+                step=taught.steps[held],
+                number=vote.number,
+                stop=len(self._members.item) + len(rows),
+                width=taught.width,
+                person=self._people[vote.who],
+                fold=fold_of(vote.subject),
             )
 
     @cached_property
@@ -281,12 +251,11 @@ class Preferences:
 
     def turned(self, asked: Vectors, without: int | None = None) -> Weights:
         """Return how votes turn queries, a row each; all votes, or those of other parts."""
-        near = self._near(asked, without)
-        if near is None:
+        if not len(self._members.item):
             return np.zeros((asked.shape[0], self._similarity.query_vectors(asked[:1]).shape[1]))
-        rows, weights = near
-        places, matrix = self._members.item.rows[rows], self._items.matrix
-        sums = np.array([np.bincount(places, row, matrix.shape[0]) for row in weights], np.float32)
+        places, matrix = self._members.item.rows, self._items.matrix
+        rows = [np.bincount(places, row, matrix.shape[0]) for row in self._weights(asked, without)]
+        sums = np.array(rows, np.float32)
         used = np.flatnonzero(sums.any(axis=0))
         # Rows are gathered only where that is less work than to multiply with all of them.
         if _GATHERED * len(used) < matrix.shape[0]:
@@ -297,50 +266,29 @@ class Preferences:
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
 
-    def _near(
-        self, asked: Vectors, without: int | None = None
-    ) -> tuple[NDArray[np.intp], Weights] | None:
-        """Return the pictures of the votes near queries, and their weights for each query."""
-        members = self._members
-        if not len(members.vote):
-            return None
-        cosines = dense(self._anchors.matrix @ asked.T)
-        np.minimum(cosines, 1.0, out=cosines)
-        weight = np.array([self.trust[who] for who in self._people])[members.person.rows]
-        if without is not None:
-            weight = weight * (members.fold.rows != without)
-        vote, width = members.vote.rows, members.width.rows
-        best = cosines.max(axis=1)[members.anchor.rows]
-        reached = members.step.rows * weight[vote] * np.exp(-width[vote] * (1 - best)) > FAINT
-        votes = np.zeros(len(width), np.bool_)
-        votes[vote[reached]] = True
-        rows = np.flatnonzero(votes[vote])
-        if not rows.size:
-            return None
-        own = vote[rows]
-        kernel = np.exp(width[own] * (cosines.T[:, members.anchor.rows[rows]] - 1))
-        return rows, self._weights(rows, kernel * (weight[own] * members.step.rows[rows]))
-
-    def _weights(self, rows: NDArray[np.intp], steps: Weights) -> Weights:
-        """Return how much of each of the pictures in ``rows``, of whole votes, steps add up to.
+    def _weights(self, asked: Vectors, without: int | None = None) -> Iterator[Weights]:
+        """Return, for each query, how much of each picture of each vote turns it.
 
         The directions of :func:`~lookalike.collection.votes.steps.directions`, summed up by vote.
         """
         members = self._members
-        vote, side = members.vote.rows[rows], members.side.rows[rows]
-        first = np.flatnonzero(np.diff(vote, prepend=-1))
-        place = np.repeat(np.arange(len(first)), np.diff([*first, len(rows)]))
-        picked, rejected = members.counts.rows[vote].T
-        up = np.add.reduceat(steps * (side > 0), first, axis=1)[:, place]
-        down = np.add.reduceat(steps * (side < 0), first, axis=1)[:, place]
-        alone = picked == 1
-        others = (up - steps) / np.maximum(picked - 1, 1) * ~alone + steps * alone
-        good = others - down / np.maximum(picked, 1)
-        bad = steps - up / np.maximum(rejected, 1)
-        # A vote that compares nothing any more, since pictures were deleted, says nothing.
-        whole = (side == 0) | (picked * rejected > 0)
-        weights: Weights = whole * np.where(side > 0, good, np.where(side < 0, bad, steps))
-        return weights
+        trust = np.array([self.trust[who] for who in self._people])[members.person.rows]
+        if without is not None:
+            trust = trust * (members.fold.rows != without)
+        for cosines in dense(asked @ self._anchors.matrix.T):
+            weights = np.empty(len(members.item))
+            vote_weights(
+                cosines,
+                members.anchor.rows,
+                members.side.rows,
+                members.step.rows,
+                members.stop.rows,
+                members.width.rows,
+                trust,
+                FAINT,
+                weights,
+            )
+            yield weights
 
     def added(self, asked: Vectors) -> Weights:
         """Return what votes add, at full strength, to what the similarity asks with."""
@@ -358,10 +306,11 @@ class Preferences:
         sides, parts : array
             +1 where the picture was preferred and -1 where it was rejected, and what it adds.
         """
-        near = self._near(asked)
-        if near is None:
+        if not len(self._members.item):
             return [], [], np.zeros(0), np.zeros(0)
-        rows, (weights,) = near
+        (whole_weights,) = self._weights(asked)
+        rows = np.flatnonzero(whole_weights)
+        weights = whole_weights[rows]
         places, side = self._members.item.rows[rows], self._members.side.rows[rows]
         moved = dense(self._items.matrix[places])
         length = float(np.linalg.norm(weights @ moved))
@@ -369,10 +318,11 @@ class Preferences:
         scale = np.linalg.norm(dense(self._similarity.query_vectors(asked)))
         parts = scale * min(1.0, LIMIT / max(length, 1e-12)) * weights * (moved @ whole)
         subject_of = {vote.number: vote.subject for vote in self.ledger.votes}
-        votes = self._members.numbers.rows[self._members.vote.rows[rows]].tolist()
+        votes = np.searchsorted(self._members.stop.rows, rows, side="right")
+        numbers = self._members.number.rows[votes].tolist()
         names = [*self._items.places]
         return (
-            [subject_of[number] for number in votes],
+            [subject_of[number] for number in numbers],
             [names[place] for place in places.tolist()],
             np.where(side, side, np.sign(weights)),
             np.asarray(parts),
@@ -382,14 +332,15 @@ class Preferences:
         """Return the kernel's centres and widths, and what each adds, for use elsewhere."""
         members = self._members
         trust = np.array([self.trust[who] for who in self._people])
-        steps = members.step.rows * trust[members.person.rows][members.vote.rows]
+        stops = members.stop.rows
+        weight = np.repeat(trust[members.person.rows], np.diff(stops, prepend=0))
+        steps = members.step.rows * weight
         centres: dict[tuple[int, float], int] = {}
         links: list[tuple[int, int, float]] = []
-        vote, anchor, item = members.vote.rows, members.anchor.rows, members.item.rows
-        bounds = np.searchsorted(vote, np.arange(len(members.width) + 1)).tolist()
-        for number, (start, stop) in enumerate(pairwise(bounds)):
-            picked = int(members.counts.rows[number, 0])
-            older = stop > start and members.side.rows[start] == 0
+        anchor, item, side = members.anchor.rows, members.item.rows, members.side.rows
+        for number, (start, stop) in enumerate(pairwise([0, *stops.tolist()])):
+            older = stop > start and side[start] == 0
+            picked = int(np.count_nonzero(side[start:stop] > 0))
             moves = np.eye(stop - start) if older else directions(stop - start, picked)
             width = float(members.width.rows[number])
             for row, at in zip(moves, range(start, stop), strict=True):

@@ -1,0 +1,59 @@
+"""Sum up, over all votes, how much of each of their pictures turns a query."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from lookalike.core._fast import LOOP
+
+
+@njit(**LOOP)
+def vote_weights(
+    cosines: NDArray[np.float64],
+    anchors: NDArray[np.int64],
+    sides: NDArray[np.int64],
+    steps: NDArray[np.float64],
+    stops: NDArray[np.int64],
+    widths: NDArray[np.float64],
+    trust: NDArray[np.float64],
+    faint: float,
+    weights: NDArray[np.float64],
+) -> None:
+    """Write the weight of each picture of each vote near a query; the others get 0.
+
+    ``cosines`` are those of the anchors with the query. A vote's pictures stand together and end
+    at ``stops``. A vote whose steps all reach the query by less than ``faint`` is passed over.
+    """
+    start = np.uint64(0)
+    for vote in range(np.uint64(stops.size)):
+        stop = np.uint64(stops[vote])
+        near = False
+        up, down = 0.0, 0.0
+        picked, rejected = 0, 0
+        for place in range(start, stop):
+            kernel = np.exp(widths[vote] * (min(cosines[anchors[place]], 1.0) - 1.0))
+            reach = trust[vote] * steps[place] * kernel
+            near = near or abs(reach) > faint
+            weights[place] = reach
+            if sides[place] > 0:
+                up += reach
+                picked += 1
+            elif sides[place] < 0:
+                down += reach
+                rejected += 1
+        for place in range(start, stop):
+            reach = weights[place]
+            if not near:
+                weights[place] = 0.0
+            elif sides[place] == 0:
+                continue
+            elif picked == 0 or rejected == 0:
+                # What it compared was deleted.
+                weights[place] = 0.0
+            elif sides[place] < 0:
+                weights[place] = reach - up / rejected
+            elif picked == 1:
+                weights[place] = reach - down
+            else:
+                weights[place] = (up - reach) / (picked - 1) - down / picked
+        start = stop
