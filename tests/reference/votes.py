@@ -38,5 +38,5 @@ def learned(votes, vectors, picked, width, *, longest, margin, from_rejected, li
         own = turn([(vectors, picked, steps, width)], vector)
         loss = max(0.0, margin - (vector + before[place] + own) @ towards)
         length = min(longest * fewest / (fewest + 1), loss / float(towards @ towards))
-        steps[place] = round(length * (1.0 if place < picked else from_rejected), 4)
+        steps[place] = length * (1.0 if place < picked else from_rejected)
     return steps

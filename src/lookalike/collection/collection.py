@@ -594,7 +594,7 @@ class Collection:
         picked, rejected : iterable of int
             Pictures that are right, and wrong.
         shown : iterable of int
-            The pictures in the order shown. A picked one is preferred to those above it.
+            The pictures in the order shown, for the log.
         who : str
             Who votes, where there are several. What one person can teach is bounded.
         key : str, optional

@@ -101,8 +101,8 @@ def _teach(preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.
     """Return what a verdict teaches a ranker, as far as that has described its pictures."""
     subject = str(verdict.ask)
     earlier = ledger.verdicts(subject)
-    known = preferences.source.held({*verdict.picked, *verdict.rejected, *verdict.shown, *earlier})
-    good, bad = steps.sides(verdict.picked, verdict.rejected, verdict.shown, earlier, known)
+    known = preferences.source.held({*verdict.picked, *verdict.rejected, *earlier})
+    good, bad = steps.sides(verdict.picked, verdict.rejected, earlier, known)
     compared = [0, *good, *bad]
     if not bad:
         return steps.Taught.nothing()

@@ -32,8 +32,10 @@ MOST_TAUGHT = 16
 OLDER_WIDTH = 12.0
 """How quickly votes of older logs, which have no width, fade with distance from their query."""
 
+DECIMALS = 4
+"""Digits of a step that are kept: the log stays short, and replays round nothing."""
+
 _SMALLEST = 1e-9
-_DECIMALS = 4
 
 Weights = NDArray[np.float64]
 
@@ -132,17 +134,17 @@ def fold_of(subject: str) -> int:
 def sides(
     picked: Sequence[int],
     rejected: Sequence[int],
-    shown: Sequence[int],
     earlier: Mapping[int, int],
     known: Collection[int],
 ) -> tuple[list[int], list[int]]:
     """Return the pictures that a vote puts above others, and those others.
 
+    What was shown and left alone counts for neither: in a good search most of it is right.
+
     Parameters
     ----------
-    picked, rejected, shown : sequence of int
-        The vote. Where nothing is rejected, what was shown above a picked picture and left alone
-        counts as rejected: whoever picks the third has seen the first two.
+    picked, rejected : sequence of int
+        The vote.
     earlier : mapping from picture to +1 or -1
         What was said of the same query before; it counts with the vote.
     known : collection of int
@@ -150,17 +152,12 @@ def sides(
 
     Examples
     --------
-    >>> sides([3], [], shown=[1, 5, 3, 4], earlier={5: -1}, known={1, 3, 4, 5})
-    ([3], [5])
-    >>> sides([3], [], shown=[1, 5, 3, 4], earlier={}, known={1, 3, 4, 5})
-    ([3], [1, 5])
+    >>> sides([3], [], earlier={5: -1, 4: 1}, known={3, 4, 5})
+    ([3, 4], [5])
     """
     now = {*picked, *rejected}
     good = [*picked, *(p for p, sign in earlier.items() if sign > 0 and p not in now)]
     bad = [*rejected, *(p for p, sign in earlier.items() if sign < 0 and p not in now)]
-    if not bad:
-        places = [shown.index(picture) for picture in picked if picture in shown]
-        bad = [other for other in shown[: max(places, default=0)] if other not in {*good}]
     good, bad = ([p for p in side if p in known][:MOST_TAUGHT] for side in (good, bad))
     return good, bad
 
@@ -229,7 +226,7 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
             continue
         loss = max(0.0, MARGIN - float(scores[place] @ moves[place]))
         taken = min(LONGEST * least / (least + 1), loss / length)
-        steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), _DECIMALS)
+        steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), DECIMALS)
         scores += steps[place] * np.outer(kernel[:, place], change)
     return Taught(tuple(pictures), picked, steps, width, _right(geometry, picked))
 

@@ -66,7 +66,7 @@ class Vote(Judged):
     shown: list[PictureId] = Field(
         default_factory=list,
         max_length=MAX_K,
-        description="The matches shown, best first: a picked one beats those above it.",
+        description="The matches shown, best first; they are kept in the log.",
     )
 
 
