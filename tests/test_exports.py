@@ -41,6 +41,7 @@ EXPORTS = {
         "Tagging",
         "Trial",
         "Where",
+        "WordsToLearn",
     ],
     "lookalike.core": [],
     "lookalike.evaluate": [

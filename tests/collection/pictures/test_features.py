@@ -68,7 +68,7 @@ def test_earlier_votes_teach_it(collection, pictures):
         ours = collection._opened.rankers.ledger.votes
         theirs = fresh._opened.rankers.ledger.votes
         for one, other in zip(ours[:5], theirs, strict=True):
-            np.testing.assert_allclose(one.taught[2].weights, other.taught[1].weights, atol=1e-9)
+            np.testing.assert_allclose(one.taught[2].steps, other.taught[1].steps, atol=1e-9)
             assert one.taught[2].right == other.taught[1].right
     collection.check_log()
     assert "teach" not in {event.kind for event in collection.history(100)}

@@ -69,7 +69,7 @@ def test_votes_teach_each_ranker_in_its_own_space(both):
     both.vote(Ask((1,)), picked=[20], rejected=[2])
     (vote,) = both._opened.rankers.ledger.votes
     assert sorted(vote.taught) == [1, 2]
-    assert [vote.taught[ranker].pictures for ranker in (1, 2)] == [(20, 2)] * 2
+    assert [vote.taught[ranker].pictures for ranker in (1, 2)] == [(0, 20, 2)] * 2
     for name in both.features:
         assert both.search(2, 20, by=name) != before[name]
         assert both.standing(name).votes == 1

@@ -8,7 +8,7 @@ def test_export_writes_a_file_and_a_page(run, learned, tmp_path):
     ran = run("export", "--out", out, "-c", learned)
     assert ran.code == 0
     assert str(out) in ran.out
-    arrays, manifest = load_arrays(out, kind="query_transform/2")
+    arrays, manifest = load_arrays(out, kind="query_transform/3")
     assert manifest["similarity"] == "oasis"
     assert arrays
     page = out.with_name(out.name + ".md")
