@@ -195,7 +195,8 @@ def test_places_are_those_of_searches(collection, ask):
     for number in used:
         case = explaining.Case(ranker, None, collection._opened.database, ask, number)
         assert case._place(ranker.plain, case._asked) == 1 + plain.index(number)
-        assert case._place(ranker.index, ranker.query(case._voted)) == 1 + used.index(number)
+        place = case._place(ranker.index, ranker.query(case._voted), case._verdicts)
+        assert place == 1 + used.index(number)
 
 
 def test_what_was_learned_moves_a_picture(collection):

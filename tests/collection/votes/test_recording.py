@@ -50,6 +50,29 @@ def test_a_vote_changes_the_next_search(collection):
     assert first != order(collection, ask)
 
 
+def test_what_was_picked_comes_first_and_what_was_rejected_last(collection):
+    ask = Ask((1,))
+    first = order(collection, ask)
+    picked, rejected = [first[-1], first[12]], [first[0], first[3]]
+    collection.vote(ask, picked=picked, rejected=rejected)
+
+    def obeyed(store):
+        found = order(store, ask)
+        assert {*found[:2]} == {*picked}
+        assert {*found[-2:]} == {*rejected}
+        assert sorted(found) == sorted(first)
+        pages = [m.id for start in (0, 5, 10, 15, 20) for m in store.search(ask, 5, offset=start)]
+        assert pages == found
+        assert not {*rejected} & {*order(store, ask, 10)}
+
+    obeyed(collection)
+    collection.learn(folders=True, settings={"steps": 300, "blend": 0.5})
+    obeyed(collection)
+    with again(collection) as other:
+        obeyed(other)
+    assert [m.id for m in collection.search(1, 30, learned=False)] == first
+
+
 def test_what_is_learned_reaches_other_queries(collection):
     # Whoever takes green for red says what colours alone do not.
     red, green, blue = (ids(collection, colour) for colour in PALETTE)

@@ -1,9 +1,10 @@
 """Explain in sentences why a picture was found: what speaks for it, and what against."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ MOST_TAGS, MOST_WORDS = 3, 2
 
 _CANDIDATES = 10
 _NEAR = 1e-5
+_FAR = 1e6
 
 Scores = NDArray[np.float64]
 
@@ -264,15 +266,21 @@ class Case:
             source, _ = models.source_of(self._database, ranker.number)
             yield from _moved(f"What was learned from {source or 'labels'}", before, after)
             before = after
-        after = self._place(ranker.index, ranker.query(self._voted))
+        after = self._place(ranker.index, ranker.query(self._voted), self._verdicts)
         yield from _moved("What was learned from votes", before, after)
 
-    def _place(self, index: Index, query: Vectors) -> int:
+    def _place(
+        self, index: Index, query: Vectors, said: Mapping[int, int] = MappingProxyType({})
+    ) -> int:
         """Return the place of the picture among all but the examples, as a search has it."""
-        score = index.scores(query, np.array([self._picture]))[0, 0]
+        score = float(index.scores(query, np.array([self._picture]))[0, 0])
         scores = dense(index.vectors @ query.T).ravel() * index.scales
         near = np.flatnonzero(np.abs(scores - score) <= _NEAR * max(1.0, abs(score)))
         scores[near] = index.scores(query, index.ids[near])[0]
+        # What was picked comes first and what was rejected last.
+        score += said.get(self._picture, 0) * _FAR
+        for number, sign in said.items():
+            scores[index.ids == number] += sign * _FAR
         apart = [ref for ref in (*self._ask.like, *self._ask.unlike) if isinstance(ref, int)]
         scores[np.isin(index.ids, np.array(apart, np.int64))] = -np.inf
         first = (scores > score) | ((scores == score) & (index.ids < self._picture))

@@ -1,7 +1,7 @@
 """Find pictures by likeness: what is asked comes in, a page of matches goes out."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +44,11 @@ def search(
 ) -> list[Match] | None:
     """Return the pictures most like a query, best first; None for a picture that is not known.
 
-    What people voted on a query before counts with it.
+    What people voted on a query before counts with it: what was picked comes first, and what was
+    rejected last of all, whatever models say.
     """
     most = most_found("search", k, offset, ranker)
+    said: dict[int, int] = {}
     if isinstance(query, Ask):
         check_ask(query)
         ask: Ask | None = query
@@ -60,11 +62,32 @@ def search(
         said = ledger.verdicts(str(ask)) if learned else {}
         vector = ranker.source(database).ask(ask, said)
     own_ids = [] if ask is None else [r for r in (*ask.like, *ask.unlike) if isinstance(r, int)]
-    exclude = np.array([own_ids], np.int64) if own_ids else None
+    first, last = _said_of(ranker, vector, said, own_ids, among)
+    apart = [*own_ids, *(number for number, _ in (*first, *last))]
+    exclude = np.array([apart], np.int64) if apart else None
     hits = ranker.search(
         vector, most, learned=learned, exclude=exclude, among=among, database=database
     )
-    return found_matches(database, pairs(hits), offset, min_score)
+    ranked = [*first, *(hit for hit in pairs(hits) if hit[0] >= 0), *last]
+    return found_matches(database, ranked[:most], offset, min_score)
+
+
+def _said_of(
+    ranker: Ranker,
+    vector: Vectors,
+    said: Mapping[int, int],
+    own: Sequence[int],
+    among: NDArray[np.int64] | None,
+) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
+    """Return what was picked for a query and what was rejected, with scores, best first."""
+    allowed = ranker.plain.ids if among is None else np.intersect1d(among, ranker.plain.ids)
+    named = np.setdiff1d(np.intersect1d([*said], allowed), own).astype(np.int64)
+    if not named.size:
+        return [], []
+    scores = ranker.index.scores(ranker.query(vector), named)[0]
+    ranked = [(int(named[k]), float(scores[k])) for k in np.lexsort((named, -scores))]
+    picked = [hit for hit in ranked if said[hit[0]] > 0]
+    return picked, [hit for hit in ranked if said[hit[0]] < 0]
 
 
 def reach(database: Database, ranker: Ranker, ledger: Ledger, ask: Ask) -> float | None:
