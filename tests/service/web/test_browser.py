@@ -314,7 +314,8 @@ def test_a_picture_is_removed_once_that_is_confirmed(window, store):
     assert len(store) == 26
     page.keyboard.press("Escape")
     page.wait_for_url(re.compile(r"/$"))
-    page.wait_for_function("document.querySelectorAll('.tile').length === 26")
+    page.locator(f'.tile[data-id="{row.id}"]').wait_for(state="detached")
+    page.locator(".tile").nth(25).wait_for(state="attached")
     assert str(row.id) not in window.order()
     last = store.browse(26)[-1]
     page = window.open(f"/picture/{last.id}?at=25")
