@@ -62,7 +62,7 @@ def search(
         said = ledger.verdicts(str(ask)) if learned else {}
         vector = ranker.source(database).ask(ask, said)
     own_ids = [] if ask is None else [r for r in (*ask.like, *ask.unlike) if isinstance(r, int)]
-    first, last = _said_of(ranker, vector, said, own_ids, among)
+    first, last = _said_of(ranker, database, vector, said, own_ids, among)
     apart = [*own_ids, *(number for number, _ in (*first, *last))]
     exclude = np.array([apart], np.int64) if apart else None
     hits = ranker.search(
@@ -74,14 +74,17 @@ def search(
 
 def _said_of(
     ranker: Ranker,
+    database: Database,
     vector: Vectors,
     said: Mapping[int, int],
     own: Sequence[int],
     among: NDArray[np.int64] | None,
 ) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
     """Return what was picked for a query and what was rejected, with scores, best first."""
-    allowed = ranker.plain.ids if among is None else np.intersect1d(among, ranker.plain.ids)
-    named = np.setdiff1d(np.intersect1d([*said], allowed), own).astype(np.int64)
+    known = ranker.source(database).held(said) - {*own}
+    named = np.array(sorted(known), np.int64)
+    if among is not None:
+        named = named[np.isin(named, among)]
     if not named.size:
         return [], []
     scores = ranker.index.scores(ranker.query(vector), named)[0]
