@@ -148,7 +148,7 @@ def draw(rows: dict[int, tuple[float, float, float]]) -> None:
             Series(name, votes, np.array([1000 * row[place] for row in rows.values()]))
             for place, name in enumerate(names)
         ],
-        path=PLOTS / "speed-votes.svg",
+        path=PLOTS / "speed-votes-times.svg",
         title="100,000 pictures: time by votes in the log",
         x_label="votes in the log",
         y_label="milliseconds",
