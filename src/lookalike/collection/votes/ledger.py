@@ -69,8 +69,8 @@ class Record:
 
     Attributes
     ----------
-    votes, judged : int
-        All votes, and those that compare pictures.
+    judged : int
+        The votes that compare pictures.
     before, squares : float
         The share of comparisons that searches had right without votes, less one half, and its
         squares.
@@ -78,7 +78,6 @@ class Record:
         By how much that share grew with what votes on other queries had taught, and its squares.
     """
 
-    votes: int = 0
     judged: int = 0
     before: float = 0.0
     squares: float = 0.0
@@ -89,10 +88,9 @@ class Record:
         """Return the record with one more vote."""
         before, after = right
         if before is None or after is None:
-            return replace(self, votes=self.votes + 1)
+            return self
         agreed, change = before - 0.5, after - before
         return Record(
-            self.votes + 1,
             self.judged + 1,
             self.before + agreed,
             self.squares + agreed**2,

@@ -41,7 +41,7 @@ LIMIT = 0.6
 FAINT = 1e-3
 """Votes whose steps all reach a query by less than this are passed over."""
 
-REACH = 5e-4
+MEAN_KERNEL = 5e-4
 """What the kernel is to be on average between two pictures of a collection.
 
 It sets the width, wherever cosines lie: on half of each picture set the best widths (12 to 15, 8 to
@@ -222,7 +222,7 @@ class Preferences:
 
     @cached_property
     def width(self) -> float:
-        """γ of the kernel, so that two pictures of the collection reach each other as they may."""
+        """γ of the kernel, by the mean of the kernel between pictures of the collection."""
         ids = self.source.ids
         some = ids[np.unique(np.linspace(0, len(ids) - 1, SAMPLE).astype(np.intp))]
         X = self.source.take(some)
@@ -232,7 +232,7 @@ class Preferences:
             return float(np.sqrt(narrow * wide))
         for _ in range(20):
             middle = np.sqrt(narrow * wide)
-            if np.exp(-middle * (1 - cosines)).mean() > REACH:
+            if np.exp(-middle * (1 - cosines)).mean() > MEAN_KERNEL:
                 wide = middle
             else:
                 narrow = middle
@@ -308,9 +308,9 @@ class Preferences:
         """
         if not len(self._members.item):
             return [], [], np.zeros(0), np.zeros(0)
-        (whole_weights,) = self._weights(asked)
-        rows = np.flatnonzero(whole_weights)
-        weights = whole_weights[rows]
+        (every,) = self._weights(asked)
+        rows = np.flatnonzero(every)
+        weights = every[rows]
         places, side = self._members.item.rows[rows], self._members.side.rows[rows]
         moved = dense(self._items.matrix[places])
         length = float(np.linalg.norm(weights @ moved))

@@ -310,7 +310,7 @@ class Jobs:
                 try:
                     told.append(self._learn(job, feature=ranker))
                 except InvalidInput as error:
-                    told.append(f"Not enough tags to learn from yet: {error}")
+                    told.append(f"Not enough tags to learn from yet. {error}")
             job.message = " ".join(dict.fromkeys(told))
 
         with suppress(CollectionBusy, TooMuch):

@@ -22,7 +22,7 @@ def vote_weights(
     """Write the weight of each picture of each vote near a query; the others get 0.
 
     ``cosines`` are those of the anchors with the query. A vote's pictures stand together and end
-    at ``stops``. A vote whose steps all reach the query by less than ``faint`` is passed over.
+    at ``stops``. A vote whose steps all turn the query by less than ``faint`` is passed over.
     """
     start = np.uint64(0)
     for vote in range(np.uint64(stops.size)):
@@ -32,17 +32,17 @@ def vote_weights(
         picked, rejected = 0, 0
         for place in range(start, stop):
             kernel = np.exp(widths[vote] * (min(cosines[anchors[place]], 1.0) - 1.0))
-            reach = trust[vote] * steps[place] * kernel
-            near = near or abs(reach) > faint
-            weights[place] = reach
+            turn = trust[vote] * steps[place] * kernel
+            near = near or abs(turn) > faint
+            weights[place] = turn
             if sides[place] > 0:
-                up += reach
+                up += turn
                 picked += 1
             elif sides[place] < 0:
-                down += reach
+                down += turn
                 rejected += 1
         for place in range(start, stop):
-            reach = weights[place]
+            turn = weights[place]
             if not near:
                 weights[place] = 0.0
             elif sides[place] == 0:
@@ -51,9 +51,9 @@ def vote_weights(
                 # What it compared was deleted.
                 weights[place] = 0.0
             elif sides[place] < 0:
-                weights[place] = reach - up / rejected
+                weights[place] = turn - up / rejected
             elif picked == 1:
-                weights[place] = reach - down
+                weights[place] = turn - down
             else:
-                weights[place] = (up - reach) / (picked - 1) - down / picked
+                weights[place] = (up - turn) / (picked - 1) - down / picked
         start = stop
