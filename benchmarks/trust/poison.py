@@ -2,7 +2,8 @@
 
 Simulated people take turns to search and to judge the first ten matches, as in
 ``papers/live.py``; malicious ones pick what is wrong and reject what is right. One person alone who
-is malicious, three of nine, and a third of thirty, each with and without labels that judge votes.
+is malicious, three of nine, and a third of thirty, each without labels and with half of all
+pictures labelled, which judge votes where what was learned from them is in use.
 Precision at 10 over pictures nobody has searched with, against no learning; and, where some are
 honest, against the gain of the same honest votes alone. The second half of each set, as there.
 """
@@ -69,8 +70,9 @@ def run(
         with Collection.open(copy) as collection:
             rows = {p.id: p.places[0] for p in collection.pictures()}
             if labelled:
-                some = np.random.default_rng(0).choice([*rows], len(rows) // 5, replace=False)
-                collection.learn({rows[n]: [classes[rows[n]]] for n in some.tolist()})
+                some = np.random.default_rng(0).choice([*rows], len(rows) // 2, replace=False)
+                told = collection.learn({rows[n]: [classes[rows[n]]] for n in some.tolist()})
+                print(told.similarity.reason, file=sys.stderr)
             world = World(collection, {number: classes[path] for number, path in rows.items()})
             return session(world, 0, people, malicious, votes, only_honest=only_honest)
 
