@@ -3,7 +3,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
-from lookalike.collection.training import learning
+from lookalike.collection.training.examples import Split
+from lookalike.collection.training.judging import gained, judge_similarity
 from lookalike.core.evidence import CERTAIN, Difference, paired_difference
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.lda import LDA
@@ -69,9 +70,8 @@ def test_shuffled_labels_do_not_pass_the_gate_and_real_ones_do():
         for name, labels in (("real", real), ("shuffled", rng.permutation(real))):
             learned = LDA().fit(X[rows[60:]], labels[60:])
             judges = Relevance.of(labels[:60])
-            before, after = (
-                learning.judge_similarity(it, X[rows[:60]], judges) for it in (Cosine(), learned)
-            )
-            passed[name] += learning.gained(before, after, judges).passes
+            judged = tuple(judge_similarity(it, X[rows[:60]], judges) for it in (Cosine(), learned))
+            held = Split(np.arange(60, 360), np.arange(60))
+            passed[name] += gained([judged], judges, [held]).is_certain
     assert passed["shuffled"] <= 1
     assert passed["real"] >= 8

@@ -43,7 +43,7 @@ from lookalike.collection.search.words import known_word, search_word
 from lookalike.collection.store import events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
-from lookalike.collection.training import choosing, learning
+from lookalike.collection.training import choosing, judging, learning
 from lookalike.collection.training.given import NamedClicks, NamedLabels, read_given
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
@@ -544,7 +544,7 @@ class Collection:
 
     def evaluate(self, by: str | None = None) -> tuple[Figures, Figures]:
         """Judge cosine and what searches use now, on the pictures last held out."""
-        return learning.evaluate_similarity(
+        return judging.evaluate_similarity(
             self.path, self._opened.database, self._opened.rankers.get(by)
         )
 
@@ -556,7 +556,7 @@ class Collection:
         """
         ranker = self._opened.rankers.get(by)
         annotator = self._opened.rankers.annotator(ranker)
-        return learning.evaluate_words(self.path, self._opened.database, ranker, annotator)
+        return judging.evaluate_words(self.path, self._opened.database, ranker, annotator)
 
     def words_to_learn(self) -> WordsToLearn:
         """Return what was said by hand since models were last trained or rolled back."""

@@ -13,3 +13,8 @@ def silent(done: int, total: int) -> None:
 def further(progress: Progress, before: int, total: int) -> Progress:
     """Return a callable that reports one part of the work, after ``before`` done."""
     return lambda done, _: progress(before + done, total)
+
+
+def part_of(progress: Progress, place: int, parts: int) -> Progress:
+    """Return a callable that reports one of several parts of the work, all the same size."""
+    return lambda done, total: progress(place * total + done, parts * total)

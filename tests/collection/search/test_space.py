@@ -185,7 +185,7 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
         def judged(model, *_):
             return Figures(0.9 if isinstance(model, Commonest) else 0.8, 0.9, 0.9, 4)
 
-        worse = Gain(Difference(-0.1, 0.01), Difference(0.0, 0.0))
+        worse = Gain(Difference(-0.1, 0.01), Difference(0.0, 0.0), 4)
         monkeypatch.setattr(learning, judge, (lambda *_: worse) if judge == "gained" else judged)
 
     collection, added = grown(tmp_path, by_folder, before=worsen)

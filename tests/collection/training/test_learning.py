@@ -9,7 +9,7 @@ from PIL import Image
 from lookalike.collection import Ask, Collection, InUse
 from lookalike.collection.store.labels import clicks as stored_clicks
 from lookalike.collection.store.models import sides
-from lookalike.collection.training import learning
+from lookalike.collection.training import judging
 from lookalike.collection.training.examples import alike
 from lookalike.collection.training.given import Given
 from lookalike.core.errors import (
@@ -386,7 +386,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
     X = sp.random(40, 300, 0.05, "csr", dtype=np.float32, random_state=rng)
     relevance = Relevance.of([number % 4 for number in range(40)])
     learner = OASIS(steps=50, random_state=0).fit(X, relevance) if model else Cosine()
-    whole = learning.judge_similarity(learner, X, relevance)
+    whole = judging.judge_similarity(learner, X, relevance)
     asked = []
     original = OASIS.query_vectors
 
@@ -396,7 +396,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
 
     monkeypatch.setattr(OASIS, "query_vectors", noted)
     monkeypatch.setattr("lookalike.core.ranking._BLOCK_SCORES", 400)
-    found = learning.judge_similarity(learner, X, relevance)
+    found = judging.judge_similarity(learner, X, relevance)
     assert found.mean_average_precision == pytest.approx(whole.mean_average_precision)
     assert asked == ([10] * 4 if model else [])
 

@@ -1,5 +1,6 @@
 """Examples to learn from: what is alike, and what pictures are called, split to learn and judge."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,9 @@ from lookalike.supervision import Relevance, clicks_to_relevance
 
 LEAST_HELD = 2
 """Pictures to judge by, where there are as many."""
+
+ENOUGH_HELD = 500
+"""Pictures to judge a similarity by; where fewer are held out, it is cross-validated."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,25 @@ class Alike:
         held = np.union1d(np.flatnonzero(np.isin(self.ids, held_before)), fresh[chosen])
         train = np.setdiff1d(np.arange(len(self.ids)), held)
         return Split(train, held, self._problem(train, held))
+
+    def more_splits(self, first: Split, rng: np.random.Generator) -> Iterator[Split]:
+        """Yield further splits of about the same size, until enough pictures judge in all.
+
+        No picture judges twice.
+        """
+        left, judging = first.train, len(first.held)
+        while judging < ENOUGH_HELD and left.size:
+            if 2 * len(left) <= 3 * len(first.held):
+                held = left
+            else:
+                share = len(first.held) / len(left)
+                held = left[self.relevance.subset(left).hold_out(share, rng)[1]]
+            left = np.setdiff1d(left, held)
+            train = np.setdiff1d(np.arange(len(self.ids)), held)
+            if not held.size or self._problem(train, held):
+                return
+            judging += len(held)
+            yield Split(train, held)
 
     def _problem(self, train: NDArray[np.intp], held: NDArray[np.intp]) -> str:
         if not self.relevance.subset(held).has_alike.any():

@@ -26,28 +26,32 @@ class Gain:
 
     mean_average_precision: Difference
     precision_at_1: Difference
+    pictures: int
 
     @property
-    def passes(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether more is found by more than chance, and the first is right about as often."""
         return self.mean_average_precision.is_gain and not self.precision_at_1.is_loss
 
     @property
-    def reason(self) -> str:
-        """Why the similarity is to be used or not, with both figures."""
-        figures = (
+    def is_better(self) -> bool:
+        """Whether more is found, and the first is right about as often."""
+        return self.mean_average_precision.mean > 0 and not self.precision_at_1.is_loss
+
+    def __str__(self) -> str:
+        return (
             f"mean average precision {self.mean_average_precision}, "
-            f"precision at 1 {self.precision_at_1}"
+            f"precision at 1 {self.precision_at_1}, judged by {self.pictures:,} pictures"
         )
-        if self.passes:
-            return f"The new similarity ranks better and is now in use: {figures}."
-        if self.mean_average_precision.is_gain:
-            why = "loses too many first matches"
-        elif self.mean_average_precision.is_loss:
-            why = "ranks worse than the one in use"
-        else:
-            why = "ranks no better than chance would make it"
-        return f"The new similarity {why}, so nothing changed: {figures}."
+
+    @property
+    def fault(self) -> str:
+        """What keeps the similarity from being used, as a verb phrase."""
+        if self.mean_average_precision.is_loss:
+            return "ranks worse than the one in use"
+        if self.mean_average_precision.mean > 0 and self.precision_at_1.is_loss:
+            return "loses too many first matches"
+        return "is not clearly better than the one in use"
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class Lesson:
     """A model, how it and what it would replace were judged, and by which pictures.
 
     ``changes`` says whether it differs from what it would replace, and is not the start over
-    the start; ``settings`` are the learner's, as JSON. A similarity has a ``gain``.
+    the start; ``settings`` are the learner's, as JSON. A similarity has a ``gain`` over the one in
+    use and a gain ``over_start``, which may be judged by more pictures.
     ``beside_commonest`` says that there is no annotator to judge one beside, only the commonest
     words; ``tried`` are the figures of the annotators that it was chosen from, by name.
     """
@@ -74,15 +79,18 @@ class Lesson:
     beside_commonest: bool = False
     tried: Mapping[str, Figures] = field(default_factory=dict)
     gain: Gain | None = None
+    over_start: Gain | None = None
 
     @property
     def published(self) -> bool:
         """Whether it is to be used: only if it changes anything, for the better or no worse.
 
-        Words that half of all pictures have are hard to beat at rank 1, and say little.
+        A similarity must be certain to rank better than the start. To replace one that was
+        learned it need only rank better, since that is judged by fewer pictures. Words that half
+        of all pictures have are hard to beat at rank 1, and say little.
         """
-        if self.gain is not None:
-            return self.changes and self.gain.passes
+        if self.gain is not None and self.over_start is not None:
+            return self.changes and self.over_start.is_certain and self.gain.is_better
         return (
             self.changes
             and self.after.mean_average_precision >= self.before.mean_average_precision
@@ -95,7 +103,14 @@ class Lesson:
         if not self.changes:
             return "Learning did not improve the ranking, so nothing changed."
         if self.gain is not None:
-            return self.gain.reason
+            if self.published:
+                return f"The new similarity ranks better and is now in use: {self.gain}."
+            if self.gain.is_better and self.over_start is not None:
+                return (
+                    f"The new similarity is not clearly better than no learning, so nothing "
+                    f"changed: {self.over_start}."
+                )
+            return f"The new similarity {self.gain.fault}, so nothing changed: {self.gain}."
         good, worse = _BESIDE_COMMONEST if self.beside_commonest else _WORDS
         return f"{good if self.published else worse} {self._choice}".strip()
 

@@ -2,37 +2,33 @@
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Figures, InUse, Learned, Trial
 from lookalike.collection.opened import Opened
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.store import events, labels, models
-from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import Ids, Kind
 from lookalike.collection.training import choosing, examples
-from lookalike.collection.training.examples import Alike, Commonest, Named
-from lookalike.collection.training.gate import Gain, Lesson, Run
+from lookalike.collection.training.examples import Alike, Named
+from lookalike.collection.training.gate import Lesson, Run
 from lookalike.collection.training.given import Given
+from lookalike.collection.training.judging import (
+    LEARN,
+    fit_and_judge,
+    gained,
+    judge_similarity,
+    similarity_figures,
+    word_figures,
+)
 from lookalike.core.errors import CollectionError, InvalidInput
-from lookalike.core.evidence import paired_difference
-from lookalike.core.progress import Progress
-from lookalike.core.ranking import Judgement, judge_in_blocks
+from lookalike.core.progress import Progress, part_of
 from lookalike.core.seeds import generator
 from lookalike.core.stored import parameters
-from lookalike.core.vectors import Vectors, dense
 from lookalike.similarity.base import Similarity
-from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.registry import SIMILARITIES
-from lookalike.supervision import Relevance
-
-LEARN = "(lookalike learn, or Collection.learn)"
 
 METHOD = "oasis"
 """What learns what is alike where nothing else is asked for."""
@@ -164,16 +160,25 @@ def teach_similarity(
 ) -> Lesson | Trial:
     """Train the learner on one side and judge it by the other, beside the current similarity.
 
-    Where what is known does not allow that, the trial says why it failed.
+    Where few pictures judge, it is also cross-validated beside the start. Where what is known
+    does not allow that, the trial says why it failed.
     """
     known = known.for_learner(learner.learns_from)
-    split = known.split(hold_back, generator(json.loads(settings)["random_state"]), earlier)
+    rng = generator(json.loads(settings)["random_state"])
+    split = known.split(hold_back, rng, earlier)
     if split.why:
         return Trial.failed(split.why, len(known.ids), known.labels)
     X = ranker.vectors(known.ids)
-    learner.fit(X[split.train], known.relevance.subset(split.train), progress=progress)
-    judges = known.relevance.subset(split.held)
-    before, after = (judge_similarity(it, X[split.held], judges) for it in (current, learner))
+    splits = [split, *known.more_splits(split, rng)]
+    judged = fit_and_judge(learner, known, splits, X, progress)
+    over_start = gained(judged, known.relevance, splits)
+    before, after = judged[0]
+    if current.learned:
+        # It has seen the pictures that further splits judge by, so only the first one is fair.
+        before = judge_similarity(current, X[split.held], known.relevance.subset(split.held))
+        gain = gained([(before, after)], known.relevance, [split])
+    else:
+        gain = over_start
     return Lesson(
         kind="similarity",
         model=learner,
@@ -186,7 +191,8 @@ def teach_similarity(
         learned_from=known.ids[split.train],
         changes=current.learned or learner.learned,
         settings=settings,
-        gain=gained(before, after, judges),
+        gain=gain,
+        over_start=over_start,
     )
 
 
@@ -221,7 +227,7 @@ def teach_words(
     held, judges = X[split.held], words.relevance.subset(split.held)
     tried: dict[str, Figures] = {}
     for place, (name, annotator) in enumerate(annotators.items()):
-        part = _part(progress, place, len(annotators))
+        part = part_of(progress, place, len(annotators))
         annotator.fit(X[split.train], taught, validation=(held, judges), progress=part)
         tried[name] = word_figures(annotator, held, judges)
     chosen = choosing.best_of(tried)
@@ -241,95 +247,3 @@ def teach_words(
         settings=settings,
         tried=tried,
     )
-
-
-def _part(progress: Progress, place: int, parts: int) -> Progress:
-    """Return a callable that reports one of several parts of the work, all the same size."""
-    return lambda done, total: progress(place * total + done, parts * total)
-
-
-def judge_similarity(similarity: Similarity, X: Vectors, relevance: Relevance) -> Judgement:
-    """Rank each picture's company by a similarity, and judge the order."""
-    items: Any = similarity.item_vectors(X)
-
-    def scores(rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        products = (items @ similarity.query_vectors(X[rows]).T).T
-        return np.ascontiguousarray(dense(products), dtype=np.float32)
-
-    return judge_in_blocks(scores, relevance.rows, X.shape[0], cutoffs=(1, 10))
-
-
-def gained(before: Judgement, after: Judgement, relevance: Relevance) -> Gain:
-    """Compare how two similarities rank the same pictures, query by query."""
-    judged, groups = before.judged, relevance.groups[before.judged]
-    pairs = (
-        (before.average_precision, after.average_precision),
-        (before.precision[:, 0], after.precision[:, 0]),
-    )
-    return Gain(*(paired_difference(one[judged], two[judged], groups) for one, two in pairs))
-
-
-def similarity_figures(judged: Judgement) -> Figures:
-    """Return in short how a similarity ranks."""
-    return Figures(
-        judged.mean_average_precision,
-        judged.precision_at(1),
-        judged.precision_at(10),
-        int(judged.judged.sum()),
-    )
-
-
-def word_figures(model: Annotator | Commonest, X: Vectors, relevance: Relevance) -> Figures:
-    """Let a model rank the words it knows for pictures, and judge the order by their words."""
-    # It draws figures too, and takes long to be imported.
-    from lookalike.evaluate import evaluate_annotation
-
-    judged = evaluate_annotation(model, X, relevance)
-    return Figures(
-        judged.mean_average_precision, judged.precision[1], judged.precision[10], judged.pictures
-    )
-
-
-def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple[Figures, Figures]:
-    """Judge cosine, and what searches use, by the pictures that were last held out."""
-    sides = models.sides(database, models.last_model(database, "similarity", ranker.id))
-    if sides is None:
-        raise _unlearned(path, "labels, folders or clicks")
-    known = examples.alike(database, Given())
-    held = np.flatnonzero(np.isin(known.ids, np.intersect1d(sides[0], ranker.plain.ids)))
-    judges = known.relevance.subset(held)
-    if not judges.has_alike.any():
-        raise _too_few(path)
-    X = ranker.vectors(known.ids[held])
-    before, after = (
-        similarity_figures(judge_similarity(it, X, judges)) for it in (Cosine(), ranker.similarity)
-    )
-    return before, after
-
-
-def evaluate_words(
-    path: Path, database: Database, ranker: Ranker, annotator: Annotator | None
-) -> tuple[Figures, Figures]:
-    """Judge the commonest words, and those in use, by the pictures that were last held out."""
-    sides = models.sides(database, models.last_model(database, "words", ranker.id))
-    words = examples.named(database, Given())
-    if sides is None or words is None:
-        raise _unlearned(path, "labels or folders")
-    held, learned = (
-        np.flatnonzero(np.isin(words.ids, np.intersect1d(side, ranker.plain.ids))) for side in sides
-    )
-    if not held.size:
-        raise _too_few(path)
-    X, judges = ranker.vectors(words.ids[held]), words.relevance.subset(held)
-    before = words.commonest(learned)
-    return word_figures(before, X, judges), word_figures(annotator or before, X, judges)
-
-
-def _unlearned(path: Path, source: str) -> InvalidInput:
-    return InvalidInput(
-        f"{path} has no trained model to evaluate. Learn from {source} first {LEARN}."
-    )
-
-
-def _too_few(path: Path) -> InvalidInput:
-    return InvalidInput(f"{path} has too few of its held-out pictures left. Learn again {LEARN}.")
