@@ -12,7 +12,7 @@ themselves say. Directions are kept as the pictures they are made of, so that a 
 4·(|A| + |P|)·d and a few passes over the votes near it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, fields
@@ -115,10 +115,10 @@ class Members:
             }
         )
 
-    def extended(self, **new: ArrayLike) -> "Members":
-        """Add the pictures of a vote."""
+    def extended(self, new: Mapping[str, ArrayLike]) -> "Members":
+        """Add the pictures of votes."""
         return Members(
-            **{name: getattr(self, name).extended(np.atleast_1d(it)) for name, it in new.items()}
+            **{name: getattr(self, name).extended(np.asarray(it)) for name, it in new.items()}
         )
 
 
@@ -203,22 +203,26 @@ class Preferences:
                 dict.fromkeys(vote.who for vote, _ in counted if vote.who not in self._people)
             )
         }
-        places = self._anchors.places
+        new: dict[str, list[Any]] = {one.name: [] for one in fields(Members)}
+        places, stop = self._anchors.places, len(self._members.item)
         for vote, taught in counted:
             names: list[Ref] = [picture or vote.subject for picture in taught.pictures]
             held = [k for k, name in enumerate(names) if name in places]
             rows = [places[names[k]] for k in held]
-            self._members = self._members.extended(
-                anchor=np.full(len(rows), places[vote.subject]) if taught.picked is None else rows,
-                item=rows,
-                side=[0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held],
-                step=taught.steps[held],
-                number=vote.number,
-                stop=len(self._members.item) + len(rows),
-                width=taught.width,
-                person=self._people[vote.who],
-                fold=fold_of(vote.subject),
-            )
+            stop += len(rows)
+            older = taught.picked is None
+            new["anchor"] += [places[vote.subject]] * len(rows) if older else rows
+            new["item"] += rows
+            new["side"] += [
+                0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held
+            ]
+            new["step"] += taught.steps[held].tolist()
+            new["number"].append(vote.number)
+            new["stop"].append(stop)
+            new["width"].append(taught.width)
+            new["person"].append(self._people[vote.who])
+            new["fold"].append(fold_of(vote.subject))
+        self._members = self._members.extended(new)
 
     @cached_property
     def width(self) -> float:
