@@ -166,6 +166,22 @@ class Client:
         body = {"picture": picture, "word": word, "shows": shows}
         return cast("Event", self._say("/api/tags", body))
 
+    def tag_many(
+        self,
+        pictures: Iterable[int] | None,
+        word: str,
+        *,
+        shows: bool = True,
+        key: str | None = None,
+        **where: Unpack[Filters],
+    ) -> Event:
+        """Add a label to many pictures, or record that the word does not fit them, as one event.
+
+        Without ``pictures``, to all that pass the filters.
+        """
+        body = {**_chosen(pictures, where), "word": word, "shows": shows, "key": key}
+        return cast("Event", self._say("/api/tags/many", body))
+
     def undo(self, number: int) -> Said:
         """Undo an event."""
         return cast("Said", self._say("/api/undo", {"event": number}))
@@ -381,6 +397,15 @@ def _several(refs: Ref | Iterable[Ref]) -> list[Ref]:
 
 def _filters(where: Filters) -> dict[str, Any]:
     return {_NAMES.get(name, name): value for name, value in where.items()}
+
+
+def _chosen(pictures: Iterable[int] | None, where: Filters) -> dict[str, Any]:
+    """Return which pictures are meant: some, or all that pass the filters."""
+    if pictures is not None and where:
+        raise InvalidInput("Client: give either pictures or filters, not both.")
+    if pictures is not None:
+        return {"pictures": list(pictures)}
+    return {"where": _given(_filters(where))}
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
