@@ -40,8 +40,10 @@ class Event:
     at : str
         When, in UTC.
     kind : str
-        ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``deletion``, ``undo``,
-        ``reset`` (votes before it count no more), ``learn`` or ``rollback``.
+        ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``import`` (of labels
+        from a source), ``removal`` (into the bin), ``restoration``, ``erasure``, ``undo``,
+        ``reset`` (votes before it count no more), ``learn`` or ``rollback``; in older collections
+        ``deletion``.
     who : str
         Who said it, where there are several; else empty.
     body : dict
@@ -120,10 +122,16 @@ class Added:
     copies, moved : int
         Files with the content of a picture known from another path; ``moved`` where that path
         is gone.
+    removed : int
+        Files whose pictures were removed before: they stay in the bin, or are restored where that
+        was asked for.
     ignored : int
         Hidden files and files of another ending that folders held.
     refused : list of Refused
         Files, folders and patterns that could not be used, each with the reason.
+    unread : list of str
+        Files and sidecars whose keywords could not be read, each with the reason; their pictures
+        are in the collection.
     learned_again : Learned or None
         What learning again came to, where the collection had grown so much that its vectors were
         reduced anew; None where that was not due or nothing had been learned.
@@ -136,8 +144,10 @@ class Added:
     known: int = 0
     copies: int = 0
     moved: int = 0
+    removed: int = 0
     ignored: int = 0
     refused: list[Refused] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     learned_again: "Learned | None" = None
     unlearned: str = ""
     unlearned_words: str = ""
@@ -214,11 +224,15 @@ class Learned:
         What pictures are tagged with; None where it was not to be learned, as from clicks.
     unmatched : list of str
         Names that stand for no picture of the collection, or for several, with the reason.
+    labels : Event or None
+        The event that imported the labels learned from; ``undo`` takes them back. None where
+        nothing new was given.
     """
 
     similarity: Trial | None = None
     words: Trial | None = None
     unmatched: list[str] = field(default_factory=list)
+    labels: Event | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return in short what the log keeps of it."""
@@ -243,10 +257,15 @@ class WordsToLearn:
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """The numbers of the models that a ranker uses; None for none."""
+    """The numbers of the models that a ranker uses; None for none.
+
+    After a rollback, ``labels`` is the event that imported the labels of what was rolled back:
+    these stay until it is undone. None where there were none, or it is undone.
+    """
 
     similarity: int | None
     annotator: int | None
+    labels: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +313,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """What is known of a picture; ``added`` is in UTC, ``taken`` as the camera said."""
+    """What is known of a picture; ``added`` is in UTC, ``taken`` as the camera said.
+
+    ``missing`` is since when, in UTC, all its files are missing; None where one is there.
+    """
 
     id: int
     sha256: str
@@ -305,6 +327,7 @@ class PictureRow:
     taken: str | None
     added: str
     places: tuple[Path, ...]
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,10 @@ class Opened:
             self.folder.clean(self.rankers.files())
             yield
 
+    def voted(self) -> set[int]:
+        """Return the pictures that were voted on."""
+        return self.rankers.ledger.pictures()
+
     def id_of(self, picture: object) -> int:
         """Return the id of a picture named by id or path, or raise NotFound."""
         number = pictures.find_id(self.database, picture)

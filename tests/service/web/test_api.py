@@ -249,6 +249,68 @@ def test_words_are_given_refused_and_suggested(client, store):
     assert isinstance(got(client.get("/api/suggestions/1"))["suggestions"], list)
 
 
+def test_many_pictures_are_labelled_and_one_undoing_takes_it_back(client, store):
+    event = got(client.post("/api/tags/many", json={"pictures": [3, 1], "word": "Flur"}))
+    assert (event["kind"], event["body"]["pictures"]) == ("tag", 2)
+    assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
+    no = {"where": {"tag": ["Flur"]}, "word": "flur", "shows": False, "user": "Ada"}
+    again = got(client.post("/api/tags/many", json=no))
+    assert (again["kind"], again["who"]) == ("correction", "Ada")
+    assert got(client.get("/api/pictures?tag=flur"))["total"] == 0
+    got(client.post("/api/undo", json={"event": again["number"], "user": "Ada"}))
+    assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
+    refused(client.post("/api/undo", json={"event": again["number"]}), 400, "undone by Ada")
+    every = got(client.post("/api/tags/many", json={"where": {}, "word": "alle"}))
+    assert every["body"]["pictures"] == len(store)
+    for body, status, words in (
+        ({"word": "x"}, 400, "either pictures"),
+        ({"word": "x", "pictures": [1], "where": {}}, 400, "either pictures"),
+        ({"word": "x", "pictures": []}, 422, "pictures"),
+        ({"word": "x", "pictures": [1, 999]}, 404, "no picture 999"),
+        ({"word": "a\0", "pictures": [1]}, 400, "control characters"),
+    ):
+        refused(client.post("/api/tags/many", json=body), status, words)
+
+
+def test_removed_pictures_lie_in_the_bin(client, store):
+    got(client.post("/api/tags", json={"picture": 2, "word": "Flur"}))
+    assert got(client.delete("/api/pictures/1")) == {"removed": 1}
+    assert got(client.post("/api/pictures/remove", json={"where": {"tag": ["flur"]}})) == {
+        "removed": 1
+    }
+    listed = got(client.get("/api/bin?k=1"))
+    assert (listed["total"], [row["id"] for row in listed["pictures"]]) == (2, [2])
+    assert [row["id"] for row in got(client.get(listed["next"]))["pictures"]] == [1]
+    refused(client.get("/api/pictures/2"), 404, "no picture 2")
+    page = client.get("/bin").text
+    assert "2 removed pictures" in page
+    part = client.post("/part/bin/restore", data={"picture": 1}).text
+    assert "1 removed picture." in part
+    assert got(client.post("/api/bin/restore", json={})) == {"restored": 1}
+    assert got(client.get("/api/pictures/2"))["labels"] == ["Flur"]
+    assert "The bin is empty" in client.get("/bin").text
+    got(client.delete("/api/pictures/1"))
+    refused(client.post("/api/bin/restore", json={"pictures": [2]}), 404, "in the bin")
+    assert got(client.post("/api/bin/empty", json={})) == {"erased": 1}
+    refused(client.post("/api/bin/restore", json={"pictures": [1]}), 404, "in the bin")
+    assert len(store) == 23
+
+
+def test_a_missing_file_is_told_and_looked_for(client, store):
+    place = store.picture(3).places[0]
+    away = place.with_suffix(".away")
+    place.rename(away)
+    page = client.get("/picture/3").text
+    assert "File missing" in page
+    assert "/thumbnail/3.jpg" in page
+    assert got(client.post("/api/pictures/3/look"))["missing"]
+    assert got(client.get("/api/pictures?missing=true"))["total"] == 1
+    assert "1 picture</a> whose files" in client.get("/add").text
+    away.rename(place)
+    assert got(client.post("/api/pictures/3/look"))["missing"] is None
+    assert "File missing" not in client.get("/picture/3").text
+
+
 def test_who_speaks_is_known_by_cookie(client):
     client.cookies.set("lookalike_user", "J%C3%BCrgen")
     said = got(client.post("/api/votes", json={"like": [1], "picked": [2]}))
@@ -323,7 +385,7 @@ def test_a_picture_is_deleted_and_its_file_stays(client, store):
     assert place.exists()
     assert 5 not in ids(got(client.get("/api/search?like=1&k=50")))
     refused(client.delete("/api/pictures/5"), 404, "5")
-    assert got(client.get("/api/events"))["events"][0]["kind"] == "deletion"
+    assert got(client.get("/api/events"))["events"][0]["kind"] == "removal"
 
 
 def test_a_deletion_waits_for_a_job_but_not_for_ever(client):
@@ -356,6 +418,8 @@ def test_an_upload_is_kept_known_and_deleted_with_its_file(client, store):
     assert (again["new"], again["picture"]["id"]) == (False, number)
     assert client.get(told["picture"]["image"]).status_code == 200
     got(client.delete(f"/api/pictures/{number}"))
+    assert path.exists()
+    got(client.post("/api/bin/empty", json={}))
     assert not path.exists()
 
 
@@ -410,6 +474,7 @@ def test_an_upload_goes_whatever_the_collection_is_called_by(store, tmp_path, mo
         added = got(client.post("/api/pictures", content=png()), 201)["picture"]
         assert Path(added["path"]).exists()
         got(client.delete(f"/api/pictures/{added['id']}"))
+        got(client.post("/api/bin/empty", json={}))
         assert not Path(added["path"]).exists()
 
 
@@ -467,7 +532,7 @@ def test_learning_words_and_models(client, store, tmp_path):
     refused(client.get("/api/search?word=lila"), 400, "lila")
     assert isinstance(got(client.get("/api/reasons?like=1&picture=2"))["reasons"], list)
     used = got(client.post("/api/rollback", json={}))
-    assert set(used) == {"model", "annotator"}
+    assert set(used) == {"model", "annotator", "labels"}
     facets = got(client.get("/api/facets"))
     assert {facet["value"]: facet["count"] for facet in facets["tags"]} == dict.fromkeys(PALETTE, 8)
     assert facets["formats"] == [{"value": "PNG", "count": 24}]
@@ -554,6 +619,9 @@ def test_openapi_tells_of_every_route(reader):
         *[("get", "/api/pictures"), ("post", "/api/pictures"), ("get", "/api/pictures/{id}")],
         *[("delete", "/api/pictures/{id}"), ("get", "/api/search"), ("post", "/api/queries")],
         *[("post", "/api/queries/region"), ("post", "/api/votes"), ("post", "/api/tags")],
+        *[("post", "/api/tags/many"), ("post", "/api/pictures/remove"), ("get", "/api/bin")],
+        *[("post", "/api/bin/restore"), ("post", "/api/bin/empty")],
+        ("post", "/api/pictures/{id}/look"),
         *[("post", "/api/undo"), ("post", "/api/reset"), ("post", "/api/rollback")],
         *[("get", "/api/events"), ("get", "/api/standing"), ("get", "/api/models")],
         *[("get", "/api/suggestions/{ref}"), ("get", "/api/reasons"), ("get", "/api/facets")],

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from lookalike.collection import Added, RankerInfo
     from lookalike.images import Refused
 
+SHOWN_UNREAD = 10
+
 STOP = "Finished work is kept; run the same command again to continue."
 
 
@@ -130,6 +132,9 @@ def index(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Number of threads.", show_default="one per core")
     ] = None,
+    removed: Annotated[
+        bool, typer.Option("--removed", help="Also add pictures that were removed before.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Add pictures to a collection, creating it if needed.
@@ -177,7 +182,9 @@ def index(
         if filled:
             describe()
         with screen.bar("Reading pictures") as progress:
-            added = store.add(pictures, limits=limits, threads=threads, progress=progress)
+            added = store.add(
+                pictures, removed=removed, limits=limits, threads=threads, progress=progress
+            )
         if not filled:
             describe()
         total, rankers = len(store), store.rankers()
@@ -211,6 +218,7 @@ def _show_added(screen: Screen, added: "Added") -> None:
                 "already in the collection": added.known,
                 "copies of other pictures": added.copies,
                 "moved": added.moved,
+                "removed before (in the bin, or erased)": added.removed,
                 "skipped (hidden or not images)": added.ignored,
             }
         )
@@ -223,6 +231,10 @@ def _show_added(screen: Screen, added: "Added") -> None:
     if added.unlearned_words:
         screen.say(f"The annotator is no longer used: {added.unlearned_words}")
     _show_refused(screen, added.refused, f"{counted(len(added.refused), 'file')} refused")
+    for problem in added.unread[:SHOWN_UNREAD]:
+        screen.say(problem)
+    if len(added.unread) > SHOWN_UNREAD:
+        screen.say(f"… and {len(added.unread) - SHOWN_UNREAD:,} more; use --json for all.")
 
 
 def _show_refused(screen: Screen, refused: "Sequence[Refused]", title: str) -> None:

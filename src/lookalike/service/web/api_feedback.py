@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from lookalike.collection import Collection
 from lookalike.collection.answers import Event
@@ -22,32 +22,19 @@ from lookalike.service.web.parameters import (
     MAX_K,
     MAX_REFS,
     By,
+    Chosen,
     PictureId,
     RefValue,
+    Statement,
     Word,
     ask,
 )
 from lookalike.service.web.rankers import check_ranker, standing_of
 from lookalike.service.web.state import collection_of, jobs_of, next_page, speaker
-from lookalike.service.web.users import User
 
 router = APIRouter(tags=["learning"], route_class=Route)
 
 EventNumber = Annotated[int, Field(ge=1, le=MAX_ID)]
-
-
-class Statement(BaseModel):
-    """Fields that all feedback shares."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    user: User = None
-    key: str | None = Field(
-        None,
-        min_length=1,
-        max_length=128,
-        description="A key of your choice; requests with the same key count once.",
-    )
 
 
 class Judged(Statement):
@@ -74,6 +61,13 @@ class Label(Statement):
     """A word that fits a picture, or does not."""
 
     picture: PictureId
+    word: Word
+    shows: bool = True
+
+
+class Labels(Statement, Chosen):
+    """A word that fits many pictures, or does not."""
+
     word: Word
     shows: bool = True
 
@@ -113,9 +107,25 @@ def tag(request: Request, said: Label) -> EventAnswer:
     return EventAnswer.of(event)
 
 
+@router.post("/tags/many", summary="Label many pictures")
+def tag_many(request: Request, said: Labels) -> EventAnswer:
+    """Add a label to many pictures, or with `shows` false record that the word does not fit them.
+
+    It is one event: undoing that takes it back for all of them.
+    """
+    who = speaker(request, said.user)
+    event = collection_of(request).say_many(
+        said.chosen(), said.word, shows=said.shows, who=who, key=said.key
+    )
+    return EventAnswer.of(event)
+
+
 @router.post("/undo", summary="Undo an event")
 def undo(request: Request, said: Undo) -> Said:
-    """Undo a vote, label, correction, reset or undo; this is itself an event."""
+    """Undo a vote, label, correction, import of labels, removal, restoration, reset or undo.
+
+    This is itself an event.
+    """
     collection, who = collection_of(request), speaker(request, said.user)
     check_ranker(collection, said.by)
     event = collection.undo(said.event, who=who, key=said.key)
@@ -133,11 +143,14 @@ def reset(request: Request, said: Judged) -> Said:
 
 @router.post("/rollback", summary="Go back to earlier models")
 def rollback(request: Request, said: Statement) -> InUseAnswer:
-    """Go back to the models used before the last learning from labels."""
+    """Go back to the models used before the last learning from labels.
+
+    Labels that were imported for that learning stay; undoing the event `labels` takes them back.
+    """
     speaker(request, said.user)
     with jobs_of(request).writing():
         used = collection_of(request).rollback()
-    return InUseAnswer(model=used.similarity, annotator=used.annotator)
+    return InUseAnswer(model=used.similarity, annotator=used.annotator, labels=used.labels)
 
 
 @router.get("/events", summary="List the log of events")

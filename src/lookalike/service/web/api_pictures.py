@@ -10,20 +10,36 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import Collection
 from lookalike.collection.pictures.adding import THUMBNAIL_SIDE
+from lookalike.collection.pictures.removing import UPLOADS
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.images import content_hash
-from lookalike.service.web.answers import Added, PictureAnswer, PicturesAnswer, Removed, Token
+from lookalike.service.web.answers import (
+    Added,
+    Erased,
+    PictureAnswer,
+    PicturesAnswer,
+    Removed,
+    Restored,
+    Token,
+)
 from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import picture_answers
 from lookalike.service.web.files import original
-from lookalike.service.web.parameters import MAX_REACH, Browse, PictureId
+from lookalike.service.web.parameters import (
+    MAX_CHOSEN,
+    MAX_REACH,
+    Browse,
+    Chosen,
+    PictureId,
+    Reach,
+    Statement,
+)
 from lookalike.service.web.state import collection_of, decoder_of, jobs_of, next_page, speaker
 from lookalike.service.web.users import User
 
 router = APIRouter(tags=["pictures"], route_class=Route)
 
-UPLOADS = "uploads"
 _ENDINGS = {"JPEG": "jpg", "TIFF": "tif", "HEIF": "heic"}
 
 _PICTURE: dict[str, Any] = {
@@ -75,18 +91,68 @@ def delete(
     number: Id,
     user: Annotated[User, Query()] = None,
 ) -> Removed:
-    """Remove a picture and everything stored about it.
+    """Move a picture to the bin. Its file is kept, and so is everything stored about it."""
+    who = speaker(request, user)
+    return Removed(removed=collection_of(request).remove([number], who=who))
 
-    Files in your folders are kept; an uploaded file is deleted.
-    """
-    who, collection = speaker(request, user), collection_of(request)
-    with jobs_of(request).writing():
-        places = collection.picture(number).places
-        removed = collection.remove([number], who=who)
-        for place in places:
-            if place.parent == _uploads(collection):
-                place.unlink(missing_ok=True)
+
+class Some(Statement, Chosen):
+    """Many pictures, and who says something of them."""
+
+
+class Binned(Statement):
+    """Pictures in the bin: some, or all."""
+
+    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_CHOSEN)
+
+
+@router.post("/pictures/remove", summary="Remove many pictures")
+def remove_many(request: Request, said: Some) -> Removed:
+    """Move pictures to the bin, as one event. Their files are kept."""
+    who = speaker(request, said.user)
+    removed = collection_of(request).remove(said.chosen(), who=who, key=said.key)
     return Removed(removed=removed)
+
+
+@router.post("/pictures/{id}/look", summary="Look for a missing file")
+def look(request: Request, number: Id) -> PictureAnswer:
+    """Look again whether the files of a picture are there."""
+    collection = collection_of(request)
+    collection.find_missing(collection.picture(number).places)
+    return _answer(collection, number)
+
+
+@router.get("/bin", summary="List the bin")
+def binned(request: Request, asked: Annotated[Reach, Query()]) -> PicturesAnswer:
+    """Return the pictures in the bin, the last removed first."""
+    collection = collection_of(request)
+    found, total = collection.bin(asked.k, offset=asked.offset), collection.bin_size()
+    after = asked.offset + asked.k
+    return PicturesAnswer(
+        pictures=[PictureAnswer.of(row) for row in found],
+        total=total,
+        next=next_page(request, total > after and after + asked.k <= MAX_REACH, offset=after),
+    )
+
+
+@router.post("/bin/restore", summary="Restore pictures")
+def restore(request: Request, said: Binned) -> Restored:
+    """Bring pictures back from the bin, or all in it, with everything stored about them."""
+    who = speaker(request, said.user)
+    restored = collection_of(request).restore(said.pictures, who=who, key=said.key)
+    return Restored(restored=restored)
+
+
+@router.post("/bin/empty", summary="Empty the bin")
+def empty(request: Request, said: Binned) -> Erased:
+    """Erase pictures of the bin, or all in it: what is stored about them, and uploaded files.
+
+    Files in your folders are never touched. This cannot be undone.
+    """
+    who = speaker(request, said.user)
+    with jobs_of(request).writing():
+        erased = collection_of(request).empty_bin(said.pictures, who=who)
+    return Erased(erased=erased)
 
 
 @router.post(
@@ -97,7 +163,10 @@ def delete(
     openapi_extra=_PICTURE,
 )
 def add(request: Request, data: Body, response: Response) -> Added:
-    """Add a picture file and store it; one already in the collection is not added again."""
+    """Add a picture file and store it; one already in the collection is not added again.
+
+    One that is in the bin is restored.
+    """
     collection = collection_of(request)
     sha256 = content_hash(data)
     known = collection.find_content(sha256)
@@ -116,14 +185,14 @@ def add(request: Request, data: Body, response: Response) -> Added:
                 f"some space and upload it again."
             ) from error
         try:
-            added = collection.add([path])
+            added = collection.add([path], removed=True)
         finally:
             number = collection.find(path)
             if number is None:
                 path.unlink(missing_ok=True)
     if number is None:
         raise UnreadablePicture(added.refused[0].reason if added.refused else "the file is gone")
-    return Added(picture=_answer(collection, number), new=True)
+    return Added(picture=_answer(collection, number), new=added.added > 0)
 
 
 @router.post("/queries", summary="Upload a picture to search with", openapi_extra=_PICTURE)

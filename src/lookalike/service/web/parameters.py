@@ -1,17 +1,19 @@
 """Query parameters: filters, searches and paging, the same for the API and the page."""
 
 import re
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lookalike.collection.answers import Ask, Ref
 from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import InvalidInput
+from lookalike.service.web.users import User
 
 MAX_K, MAX_REACH = 1000, 100_000
 MAX_ID = 2**63 - 1
 MAX_REFS, MAX_TAGS, MAX_WORD, MAX_PATH, MAX_NAME = 64, 50, 1000, 4096, 64
+MAX_CHOSEN = 150_000
 
 REF = "^([0-9]{1,18}|u[0-9a-f]{32})$"
 DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
@@ -85,6 +87,9 @@ class Filters(BaseModel):
     max_side: Amount | None = Field(None, description="Maximum of the longer side, in pixels.")
     min_bytes: Amount | None = Field(None, description="Minimum file size.")
     max_bytes: Amount | None = Field(None, description="Maximum file size.")
+    missing: bool | None = Field(
+        None, description="Only pictures whose files are missing, or only those that are there."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -111,23 +116,61 @@ class Filters(BaseModel):
             max_side=self.max_side,
             min_bytes=self.min_bytes,
             max_bytes=self.max_bytes,
+            missing=self.missing,
         )
         return None if found == Where() else found
 
 
-class Page(Filters):
-    """One page of a list."""
+class Statement(BaseModel):
+    """Fields that all feedback shares."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user: User = None
+    key: str | None = Field(
+        None,
+        min_length=1,
+        max_length=128,
+        description="A key of your choice; requests with the same key count once.",
+    )
+
+
+class Chosen(BaseModel):
+    """Many pictures: a list of them, or all that pass the filters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_CHOSEN)
+    where: Filters | None = Field(
+        None, description="Filters, as for `/api/pictures`; `{}` is every picture."
+    )
+
+    def chosen(self) -> list[int] | Where:
+        """Return the pictures, or the filter that they pass."""
+        if (self.pictures is None) == (self.where is None):
+            raise InvalidInput("Give either pictures, a list of ids, or where, the filters.")
+        if self.where is None:
+            return self.pictures or []
+        return self.where.where() or Where()
+
+
+class Reach(BaseModel):
+    """Which part of a list to return."""
 
     k: int = Field(50, ge=1, le=MAX_K, description="Most results to return.")
     offset: int = Field(0, ge=0, le=MAX_REACH, description="Results to skip.")
 
     @model_validator(mode="after")
-    def _within_reach(self) -> "Page":
+    def _within_reach(self) -> Self:
         if self.offset + self.k > MAX_REACH:
             raise ValueError(
                 f"offset + k must not exceed {MAX_REACH:,}; narrow the results with filters"
             )
         return self
+
+
+class Page(Reach, Filters):
+    """One page of a list."""
 
 
 class Browse(Page):

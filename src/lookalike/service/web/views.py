@@ -111,6 +111,7 @@ def _filter_text(name: str, value: str) -> str:
         "format": value.upper(),
         "min_side": f"at least {value} px",
         "max_side": f"at most {value} px",
+        "missing": "missing" if value == "True" else "not missing",
     }
     if name in words:
         return words[name]
