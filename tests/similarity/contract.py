@@ -19,6 +19,8 @@ QUICK = {
     "lmnn": {"max_iterations": 15},
     "mcml": {"max_iterations": 15},
     "nca": {"dimension": 16, "max_iterations": 15},
+    "oks": {"steps": 500, "random_state": 5},
+    "omks": {"steps": 500, "random_state": 5},
     "rca": {"dimension": 20},
 }
 """Settings that make a similarity quick, or repeatable; the others are as they come."""

@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from lookalike.similarity.base import Similarity
     from lookalike.similarity.cosine import Cosine
     from lookalike.similarity.euclidean import Euclidean
+    from lookalike.similarity.kernel import KernelSimilarity
     from lookalike.similarity.lda import LDA
     from lookalike.similarity.lego import LEGO
     from lookalike.similarity.lmnn import LMNN
     from lookalike.similarity.mcml import MCML
+    from lookalike.similarity.multi_kernel import MultiKernelSimilarity
     from lookalike.similarity.nca import NCA
     from lookalike.similarity.oasis import OASIS
     from lookalike.similarity.rca import RCA
@@ -28,6 +30,8 @@ __all__ = [
     "SIMILARITIES",
     "Cosine",
     "Euclidean",
+    "KernelSimilarity",
+    "MultiKernelSimilarity",
     "Similarity",
 ]
 
@@ -36,10 +40,12 @@ __getattr__ = _lazy.exports(
     {
         "Cosine": "cosine",
         "Euclidean": "euclidean",
+        "KernelSimilarity": "kernel",
         "LDA": "lda",
         "LEGO": "lego",
         "LMNN": "lmnn",
         "MCML": "mcml",
+        "MultiKernelSimilarity": "multi_kernel",
         "NCA": "nca",
         "OASIS": "oasis",
         "RCA": "rca",

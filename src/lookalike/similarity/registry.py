@@ -21,6 +21,8 @@ SIMILARITIES: "Registry[Similarity]" = Registry(
         "lmnn": "lookalike.similarity.lmnn:LMNN",
         "mcml": "lookalike.similarity.mcml:MCML",
         "nca": "lookalike.similarity.nca:NCA",
+        "oks": "lookalike.similarity.kernel:KernelSimilarity",
+        "omks": "lookalike.similarity.multi_kernel:MultiKernelSimilarity",
         "rca": "lookalike.similarity.rca:RCA",
     },
 )
