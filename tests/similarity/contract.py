@@ -15,6 +15,8 @@ from lookalike.supervision import Relevance
 
 QUICK = {
     "oasis": {"steps": 300, "blend": 0.5, "random_state": 5},
+    "itml": {"pairs": 2000, "random_state": 5},
+    "kitml": {"pairs": 2000, "dimension": 8, "random_state": 5},
     "lego": {"steps": 2000, "random_state": 5},
     "lmnn": {"max_iterations": 15},
     "mcml": {"max_iterations": 15},

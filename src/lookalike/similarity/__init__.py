@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from lookalike.similarity.base import Similarity
     from lookalike.similarity.cosine import Cosine
     from lookalike.similarity.euclidean import Euclidean
+    from lookalike.similarity.itml import ITML
     from lookalike.similarity.kernel import KernelSimilarity
+    from lookalike.similarity.kitml import KITML
+    from lookalike.similarity.krca import KRCA
     from lookalike.similarity.lda import LDA
     from lookalike.similarity.lego import LEGO
     from lookalike.similarity.lmnn import LMNN
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from lookalike.similarity.registry import SIMILARITIES
 
 __all__ = [
+    "ITML",
+    "KITML",
+    "KRCA",
     "LDA",
     "LEGO",
     "LMNN",
@@ -40,6 +46,9 @@ __getattr__ = _lazy.exports(
     {
         "Cosine": "cosine",
         "Euclidean": "euclidean",
+        "ITML": "itml",
+        "KITML": "kitml",
+        "KRCA": "krca",
         "KernelSimilarity": "kernel",
         "LDA": "lda",
         "LEGO": "lego",

@@ -15,21 +15,25 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState, generator, loop_state
 from lookalike.core.stored import Arrays, Learned
-from lookalike.core.vectors import Vectors, check_vectors, unit_rows
+from lookalike.core.vectors import check_vectors, unit_rows
 from lookalike.similarity.base import Similarity, check_triplets, stored_array
 from lookalike.similarity.blend import project_positive
-from lookalike.similarity.kernels import Blocks, Floats
+from lookalike.similarity.kernels import Floats
 from lookalike.similarity.operator import (
     Axes,
     Coordinates,
     Source,
     choose_landmarks,
     cut_together,
+    dense_rows,
     kernel_values,
     learn_operator,
     step_mapped,
 )
 from lookalike.supervision import Relevance, TripletSampler
+
+MOST_VALUES = 1 << 24
+"""Kernel values in memory at once."""
 
 Combine: TypeAlias = Literal["views", "hedge", "uniform", "validation", "best", "average"]
 Validation: TypeAlias = tuple[Floats, NDArray[np.uint32], NDArray[Any], Relevance | None]
@@ -86,7 +90,7 @@ class KernelLearner(Similarity):
         """Learn from vectors and which of them are similar, as a Relevance or what makes one."""
         self._check_parameters()
         who = type(self).__name__
-        rows = _dense(check_vectors(who, X))
+        rows = dense_rows(check_vectors(who, X))
         relevance = Relevance.of(y, n=len(rows))
         why = relevance.trainable()
         if why:
@@ -107,7 +111,7 @@ class KernelLearner(Similarity):
         """Learn from explicit triplets, each once and in order, as the algorithms are printed."""
         self._check_parameters()
         who = type(self).__name__
-        rows = _dense(check_vectors(who, X))
+        rows = dense_rows(check_vectors(who, X))
         checked = check_triplets(who, triplets, len(rows))
         if not len(checked):
             raise InvalidInput(f"{who}: triplets must have at least one row; got none.")
@@ -129,7 +133,7 @@ class KernelLearner(Similarity):
         self._check_parameters()
         who = type(self).__name__
         fitted = hasattr(self, "landmarks_")
-        rows = _dense(self._vectors(X) if fitted else check_vectors(who, X))
+        rows = dense_rows(self._vectors(X) if fitted else check_vectors(who, X))
         checked = check_triplets(who, triplets, len(rows))
         start = self if fitted else self._start(rows)
         margins, turned = [], []
@@ -154,17 +158,20 @@ class KernelLearner(Similarity):
 
     def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return what is stored: a block for each kernel, at unit length if normalised; dense."""
-        return _side_by_side(self._blocks(_dense(self._vectors(P))))
+        return _side_by_side(self._blocks(dense_rows(self._vectors(P))))
 
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return the vectors to search with: each block turned, and times its kernel's weight."""
-        return _side_by_side(self._asked(_dense(self._vectors(Q))))
+        return _side_by_side(self._asked(dense_rows(self._vectors(Q))))
 
     def parts(
         self, q: ArrayLike | sp.spmatrix, p: ArrayLike | sp.spmatrix
     ) -> dict[str, NDArray[np.float32]]:
         """Return what each kernel adds to the scores, by its name."""
-        asked, stored = self._asked(_dense(self._vectors(q))), self._blocks(_dense(self._vectors(p)))
+        asked, stored = (
+            self._asked(dense_rows(self._vectors(q))),
+            self._blocks(dense_rows(self._vectors(p))),
+        )
         names = [source.name for source in self.sources_]
         return {
             name: np.asarray(one @ other.T, dtype=np.float32)
@@ -267,7 +274,9 @@ class KernelLearner(Similarity):
         if self.combine == "views":
             views = [source.view for source in sources]
             judged = [
-                np.sum([one for one, its in zip(margins, views, strict=True) if its == view], axis=0)
+                np.sum(
+                    [one for one, its in zip(margins, views, strict=True) if its == view], axis=0
+                )
                 for view in views
             ]
         return np.array([np.count_nonzero(~(one > 0)) for one in judged], dtype=np.int64)
@@ -332,9 +341,7 @@ class KernelLearner(Similarity):
     def _blocks(self, rows: Floats) -> list[Floats]:
         """Return what is stored of pictures, for each kernel."""
         who = type(self).__name__
-        return _mapped(
-            who, self.sources_, self._axes, rows, self.landmarks_, unit=self.normalize
-        )
+        return _mapped(who, self.sources_, self._axes, rows, self.landmarks_, unit=self.normalize)
 
     def _asked(self, rows: Floats) -> list[Floats]:
         blocks = self._blocks(rows)
@@ -427,7 +434,7 @@ class KernelLearner(Similarity):
             for one, turn in zip(maps, turns, strict=True)
         ]
         fitted = [
-            _with_bandwidths(source, bandwidths)
+            source.with_bandwidths(bandwidths)
             for source, bandwidths in zip(sources, learned["bandwidths"], strict=True)
         ]
         self._publish(landmarks, fitted, axes, weights, mistakes, steps)
@@ -456,14 +463,6 @@ class KernelLearner(Similarity):
         """Raise InvalidInput if the kernels or what combines them are not valid."""
 
 
-def _with_bandwidths(source: Source, bandwidths: Sequence[float]) -> Source:
-    kernels = tuple(
-        (at, replace(kernel, bandwidth=check_number("kernel", "bandwidth", one)))
-        for (at, kernel), one in zip(source.kernels, bandwidths, strict=True)
-    )
-    return replace(source, kernels=kernels)
-
-
 def _mapped(
     who: str,
     sources: list[Source],
@@ -486,17 +485,5 @@ def _mapped(
     return blocks
 
 
-MOST_VALUES = 1 << 24
-"""Kernel values in memory at once."""
-
-
 def _side_by_side(blocks: list[Floats]) -> Floats:
     return np.ascontiguousarray(np.hstack(blocks), dtype=np.float32)
-
-
-def _dense(vectors: Vectors) -> Floats:
-    rows: Any = vectors.toarray() if sp.issparse(vectors) else vectors
-    return np.ascontiguousarray(rows, dtype=np.float32)
-
-
-__all__ = ["Blocks", "Combine", "KernelLearner"]

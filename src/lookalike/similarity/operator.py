@@ -9,13 +9,16 @@ landmarks, W is exactly what Algorithm 1 learns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core.checks import check_number
 from lookalike.core.errors import InvalidInput
-from lookalike.core.vectors import unit_rows
+from lookalike.core.vectors import Vectors, unit_rows
 from lookalike.similarity._fast import kernel as loops
 from lookalike.similarity.kernels import Floats, Kernel, Pairs
 
@@ -30,6 +33,12 @@ LEAST_EIGENVALUE = 1e-6
 
 NEGATIVE = 1e-3
 """The share of the largest eigenvalue that negative ones may reach by rounding."""
+
+
+def dense_rows(vectors: Vectors) -> Floats:
+    """Return checked vectors as dense rows: kernels compare whole columns."""
+    rows: Any = vectors.toarray() if sp.issparse(vectors) else vectors
+    return np.ascontiguousarray(rows, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,14 @@ class Source:
         """Return it with bandwidths for the training pictures."""
         fitted = tuple((at, kernel.fitted(who, X[:, at])) for at, kernel in self.kernels)
         return replace(self, kernels=fitted)
+
+    def with_bandwidths(self, bandwidths: Sequence[float]) -> "Source":
+        """Return it with the bandwidths of an earlier :meth:`fitted`."""
+        kernels = tuple(
+            (at, replace(kernel, bandwidth=check_number("kernel", "bandwidth", one)))
+            for (at, kernel), one in zip(self.kernels, bandwidths, strict=True)
+        )
+        return replace(self, kernels=kernels)
 
     def square(self, who: str, X: Floats) -> Floats:
         """Return the kernel values of all pairs of rows, symmetric."""
@@ -239,9 +256,7 @@ class Axes:
         return Axes(np.ascontiguousarray(self.map[:, :count]), turn, self.spread[:count])
 
 
-def cut_together(
-    axes: Sequence[Axes], weights: NDArray[np.float64], most: int
-) -> list[Axes]:
+def cut_together(axes: Sequence[Axes], weights: NDArray[np.float64], most: int) -> list[Axes]:
     """Keep the ``most`` axes of several operators that matter most to their weighted sum.
 
     An axis without any of the weighted spread is dropped as well.
