@@ -171,8 +171,8 @@ class Kernel:
                     values = PLAIN[family](pairs)
         if values.shape != (len(pairs.X), len(pairs.Y)):
             raise InvalidInput(
-                f"{who}: the kernel {self.name} must return a value for each pair of rows, of shape "
-                f"{(len(pairs.X), len(pairs.Y))}; got {values.shape}."
+                f"{who}: the kernel {self.name} must return a value for each pair of rows, of "
+                f"shape {(len(pairs.X), len(pairs.Y))}; got {values.shape}."
             )
         if not np.isfinite(values).all():
             raise self._not_finite(who)
