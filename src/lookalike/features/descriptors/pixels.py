@@ -51,11 +51,12 @@ def pixels_of(image: Image.Image) -> Pixels:
         )
     longer = max(image.size)
     width, height = (max(LEAST_SIDE, round(side * LONGEST_SIDE / longer)) for side in image.size)
-    scaled = _opaque(image).resize((width, height), Image.Resampling.BILINEAR, reducing_gap=3.0)
+    scaled = opaque(image).resize((width, height), Image.Resampling.BILINEAR, reducing_gap=3.0)
     return Pixels(np.asarray(scaled), np.asarray(scaled.convert("L")))
 
 
-def _opaque(image: Image.Image) -> Image.Image:
+def opaque(image: Image.Image) -> Image.Image:
+    """Return a picture of mode RGB, what is transparent on white."""
     if not image.has_transparency_data:
         return image if image.mode == "RGB" else image.convert("RGB")
     with_alpha = image.convert("RGBA")
