@@ -110,7 +110,8 @@ class Views(Feature):
         components: int = 50,
         random_state: RandomState = 0,
     ) -> None:
-        self.views = views if isinstance(views, str) else ",".join(map(str, views))
+        listed = isinstance(views, list | tuple)
+        self.views = ",".join(map(str, views)) if listed else str(views)
         self.components = components
         self.random_state = random_state
         Views._check_parameters(self)
