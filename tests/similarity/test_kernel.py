@@ -274,9 +274,9 @@ class TestKernels:
     @pytest.mark.parametrize(
         ("name", "formula"),
         [
-            ("linear", lambda x, y: x @ y),
-            ("cosine", lambda x, y: 0.5 + 0.5 * x @ y / np.sqrt((x @ x) * (y @ y))),
-            ("intersection", lambda x, y: np.minimum(x, y).sum()),
+            ("linear", lambda x, y: x @ y / 0.5),
+            ("cosine", lambda x, y: (0.5 + 0.5 * x @ y / np.sqrt((x @ x) * (y @ y))) / 0.5),
+            ("intersection", lambda x, y: np.minimum(x, y).sum() / 0.5),
             ("rbf:2", lambda x, y: np.exp(-((x - y) ** 2).sum() / 0.5 / 4)),
             ("exponential:0.5", lambda x, y: np.exp(-np.sqrt(((x - y) ** 2).sum()) / 0.5 / 0.25)),
             ("chi2", lambda x, y: np.exp(-((x - y) ** 2 / (x + y)).sum() / 0.5)),
@@ -295,6 +295,15 @@ class TestKernels:
         fitted = Kernel.of("test", "rbf:3").fitted("test", X)
         assert fitted.bandwidth == pytest.approx(np.mean(distances), rel=1e-4)
         assert fitted.sigma == 3
+
+    @pytest.mark.parametrize("name", ["linear", "cosine", "intersection", "chi2", "rbf"])
+    def test_the_unit_of_the_vectors_does_not_matter(self, name):
+        X, _ = small()
+        rows = X[1:-1]
+        one, other = (
+            source(name, 9).fitted("test", it).square("test", it) for it in (rows, 1000 * rows)
+        )
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
     @pytest.mark.parametrize("name", ["", "rbf:", "rbf:x", "rbf:-1", "rbf:inf", "linear:2", 5])
     def test_names_that_are_no_kernel_are_refused(self, name):

@@ -262,9 +262,7 @@ class Axes:
         return Axes(np.ascontiguousarray(self.map[:, :count]), turn, self.spread[:count])
 
 
-def cut_together(
-    axes: Sequence[Axes], weights: NDArray[np.float64], most: int
-) -> list[Axes]:
+def cut_together(axes: Sequence[Axes], weights: NDArray[np.float64], most: int) -> list[Axes]:
     """Keep at most ``most`` axes of all operators together, as many of each as it weighs.
 
     What an operator with fewer axes leaves goes to the others. Axes without any spread are dropped.
