@@ -171,6 +171,8 @@ def teach_similarity(
     if split.why:
         return Trial.failed(split.why, len(known.ids), known.labels)
     X = ranker.vectors(known.ids)
+    if "blocks" in parameters(type(learner)) and learner.get_params()["blocks"] is None:
+        learner.set_params(blocks=ranker.space.feature.blocks)
     learner.fit(X[split.train], known.relevance.subset(split.train), progress=progress)
     judges = known.relevance.subset(split.held)
     before, after = (judge_similarity(it, X[split.held], judges) for it in (current, learner))

@@ -15,10 +15,10 @@ def hsv_bins(rgb: NDArray[np.uint8], counts: NDArray[np.int64], hsv: NDArray[np.
     ``rgb`` is (n, 3) and ``hsv`` (3, n). The bins are found in whole numbers, without rounding.
     """
     for i in range(np.uint64(rgb.shape[0])):
-        r, g, b = np.int32(rgb[i, 0]), np.int32(rgb[i, 1]), np.int32(rgb[i, 2])
+        r, g, b = int(rgb[i, 0]), int(rgb[i, 1]), int(rgb[i, 2])
         most, least = max(r, g, b), min(r, g, b)
         spread = most - least
-        sixths = np.int32(0)  # the hue in sixths of a turn, times spread
+        sixths = 0  # the hue in sixths of a turn, times spread
         if spread > 0:
             if most == r:
                 sixths = g - b if g >= b else g - b + 6 * spread

@@ -1,6 +1,7 @@
 """Describe a scene by GIST: the energy of 4 scales × 8 directions in each of 4 × 4 blocks."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +52,12 @@ def _evened(grey: NDArray[np.float32]) -> NDArray[np.float32]:
     from scipy.fft import irfft2, rfft2
 
     above = grey - grey.min()
-    full = above * (np.float32(255) / max(np.float32(1), above.max()))
-    light = np.pad(np.log1p(full), 5, mode="symmetric")
+    above *= np.float32(255 / max(1.0, float(above.max())))
+    light = np.pad(np.log1p(above), 5, mode="symmetric")
     low = _low_pass(len(light))
     high = light - irfft2(rfft2(light) * low, light.shape)
     contrast = np.sqrt(np.abs(irfft2(rfft2(high * high) * low, light.shape)))
-    even: NDArray[np.float32] = (high / (np.float32(0.2) + contrast))[5:-5, 5:-5]
+    even: NDArray[Any] = (high / (np.float32(0.2) + contrast))[5:-5, 5:-5]
     return even
 
 
@@ -65,7 +66,8 @@ def _low_pass(side: int) -> NDArray[np.float32]:
     """Return a Gaussian that is one half at ``CUT`` cycles, for the half spectrum."""
     cycles = np.fft.fftfreq(side, 1 / side)
     squares = cycles[:, None] ** 2 + cycles[None, : side // 2 + 1] ** 2
-    return np.exp(-squares * np.log(2) / CUT**2).astype(np.float32)
+    low: NDArray[np.float32] = np.exp(-squares * np.log(2) / CUT**2).astype(np.float32)
+    return low
 
 
 @cache

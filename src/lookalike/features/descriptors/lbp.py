@@ -26,4 +26,5 @@ def lbp(pixels: Pixels) -> NDArray[np.float32]:
     """
     counts = np.zeros(PATTERNS, np.int64)
     pattern_counts(np.ascontiguousarray(pixels.rgb), UNIFORM, counts)
-    return (counts / counts.sum()).astype(np.float32)
+    shares: NDArray[np.float32] = (counts / counts.sum()).astype(np.float32)
+    return shares

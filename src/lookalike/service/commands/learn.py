@@ -112,7 +112,15 @@ def learn(
             random_state=seed,
             progress=progress,
         )
+        weights = store.view_weights(feature)
     show_learned(screen, learned)
+    if weights:
+        screen.table(
+            ["view", "weight"],
+            [[name, f"{100 * share:.1f} %"] for name, share in weights.items()],
+            title="Views",
+            numbers=["weight"],
+        )
     if learned.unmatched:
         shown = learned.unmatched[:SHOWN_UNMATCHED]
         rest = len(learned.unmatched) - len(shown)
@@ -121,7 +129,7 @@ def learn(
             [[name] for name in shown] + ([[f"… and {rest:,} more"]] if rest else []),
             title=f"{counted(len(learned.unmatched), 'picture')} not in the collection",
         )
-    screen.result({"collection": collection, **asdict(learned)})
+    screen.result({"collection": collection, **asdict(learned), "views": weights})
 
 
 def show_learned(screen: Screen, learned: "Learned") -> None:
