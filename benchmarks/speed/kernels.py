@@ -1,4 +1,4 @@
-"""How fast kernel similarities learn and search: the O(n) step beside the paper's support vectors."""
+"""How fast similarities in kernels learn and search, beside the paper's support vectors."""
 
 import sys
 import time
@@ -60,7 +60,7 @@ def arranged_steps(
     found: NDArray[np.uint32],
     tau: NDArray[np.float32],
 ) -> int:
-    """The same with the difference of two rows made first, so that all look-ups stay in cache."""
+    """Take the same steps, with the difference of two rows made first to stay in the cache."""
     count = 0
     difference = np.empty(K.shape[0], np.float32)
     for t in range(triplets.shape[0]):

@@ -74,7 +74,7 @@ class MultiKernelSimilarity(KernelLearner):
     def __init__(
         self,
         *,
-        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.5",
+        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.55",
         blocks: Blocks = None,
         combine: Combine = "views",
         discount: float | None = None,
