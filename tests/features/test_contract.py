@@ -3,7 +3,7 @@
 import pytest
 
 from lookalike.core.registry import Registry
-from lookalike.features import Embedding, Feature, Visterms, visterms
+from lookalike.features import Embedding, Feature, Views, Visterms, registry, visterms
 from tests.collection.colours import Colours
 from tests.features.contract import FeatureContract, pictures
 from tests.features.test_embedding import model
@@ -31,6 +31,35 @@ class TestVisterms(FeatureContract):
     @pytest.fixture
     def unfitted(self):
         return Visterms(dimension=10, colours=3, longest_side=500, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def views_and_words():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.FEATURES._here, "visterms", FewVisterms)
+        yield Views(views="gist,surf200,visterms,edges", components=4).fit(pictures())
+
+
+class FewVisterms(Visterms):
+    """A further feature that learns, and is small."""
+
+    def __init__(self, *, dimension=12, colours=4, longest_side=400, random_state=0):
+        super().__init__(
+            dimension=dimension,
+            colours=colours,
+            longest_side=longest_side,
+            random_state=random_state,
+        )
+
+
+class TestViews(FeatureContract):
+    @pytest.fixture
+    def feature(self, views_and_words):
+        return views_and_words
+
+    @pytest.fixture
+    def unfitted(self):
+        return Views(views="colour,surf200,lbp", components=3, random_state=1)
 
 
 class TestAFeatureOfYourOwn(FeatureContract):
@@ -68,7 +97,7 @@ def test_an_incomplete_feature_cannot_be_made(missing):
 
 
 def test_the_registry_imports_no_feature():
-    heavy = {"PIL", "onnx", "onnxruntime", "numba", "sklearn", "scipy"}
+    heavy = {"PIL", "cv2", "onnx", "onnxruntime", "numba", "sklearn", "scipy"}
     names = "from lookalike.features.registry import FEATURES; assert 'visterms' in FEATURES.names"
     assert not loaded(names) & heavy
     assert not loaded("import lookalike.features") & (heavy | {"numpy"})

@@ -35,10 +35,11 @@ from lookalike.collection.pictures.describing import read_picture
 from lookalike.collection.pictures.features import add_feature, add_ranker, by_name
 from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search import exporting, queries, searching, suggesting
-from lookalike.collection.search.explaining import reasons
+from lookalike.collection.search.explaining import Case, reasons
 from lookalike.collection.search.queries import Box, Query
 from lookalike.collection.search.rankers import Rankers
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
+from lookalike.collection.search.view_parts import view_weights
 from lookalike.collection.search.words import known_word, search_word
 from lookalike.collection.store import binned, events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
@@ -961,6 +962,22 @@ class Collection:
         return reasons(
             ranker, self._opened.rankers.annotator(ranker), self._opened.database, ask, picture, k
         )
+
+    def view_weights(self, by: str | None = None) -> dict[str, float]:
+        """Return how much each view counts in searches, as shares, the largest first.
+
+        Empty for a feature of one view, and for a method that does not weigh views.
+        """
+        return view_weights(self._opened.rankers.get(by))
+
+    def view_parts(self, ask: Ask, picture: int, *, by: str | None = None) -> dict[str, float]:
+        """Return how far each view lifts a match above the average picture, the largest first.
+
+        They are shares, negative for views that lower it, and 1 together without their signs.
+        Empty for a feature of one view.
+        """
+        queries.check_ask(ask)
+        return Case(self._opened.rankers.get(by), None, self._opened.database, ask, picture).views()
 
     def export(self, path: str | Path, *, by: str | None = None) -> None:
         """Write what was learned so that vectors kept elsewhere can be searched with it.

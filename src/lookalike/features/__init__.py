@@ -13,6 +13,7 @@ if typing.TYPE_CHECKING:
     from lookalike.features.reduction import Reduction
     from lookalike.features.registry import FEATURES
     from lookalike.features.start_words import Likely, StartWords, Vocabulary
+    from lookalike.features.views import Views
     from lookalike.features.visterms import Visterms
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Reduction",
     "StartWords",
     "Vectors",
+    "Views",
     "Visterms",
     "Vocabulary",
     "describe_files",
@@ -44,6 +46,7 @@ __getattr__ = lazy.exports(
         "Reduction": "reduction",
         "StartWords": "start_words",
         "Vectors": "base",
+        "Views": "views",
         "Visterms": "visterms",
         "Vocabulary": "start_words",
         "describe_files": "pipeline",

@@ -81,6 +81,8 @@ class Feature(Fingerprinted):
         The length of a vector.
     sparse : bool
         Whether vectors are CSR rows.
+    blocks : dict of str to int, or None
+        For a feature of several views: their names and widths, in the order of the columns.
 
     Examples
     --------
@@ -112,6 +114,15 @@ class Feature(Fingerprinted):
     @property
     def decode_side(self) -> int | None:
         """The shortest side at which pictures may be decoded; None means full size."""
+        return None
+
+    @property
+    def blocks(self) -> dict[str, int] | None:
+        """The views that a vector consists of; None for one.
+
+        A collection searches such vectors as they are, and gives the blocks to a similarity that
+        has the setting ``blocks``.
+        """
         return None
 
     @property

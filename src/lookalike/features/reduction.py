@@ -74,6 +74,13 @@ class Reduction(Fingerprinted):
         self._keep(pca.mean_, pca.components_, parent)
         return self
 
+    @classmethod
+    def of(cls, mean: NDArray[Any], components: NDArray[Any], *, parent: str) -> Self:
+        """Return a reduction with these ``mean_`` and ``components_``, or raise ValueError."""
+        reduction = cls(dimension=len(components))
+        reduction._restore({"mean": mean, "components": components}, {"parent": parent})
+        return reduction
+
     def apply(self, vectors: ArrayLike) -> NDArray[np.float32]:
         """Return vectors reduced to rows of unit length."""
         self._check_fitted()

@@ -13,6 +13,7 @@ FEATURES: "Registry[Feature]" = Registry(
     {
         "embedding": "lookalike.features.embedding:Embedding",
         "visterms": "lookalike.features.visterms:Visterms",
+        "views": "lookalike.features.views:Views",
     },
 )
 """Our own features, those registered in this process, and those of installed packages."""

@@ -1,8 +1,8 @@
 """Describe a picture as a bag of visual terms: paper 1, section 3."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from PIL import Image
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.fingerprint import fingerprint
-from lookalike.core.progress import Progress, silent
+from lookalike.core.progress import Count, Progress, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import Vectors
@@ -20,6 +20,7 @@ from lookalike.features._fast.kmeans import STEPS, in_threads, kmeans, nearest, 
 from lookalike.features._fast.visterms import CELL, PATTERNS, count_colours, count_patterns
 from lookalike.features.base import Feature
 from lookalike.features.records import pack_vector, unpack_vectors
+from lookalike.features.tf_idf import different_rows, inverse_frequencies, weigh
 
 BLOCK = 2 * CELL
 SCALE = 1.25
@@ -31,8 +32,6 @@ SAMPLE_PIXELS = 100_000
 SAMPLE_BLOCKS = 400_000
 KIND = "visterms/1"
 """The kind of the first version's files; still part of the fingerprint."""
-
-T = TypeVar("T")
 
 
 class Visterms(Feature):
@@ -161,7 +160,7 @@ class Visterms(Feature):
         rng = generator(self.random_state)
         drawn = np.sort(rng.permutation(len(images))[:SAMPLE_PICTURES])
         seeds = rng.integers(2**63, size=len(drawn))
-        count = _Count(progress, 3 * len(drawn) + 2 * STEPS)
+        count = Count(progress, 3 * len(drawn) + 2 * STEPS)
 
         def pixels_of(at: int) -> NDArray[np.uint8]:
             first = next(_levels(images[drawn[at]], self.longest_side))
@@ -170,7 +169,7 @@ class Visterms(Feature):
             return pixels[np.random.default_rng(seeds[at]).integers(len(pixels), size=most)]
 
         pixels = np.concatenate(list(count.each(in_threads(pixels_of, len(drawn)))))
-        chosen = rng.permutation(_different_rows(pixels))[: self.colours]
+        chosen = rng.permutation(different_rows(pixels))[: self.colours]
         centres = kmeans(pixels.astype(np.float32), pixels[chosen].astype(np.float32), count.one)
         palette = np.unique(np.rint(centres), axis=0).astype(np.uint8)
         keys = _colour_keys(palette)
@@ -182,7 +181,7 @@ class Visterms(Feature):
             return blocks[np.random.default_rng(seeds[at]).permutation(len(blocks))[:most]]
 
         blocks = np.concatenate(list(count.each(in_threads(blocks_of, len(drawn)))))
-        different = _different_rows(blocks)
+        different = different_rows(blocks)
         if len(different) < self.dimension:
             raise InvalidInput(
                 f"Visterms: dimension must be at most the number of different blocks in the "
@@ -201,13 +200,12 @@ class Visterms(Feature):
         pictures = np.zeros(self.dimension, np.int64)
         for words in count.each(in_threads(words_of, len(drawn))):
             pictures[words] += 1
-        idf = np.log(len(drawn) / np.maximum(pictures, 1)).astype(np.float32)
-        self._keep(palette, codebook, idf)
+        self._keep(palette, codebook, inverse_frequencies(pictures, len(drawn)))
         return self
 
     def record(self, image: Image.Image) -> bytes:
         """Return the visterms of a picture with their weights (Eq. 17)."""
-        words, weights = self._weigh(self.visterms(image))
+        words, weights = weigh(self.visterms(image), self.idf_)
         row = sp.csr_matrix((weights, words, [0, len(words)]), shape=(1, self.dimension))
         return pack_vector(row)
 
@@ -266,15 +264,6 @@ class Visterms(Feature):
             },
             {"palette": palette, "codebook": codebook, "idf": idf},
         )
-
-    def _weigh(self, visterms: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Return the visterms of one picture and their weights (Eq. 17)."""
-        words, frequencies = np.unique(visterms, return_counts=True)
-        weights = frequencies * self.idf_[words].astype(np.float64)
-        if not weights.any():
-            weights = frequencies.astype(np.float64)
-        unit = (weights / np.sqrt(weights @ weights)).astype(np.float32)
-        return words[unit > 0], unit[unit > 0]
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "codebook_"):
@@ -377,27 +366,3 @@ def _colour_keys(palette: NDArray[np.uint8]) -> NDArray[np.float32]:
     colours = palette.astype(np.int64)
     last = MOST_COLOURS * (colours**2).sum(axis=1) + np.arange(len(colours))
     return np.column_stack([-2 * MOST_COLOURS * colours, last]).astype(np.float32)
-
-
-def _different_rows(rows: NDArray[Any]) -> NDArray[np.intp]:
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.strides[0]))).ravel()
-    return np.unique(whole, return_index=True)[1]
-
-
-class _Count:
-    """Count the work done and report it."""
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-
-    def one(self) -> None:
-        self.reach(self.done + 1)
-
-    def reach(self, done: int) -> None:
-        self.done = done
-        self.progress(done, self.total)
-
-    def each(self, things: Iterable[T]) -> Iterator[T]:
-        for thing in things:
-            self.one()
-            yield thing

@@ -221,6 +221,10 @@ class Client:
         answer = self._get("/api/reasons", {**asked, "k": k, "by": by})
         return cast("list[str]", answer["reasons"])
 
+    def view_weights(self, *, by: str | None = None) -> dict[str, float]:
+        """Return how much each view counts in searches; empty for a feature of one view."""
+        return cast("dict[str, float]", self._get("/api/views", {"by": by})["weights"])
+
     def suggestions(
         self, picture: Ref, k: int = 8, *, by: str | None = None
     ) -> list[dict[str, Any]]:

@@ -8,16 +8,24 @@ if TYPE_CHECKING:
     from lookalike.similarity.base import Similarity
     from lookalike.similarity.cosine import Cosine
     from lookalike.similarity.euclidean import Euclidean
+    from lookalike.similarity.itml import ITML
+    from lookalike.similarity.kernel import KernelSimilarity
+    from lookalike.similarity.kitml import KITML
+    from lookalike.similarity.krca import KRCA
     from lookalike.similarity.lda import LDA
     from lookalike.similarity.lego import LEGO
     from lookalike.similarity.lmnn import LMNN
     from lookalike.similarity.mcml import MCML
+    from lookalike.similarity.multi_kernel import MultiKernelSimilarity
     from lookalike.similarity.nca import NCA
     from lookalike.similarity.oasis import OASIS
     from lookalike.similarity.rca import RCA
     from lookalike.similarity.registry import SIMILARITIES
 
 __all__ = [
+    "ITML",
+    "KITML",
+    "KRCA",
     "LDA",
     "LEGO",
     "LMNN",
@@ -28,6 +36,8 @@ __all__ = [
     "SIMILARITIES",
     "Cosine",
     "Euclidean",
+    "KernelSimilarity",
+    "MultiKernelSimilarity",
     "Similarity",
 ]
 
@@ -36,10 +46,15 @@ __getattr__ = _lazy.exports(
     {
         "Cosine": "cosine",
         "Euclidean": "euclidean",
+        "ITML": "itml",
+        "KITML": "kitml",
+        "KRCA": "krca",
+        "KernelSimilarity": "kernel",
         "LDA": "lda",
         "LEGO": "lego",
         "LMNN": "lmnn",
         "MCML": "mcml",
+        "MultiKernelSimilarity": "multi_kernel",
         "NCA": "nca",
         "OASIS": "oasis",
         "RCA": "rca",

@@ -143,6 +143,17 @@ class Similarity(Stored, BaseEstimator):
         """
         return {self.name: self.scores(q, p)}
 
+    def view_parts(
+        self, q: ArrayLike | sp.spmatrix, p: ArrayLike | sp.spmatrix
+    ) -> dict[str, NDArray[np.float32]]:
+        """Return the parts of the scores by view, as :meth:`parts`; by default there are none."""
+        return {}
+
+    @property
+    def view_weights_(self) -> dict[str, float]:
+        """The share of each view in the scores; by default there are none."""
+        return {}
+
     def reach(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return the share of what was learned that each query uses: 1, or 0 if nothing was."""
         return np.full(self._vectors(Q).shape[0], float(self.learned), dtype=np.float32)

@@ -61,10 +61,10 @@ class RCA(LinearMap):
 
     def _check_parameters(self) -> None:
         if self.dimension is not None:
-            check_whole("RCA", "dimension", self.dimension, 1)
+            check_whole(type(self).__name__, "dimension", self.dimension, 1)
 
     def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
-        rotated = Rotated.of("RCA", vectors, self.dimension)
+        rotated = Rotated.of(type(self).__name__, vectors, self.dimension)
         progress(1, 2)
         Z = rotated.Z
         sums = np.zeros((int(codes.max()) + 1, Z.shape[1]))
@@ -73,8 +73,8 @@ class RCA(LinearMap):
         variance = float(np.einsum("ij,ij->", within, within)) / within.size
         if not variance > 1e-12 / within.shape[1]:
             raise InvalidInput(
-                "RCA: vectors must vary within classes; those of each class are all the same. "
-                "Give classes whose pictures differ."
+                f"{type(self).__name__}: vectors must vary within classes; those of each class are "
+                f"all the same. Give classes whose pictures differ."
             )
         shrinkage = max(float(ledoit_wolf_shrinkage(within, assume_centered=True)), LEAST)
         shrunk = (1 - shrinkage) * (within.T @ within) / len(within)

@@ -18,6 +18,7 @@ from lookalike.collection.search.queries import read_ask
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.suggesting import uses
 from lookalike.collection.search.tagging import SURE_ENOUGH
+from lookalike.collection.search.view_parts import view_parts
 from lookalike.collection.store import models, pictures
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.votes.preferences import Preferences
@@ -40,8 +41,8 @@ LEAST_SPOKEN = 0.001
 FARTHER = 1.5
 """How many times farther up or down a picture must be moved to be spoken of."""
 
-MOST_TAGS, MOST_WORDS = 3, 2
-"""Tags that are named at once; words that two pictures look like."""
+MOST_TAGS, MOST_WORDS, MOST_VIEWS = 3, 2, 2
+"""Tags that are named at once; words that two pictures look like; views that speak for one."""
 
 _CANDIDATES = 10
 _NEAR = 1e-5
@@ -140,11 +141,16 @@ class Case:
         yield from (told for share, told in sorted(facts) if share <= COMMON)
         yield from self._votes()
         yield from self._words()
+        yield from self._views()
         yield from self._moves()
         if 0 < cosine <= NEARLY_THE_SAME:
             yield f"It looks similar (cosine {cosine:.2f})."
         elif cosine <= 0:
             yield f"Only slightly similar (cosine {cosine:.2f}), and the rest are less so."
+
+    def views(self) -> dict[str, float]:
+        """Return how far each view lifts it above the average picture, in shares."""
+        return view_parts(self._ranker, self._asked, self._found)
 
     def _verdict(self) -> Iterator[str]:
         sign = self._verdicts.get(self._picture)
@@ -256,6 +262,13 @@ class Case:
         for key in keys[:MOST_WORDS]:
             one, other = (f"{100 * tag.confidence:.0f} %" for tag in (asked[key], found[key]))
             yield f"{who} like “{found[key].word}” ({one} and {other} sure)."
+
+    def _views(self) -> Iterator[str]:
+        """Name the views that lift it most above the average picture."""
+        parts = [(name, part) for name, part in self.views().items() if part > 0]
+        if parts and sum(self.views().values()) > 0:
+            listed = _listed([f"{name} ({100 * part:.0f} %)" for name, part in parts[:MOST_VIEWS]])
+            yield f"What sets it apart most is {listed}."
 
     def _moves(self) -> Iterator[str]:
         """Name how far it was moved by what was learned."""

@@ -149,6 +149,9 @@ def reduction_is_due(feature: Feature, pictures: int, fitted_at: int | None) -> 
     """Return whether the vectors of so many pictures should be reduced, or reduced anew."""
     if feature.sparse or feature.dimension <= REDUCED or pictures < LEAST_TO_REDUCE:
         return False
+    if feature.blocks is not None:
+        # Each view was reduced on its own, and a similarity is to find it at its columns.
+        return False
     return fitted_at is None or (fitted_at < MOST_TO_FIT and pictures >= REGROWTH * fitted_at)
 
 

@@ -193,6 +193,8 @@ def teach_similarity(
     if split.why:
         return Trial.failed(split.why, len(known.ids), known.labels)
     X = ranker.vectors(known.ids)
+    if "blocks" in parameters(type(learner)) and learner.get_params()["blocks"] is None:
+        learner.set_params(blocks=ranker.space.feature.blocks)
     splits = [split, *known.more_splits(split, rng)]
     judged = fit_and_judge(learner, known, splits, X, progress)
     over_start = gained(judged, known.relevance, splits)

@@ -113,6 +113,7 @@ def learn(
             random_state=seed,
             progress=progress,
         )
+        weights = store.view_weights(feature)
     show_learned(screen, learned)
     if learned.labels is not None:
         body = learned.labels.body
@@ -120,6 +121,13 @@ def learn(
             f"{counted(body['given'], 'label')} given and {body['taken']:,} taken away, on "
             f"{counted(body['pictures'], 'picture')}. To take that back, undo event "
             f"{learned.labels.number} in the page's history."
+        )
+    if weights:
+        screen.table(
+            ["view", "weight"],
+            [[name, f"{100 * share:.1f} %"] for name, share in weights.items()],
+            title="Views",
+            numbers=["weight"],
         )
     if learned.unmatched:
         shown = learned.unmatched[:SHOWN_UNMATCHED]
@@ -129,7 +137,7 @@ def learn(
             [[name] for name in shown] + ([[f"… and {rest:,} more"]] if rest else []),
             title=f"{counted(len(learned.unmatched), 'picture')} not in the collection",
         )
-    screen.result({"collection": collection, **asdict(learned)})
+    screen.result({"collection": collection, **asdict(learned), "views": weights})
 
 
 def show_learned(screen: Screen, learned: "Learned") -> None:

@@ -309,9 +309,22 @@ class WordsAnswer(Answer):
 
 
 class ReasonsAnswer(Answer):
-    """Why a picture matches, in sentences."""
+    """Why a picture matches, in sentences, and by view if the feature has several."""
 
     reasons: list[str]
+    views: dict[str, float] = Field(
+        description="How far each view lifts it above the average picture, in shares; "
+        "negative if it lowers it. Empty for a feature of one view."
+    )
+
+
+class ViewsAnswer(Answer):
+    """How much each view counts in searches."""
+
+    weights: dict[str, float] = Field(
+        description="Shares, the largest first; empty for a feature of one view, or a method "
+        "that does not weigh views."
+    )
 
 
 class Facet(Answer):

@@ -14,6 +14,7 @@ from lookalike.service.web.answers import (
     SearchAnswer,
     SuggestionAnswer,
     SuggestionsAnswer,
+    ViewsAnswer,
     WordAnswer,
     WordsAnswer,
 )
@@ -121,5 +122,13 @@ class Question(BaseModel):
 @router.get("/reasons", summary="Explain why a picture matches")
 def reasons(request: Request, asked: Annotated[Question, Query()]) -> ReasonsAnswer:
     """Return in sentences why a picture matches: labels, words and learned directions."""
-    found = collection_of(request).reasons(asked.ask(), asked.picture, asked.k, by=asked.by)
-    return ReasonsAnswer(reasons=[shown(one) for one in found])
+    collection = collection_of(request)
+    found = collection.reasons(asked.ask(), asked.picture, asked.k, by=asked.by)
+    views = collection.view_parts(asked.ask(), asked.picture, by=asked.by)
+    return ReasonsAnswer(reasons=[shown(one) for one in found], views=views)
+
+
+@router.get("/views", summary="Tell how much each view counts")
+def views(request: Request, by: Annotated[By, Query()] = None) -> ViewsAnswer:
+    """Return the weights of a ranker's views, if its feature has several."""
+    return ViewsAnswer(weights=collection_of(request).view_weights(by))

@@ -182,8 +182,15 @@ def reasons(
     by: ByName = "",
 ) -> Response:
     """Show why a picture matches."""
-    told_reasons = collection_of(request).reasons(ask(like, unlike), picture, by=by or None)
-    return _part(request, "reasons.html", reasons=told_reasons, picture=picture, like=like)
+    collection, asked = collection_of(request), ask(like, unlike)
+    return _part(
+        request,
+        "reasons.html",
+        reasons=collection.reasons(asked, picture, by=by or None),
+        views=collection.view_parts(asked, picture, by=by or None),
+        picture=picture,
+        like=like,
+    )
 
 
 @router.get("/suggestions/{picture}")

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from lookalike.collection.answers import PictureRow
 from lookalike.collection.pictures.filter import Where
-from lookalike.core.errors import CollectionError, LookalikeError, NotFound
+from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown
 from lookalike.service.web.api_errors import refuse, refuse_values
 from lookalike.service.web.history import told
@@ -249,7 +249,18 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,
         "tags": len(collection.labels_used()),
         "imported": next((one for one in events if one.kind == "import" and not one.undone), None),
+        "weights": _weights(collection, view.by) if len(collection) else {},
     }
+
+
+def _weights(collection: "Collection", by: str | None) -> dict[str, float]:
+    """Return the weights of views; none for a ranker that cannot be used."""
+    try:
+        return collection.view_weights(by)
+    except InvalidInput:
+        raise
+    except LookalikeError:
+        return {}
 
 
 def _neighbours(

@@ -1,0 +1,410 @@
+"""The base class of similarities in kernels: one operator for each kernel, and their weights."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core.checks import check_number, check_share, check_whole, is_number
+from lookalike.core.errors import InvalidInput
+from lookalike.core.progress import Progress, silent
+from lookalike.core.ranking import judge
+from lookalike.core.seeds import RandomState, generator, loop_state
+from lookalike.core.stored import Arrays, Learned
+from lookalike.core.vectors import check_vectors
+from lookalike.similarity.base import Similarity, check_triplets
+from lookalike.similarity.blend import project_positive
+from lookalike.similarity.kernel_state import KernelState
+from lookalike.similarity.kernels import Floats
+from lookalike.similarity.operator import (
+    Axes,
+    Coordinates,
+    Source,
+    choose_landmarks,
+    cut_together,
+    dense_rows,
+    learn_operator,
+    step_mapped,
+)
+from lookalike.supervision import Relevance, TripletSampler
+
+Combine: TypeAlias = Literal["views", "hedge", "uniform", "validation", "best", "average"]
+Validation: TypeAlias = tuple[Floats, NDArray[np.uint32], NDArray[Any], Relevance | None]
+"""Rows and triplets to learn from, and the rows or the triplets to judge by."""
+
+
+class KernelLearner(Similarity):
+    """Compare pictures by operators learned in the spaces of kernels, weighted.
+
+    A subclass has the settings and tells the kernels.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (m,)
+        The weight of each kernel; they sum to 1.
+    names_ : list of str
+        The kernels by name, with their views.
+    mistakes_ : ndarray of shape (m,)
+        The triplets that each kernel, or its view, had in the wrong order when it met them: Σ z of
+        Algorithm 2.
+    steps_ : int
+        Triplets learned from.
+    landmarks_ : ndarray of shape (n, d)
+        The pictures whose kernel values describe every other.
+    """
+
+    learns_from: ClassVar[tuple[str, ...]] = ("classes", "labels", "relevance", "triplets")
+
+    aggressiveness: float
+    steps: int
+    positive: bool
+    normalize: bool
+    blend: float
+    landmarks: int
+    dimension: int
+    random_state: RandomState
+    combine: Combine = "uniform"
+    discount: float | None = None
+    held_out: float = 0.2
+
+    _learned: KernelState
+
+    @abstractmethod
+    def _sources(self, width: int) -> list[Source]:
+        """Return the kernels for vectors of a width, before their bandwidths are known."""
+
+    def fit(
+        self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
+    ) -> Self:
+        """Learn from vectors and which of them are similar, as a Relevance or what makes one."""
+        self._check_parameters()
+        who = type(self).__name__
+        rows = dense_rows(check_vectors(who, X))
+        relevance = Relevance.of(y, n=len(rows))
+        why = relevance.trainable()
+        if why:
+            raise InvalidInput(f"{who} cannot learn from this: {why}")
+        rng = generator(self.random_state)
+        triplets = TripletSampler(relevance).draw(loop_state(rng), self.steps)
+        validation = None
+        if self._validates:
+            kept, held = relevance.hold_out(self.held_out, rng)
+            if len(held) and relevance.subset(kept).trainable() is None:
+                some = TripletSampler(relevance.subset(kept)).draw(loop_state(rng), self.steps)
+                validation = rows[kept], some, rows[held], relevance.subset(held)
+        return self._learn(rows, triplets, validation, rng, progress)
+
+    def fit_triplets(
+        self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
+    ) -> Self:
+        """Learn from explicit triplets, each once and in order, as the algorithms are printed."""
+        self._check_parameters()
+        who = type(self).__name__
+        rows = dense_rows(check_vectors(who, X))
+        checked = check_triplets(who, triplets, len(rows))
+        if not len(checked):
+            raise InvalidInput(f"{who}: triplets must have at least one row; got none.")
+        rng = generator(self.random_state)
+        validation = None
+        count = round(self.held_out * len(checked))
+        if self._validates and 0 < count < len(checked):
+            order = rng.permutation(len(checked))
+            validation = rows, checked[np.sort(order[count:])], checked[order[:count]], None
+        return self._learn(rows, checked, validation, rng, progress)
+
+    def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
+        """Continue from the current similarity, one step for each triplet, in order.
+
+        Stored vectors stay as they are: the steps are taken on what is stored of the pictures, and
+        change queries and weights. Before ``fit``, the rows of ``X`` are the landmarks, and it
+        starts from the identity.
+        """
+        self._check_parameters()
+        who = type(self).__name__
+        fitted = hasattr(self, "_learned")
+        rows = dense_rows(self._vectors(X) if fitted else check_vectors(who, X))
+        checked = check_triplets(who, triplets, len(rows))
+        before = self._learned if fitted else self._start(rows)
+        margins, moved = [], []
+        blocks = before.blocks(who, rows, unit=self.normalize)
+        for block, axes in zip(blocks, before.axes, strict=True):
+            turn = np.eye(axes.width, dtype=np.float32) if axes.turn is None else axes.turn.copy()
+            margins.append(step_mapped(block, turn, checked, self.aggressiveness))
+            if not np.isfinite(turn).all():
+                raise InvalidInput(
+                    f"{who}: these triplets would make the similarity infinite, so nothing was "
+                    f"learned. Scale the vectors to unit length."
+                )
+            positive = self.positive and axes.width
+            moved.append(replace(axes, turn=project_positive(turn) if positive else turn))
+        mistakes = before.mistakes + self._mistakes(before.sources, margins)
+        steps = before.steps + len(checked)
+        weights = before.weights
+        if self.combine in ("hedge", "views"):
+            weights = self._hedged(before.sources, mistakes, steps)
+        return self._publish(
+            replace(before, axes=moved, weights=weights, mistakes=mistakes, steps=steps)
+        )
+
+    def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return what is stored: a block for each kernel, at unit length if normalised; dense."""
+        return np.hstack(self._blocks(P))
+
+    def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return the vectors to search with: each block turned, and times its kernel's weight."""
+        return np.hstack(self._asked(Q))
+
+    def parts(
+        self, q: ArrayLike | sp.spmatrix, p: ArrayLike | sp.spmatrix
+    ) -> dict[str, NDArray[np.float32]]:
+        """Return what each kernel adds to the scores, by its name."""
+        blocks = zip(self.names_, self._asked(q), self._blocks(p), strict=True)
+        return {name: np.asarray(one @ other.T, np.float32) for name, one, other in blocks}
+
+    def view_parts(
+        self, q: ArrayLike | sp.spmatrix, p: ArrayLike | sp.spmatrix
+    ) -> dict[str, NDArray[np.float32]]:
+        """Return what each view adds to the scores: the sum over its kernels."""
+        views: dict[str, NDArray[np.float32]] = {}
+        for source, part in zip(self._learned.sources, self.parts(q, p).values(), strict=True):
+            views[source.view] = part + views[source.view] if source.view in views else part
+        return views
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """The weight of each kernel; they sum to 1."""
+        self._width()
+        return self._learned.weights
+
+    @property
+    def view_weights_(self) -> dict[str, float]:
+        """The weight of each view: the sum over its kernels."""
+        weights: dict[str, float] = {}
+        for weight, source in zip(self.weights_, self._learned.sources, strict=True):
+            weights[source.view] = weights.get(source.view, 0.0) + float(weight)
+        return weights
+
+    @property
+    def names_(self) -> list[str]:
+        """The kernels by name, with their views."""
+        self._width()
+        return [source.name for source in self._learned.sources]
+
+    @property
+    def mistakes_(self) -> NDArray[np.int64]:
+        """The triplets that each kernel, or its view, had in the wrong order."""
+        self._width()
+        return self._learned.mistakes
+
+    @property
+    def steps_(self) -> int:
+        """Triplets learned from."""
+        self._width()
+        return self._learned.steps
+
+    @property
+    def landmarks_(self) -> Floats:
+        """The pictures whose kernel values describe every other."""
+        self._width()
+        return self._learned.landmarks
+
+    @property
+    def _validates(self) -> bool:
+        return self.combine in ("validation", "best")
+
+    def _learn(
+        self,
+        rows: Floats,
+        triplets: NDArray[np.uint32],
+        validation: Validation | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Self:
+        total = len(self._sources(rows.shape[1])) * (2 if validation else 1)
+        count = iter(range(1, total + 1))
+
+        def told() -> None:
+            progress(next(count), total)
+
+        worth = None
+        if validation is not None:
+            kept, some, *by = validation
+            learned, _ = self._operators(kept, some, rng, told)
+            worth = self._worth(learned, kept, *by)
+        learned, margins = self._operators(rows, triplets, rng, told)
+        mistakes = self._mistakes(learned.sources, margins)
+        weights = self._weights(learned.sources, mistakes, len(triplets), worth)
+        return self._publish(
+            replace(
+                learned,
+                axes=cut_together(learned.axes, weights, self.dimension),
+                weights=weights,
+                mistakes=mistakes,
+                steps=len(triplets),
+            )
+        )
+
+    def _operators(
+        self,
+        rows: Floats,
+        triplets: NDArray[np.uint32] | None,
+        rng: np.random.Generator,
+        told: Callable[[], None],
+    ) -> tuple[KernelState, list[Floats]]:
+        """Learn the operator of every kernel; return them at equal weights, and the margins.
+
+        Without triplets they are the identity.
+        """
+        who = type(self).__name__
+        if (rows == rows[:1]).all():
+            raise InvalidInput(f"{who}: vectors must differ; all {len(rows)} rows are the same.")
+        chosen = choose_landmarks(rows, self.landmarks, rng)
+        sources = [one.fitted(who, rows) for one in self._sources(rows.shape[1])]
+        axes, margins = list[Axes](), list[Floats]()
+        for source in sources:
+            found = Coordinates.of(who, source, rows, chosen)
+            W = None
+            if triplets is not None:
+                W, margin = learn_operator(found, triplets, self.aggressiveness)
+                margins.append(margin)
+                if not np.isfinite(W).all():
+                    raise InvalidInput(
+                        f"{who}: what is learned with the kernel {source.name} would not stay "
+                        f"finite. Scale the vectors to unit length, or lower aggressiveness."
+                    )
+            blend = self.blend if self.positive else None
+            axes.append(Axes.of(found, W, blend, self.normalize).cut(self.dimension))
+            told()
+        weights = np.full(len(sources), 1 / len(sources))
+        none = np.zeros(len(sources), dtype=np.int64)
+        return KernelState(rows[chosen], sources, axes, weights, none, 0), margins
+
+    def _start(self, rows: Floats) -> KernelState:
+        """Return what there is before anything was learned: L = I, for every kernel."""
+        start, _ = self._operators(rows, None, generator(self.random_state), lambda: None)
+        return replace(start, axes=cut_together(start.axes, start.weights, self.dimension))
+
+    def _mistakes(self, sources: Sequence[Source], margins: list[Floats]) -> NDArray[np.int64]:
+        """Return the triplets in the wrong order for each kernel, or for its view as a whole."""
+        judged = margins
+        if self.combine == "views":
+            sums: dict[str, Floats] = {}
+            for source, margin in zip(sources, margins, strict=True):
+                sums[source.view] = sums.get(source.view, np.float32(0)) + margin
+            judged = [sums[source.view] for source in sources]
+        return np.array([np.count_nonzero(~(one > 0)) for one in judged], dtype=np.int64)
+
+    def _weights(
+        self,
+        sources: Sequence[Source],
+        mistakes: NDArray[np.int64],
+        steps: int,
+        worth: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64]:
+        if self.combine in ("hedge", "views"):
+            return self._hedged(sources, mistakes, steps)
+        if worth is None:
+            return np.full(len(sources), 1 / len(sources))
+        if self.combine == "best":
+            return np.eye(len(sources))[int(worth.argmax())]
+        return np.asarray(np.exp(worth) / np.exp(worth).sum())
+
+    def _hedged(
+        self, sources: Sequence[Source], mistakes: NDArray[np.int64], steps: int
+    ) -> NDArray[np.float64]:
+        """Return β to the number of mistakes, as shares; kernels of a view share its weight."""
+        groups = [one.view if self.combine == "views" else one.name for one in sources]
+        beta = self.discount
+        if beta is None:
+            root = np.sqrt(np.log(len(set(groups))))
+            beta = np.sqrt(steps) / (np.sqrt(steps) + root) if steps else 1.0
+        # From the fewest mistakes on, so that not every power is 0.
+        powers = np.exp(np.log(beta) * (mistakes - mistakes.min()))
+        powers /= [groups.count(one) for one in groups]
+        return np.asarray(powers / powers.sum())
+
+    def _worth(
+        self,
+        learned: KernelState,
+        rows: Floats,
+        held: NDArray[Any],
+        judges: Relevance | None,
+    ) -> NDArray[np.float64]:
+        """Return the mean average precision of each kernel, or its share of right triplets."""
+        pictures = rows if judges is None else held
+        who, unit = type(self).__name__, self.normalize
+        asked = learned.asked(who, pictures, unit=unit)
+        stored = learned.blocks(who, pictures, unit=unit)
+        figures = []
+        for one, other in zip(asked, stored, strict=True):
+            if judges is None:
+                image, more, less = held.T
+                right = np.einsum("ij,ij->i", one[image], other[more] - other[less]) > 0
+                figures.append(float(right.mean()))
+            else:
+                own = np.arange(len(held))
+                relevant = judges.rows(own)
+                np.fill_diagonal(relevant, False)
+                scores = np.ascontiguousarray(one @ other.T, dtype=np.float32)
+                found = judge(scores, relevant, own=own, cutoffs=(1,))
+                figures.append(found.mean_average_precision)
+        return np.array(figures)
+
+    def _blocks(self, P: ArrayLike | sp.spmatrix) -> list[Floats]:
+        rows = dense_rows(self._vectors(P))
+        return self._learned.blocks(type(self).__name__, rows, unit=self.normalize)
+
+    def _asked(self, Q: ArrayLike | sp.spmatrix) -> list[Floats]:
+        rows = dense_rows(self._vectors(Q))
+        return self._learned.asked(type(self).__name__, rows, unit=self.normalize)
+
+    def _publish(self, learned: KernelState) -> Self:
+        if not learned.width:
+            raise InvalidInput(
+                f"{type(self).__name__}: vectors must differ to the kernels; all values are 0. "
+                f"Multiply all vectors by a constant."
+            )
+        self._learned = learned
+        self.n_features_in_ = learned.landmarks.shape[1]
+        return self
+
+    def _state(self) -> tuple[Arrays, Learned]:
+        self._width()
+        kernels = [one for source in self._learned.sources for _, one in source.kernels]
+        if any(one.function is not None for one in kernels):
+            raise InvalidInput(
+                f"{type(self).__name__}: a kernel that is a callable cannot be saved. Use kernels "
+                f"by name."
+            )
+        return self._learned.stored()
+
+    def _restore(self, arrays: Arrays, learned: Learned) -> None:
+        sources = self._sources(int(learned["width"]))
+        self._publish(KernelState.restored(arrays, learned, sources))
+
+    def _check_parameters(self) -> None:
+        who = type(self).__name__
+        self._check_kernels(who)
+        check_number(who, "aggressiveness", self.aggressiveness)
+        check_whole(who, "steps", self.steps, 1)
+        check_whole(who, "landmarks", self.landmarks, 1)
+        check_whole(who, "dimension", self.dimension, 1)
+        if not is_number(self.blend) or not 0 <= self.blend <= 1:
+            raise InvalidInput(f"{who}: blend must be from 0 to 1; got {self.blend!r:.80}.")
+        if self.normalize and not self.positive:
+            raise InvalidInput(
+                f"{who}: normalize needs positive; otherwise a picture's score with itself could "
+                f"be below 0. Set positive=True."
+            )
+        if self.discount is not None:
+            check_number(who, "discount", self.discount, below=1)
+        check_share(who, "held_out", self.held_out)
+        generator(self.random_state)
+
+    @abstractmethod
+    def _check_kernels(self, who: str) -> None:
+        """Raise InvalidInput if the kernels, or what combines them, are not valid."""

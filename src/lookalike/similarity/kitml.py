@@ -1,0 +1,64 @@
+"""Learn a metric that keeps pairs near and far, in the space of a kernel (KITML)."""
+
+from lookalike.core.seeds import RandomState
+from lookalike.similarity.itml import ITML
+from lookalike.similarity.kernel_map import KernelMap
+
+MOST, SHARE = 200, 5
+"""The dimension of the paper: a fifth of the pictures, at most 200."""
+
+
+class KITML(KernelMap, ITML):
+    """Kernel ITML of low rank: ITML on the leading coordinates of a kernel.
+
+    Jain, Kulis, Davis and Dhillon, *Metric and kernel learning using a linear transformation*
+    (2012), a method of paper 5, section 6.4, with its low rank.
+
+    Parameters
+    ----------
+    kernel : str
+        Such as ``rbf:0.5``; see :class:`~lookalike.similarity.kernels.Kernel`.
+    dimension : int or None
+        Principal components kept; None is a fifth of the training pictures, at most 200, as in
+        paper 5.
+    slack, pairs, max_passes, tolerance, random_state
+        As for :class:`~lookalike.similarity.ITML`.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Passes used.
+
+    Examples
+    --------
+    >>> X = [[0.0, 0.0], [0.1, 5.0], [1.0, 0.0], [1.1, 5.0]]
+    >>> model = KITML(kernel="linear", dimension=2, pairs=100, random_state=0)
+    >>> int(model.fit(X, [*"aabb"]).scores([[0.0, 5.0]], X[::3]).argmax())
+    0
+    """
+
+    name = "kitml"
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf:1",
+        dimension: int | None = None,
+        slack: float = 1.0,
+        pairs: int = 20_000,
+        max_passes: int = 10,
+        tolerance: float = 1e-3,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            slack=slack,
+            pairs=pairs,
+            max_passes=max_passes,
+            tolerance=tolerance,
+            dimension=dimension,
+            random_state=random_state,
+        )
+        self.kernel = kernel
+
+    def _rank(self, pictures: int) -> int | None:
+        return min(MOST, max(1, pictures // SHARE)) if self.dimension is None else self.dimension

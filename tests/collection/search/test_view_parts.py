@@ -1,0 +1,133 @@
+"""A collection of several views: searched as they are, learned by view, and explained by view."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lookalike.collection import Ask, Collection
+from lookalike.collection.search import space
+from lookalike.core.errors import InvalidInput
+from lookalike.features import Views
+from lookalike.similarity.registry import SIMILARITIES
+
+QUICK = {"steps": 300, "landmarks": 32, "kernels": "linear,rbf:1"}
+
+
+def striped(path, colour, upright, seed):
+    """A picture whose class is its colour; which way its stripes run is chance."""
+    rng = np.random.default_rng(seed)
+    wave = 60 * np.sin(np.arange(48) / (1 + rng.random()))
+    light = np.broadcast_to(wave, (48, 48)) if upright else np.broadcast_to(wave, (48, 48)).T
+    pixels = np.clip(np.array(colour) + light[..., None] + rng.normal(0, 8, (48, 48, 3)), 0, 255)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels.astype(np.uint8)).save(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("streifen")
+    colours = {"rot": (190, 70, 70), "grün": (70, 190, 80), "blau": (70, 80, 190)}
+    for place, (name, colour) in enumerate(colours.items()):
+        for number in range(10):
+            striped(root / name / f"{number}.png", colour, number % 2, 100 * place + number)
+    return root
+
+
+@pytest.fixture(scope="module")
+def fitted(folder):
+    images = [Image.open(path).convert("RGB") for path in sorted(folder.rglob("*.png"))]
+    return Views(views="colour,edges", components=4).fit(images)
+
+
+@pytest.fixture
+def collection(tmp_path, folder, fitted, monkeypatch):
+    monkeypatch.setattr(space, "LEAST_TO_REDUCE", 20)
+    monkeypatch.setattr(space, "REDUCED", 3)
+    with Collection.create(tmp_path / "c", features=[fitted]) as made:
+        made.add([folder])
+        yield made
+
+
+def ranker(collection):
+    return collection._opened.rankers.get(None)
+
+
+def test_vectors_of_several_views_are_not_reduced(collection, fitted, monkeypatch):
+    used = ranker(collection).space
+    assert used.reduction is None
+    assert used.dimension == fitted.dimension == 8
+    assert space.reduction_is_due(fitted, 10_000, None) is False
+    monkeypatch.setattr(Views, "blocks", property(lambda self: None))
+    assert space.reduction_is_due(fitted, 10_000, None) is True
+
+
+def test_before_learning_all_views_count_the_same(collection):
+    assert collection.view_weights() == {"colour": 0.5, "edges": 0.5}
+
+
+def test_parts_are_what_lifts_a_picture_above_the_others(collection):
+    plain = ranker(collection).plain
+    asked, found = (np.asarray(plain.take(np.array([it])), np.float64) for it in (1, 2))
+    every = np.asarray(plain.vectors, np.float64)
+    lifts = {
+        name: float((asked[:, at] @ found[:, at].T).item() - (every[:, at] @ asked[0, at]).mean())
+        for name, at in (("colour", slice(4)), ("edges", slice(4, 8)))
+    }
+    total = sum(map(abs, lifts.values()))
+    parts = collection.view_parts(Ask((1,)), 2)
+    assert parts == pytest.approx({name: lift / total for name, lift in lifts.items()}, abs=1e-4)
+    assert list(parts.values()) == sorted(parts.values(), reverse=True)
+
+
+def test_reasons_name_the_views(collection):
+    rows = {row.places[0].parent.name + row.places[0].stem: row.id for row in collection.pictures()}
+    # Of the same colour, with stripes that run the other way.
+    told = collection.reasons(Ask((rows["rot0"],)), rows["rot1"], 9)
+    (sentence,) = [one for one in told if one.startswith("What sets it apart most is ")]
+    assert sentence.startswith("What sets it apart most is colour (")
+    assert "edges" not in sentence
+
+
+def test_learning_by_views_gets_the_blocks(collection, open_gate):
+    learned = collection.learn(folders=True, method="omks", settings=QUICK)
+    assert learned.similarity.published
+    model = ranker(collection).similarity
+    assert dict(model.blocks) == {"colour": 4, "edges": 4}
+    weights = collection.view_weights()
+    assert weights == model.view_weights_
+    assert sum(weights.values()) == pytest.approx(1)
+    assert weights["colour"] > weights["edges"]
+    parts = collection.view_parts(Ask((1,)), 2)
+    assert parts.keys() == {"colour", "edges"}
+    assert sum(map(abs, parts.values())) == pytest.approx(1)
+
+
+def test_what_was_learned_by_views_opens_again(collection, open_gate):
+    collection.learn(folders=True, method="omks", settings=QUICK)
+    weights, first = collection.view_weights(), collection.search(1, 5)
+    with Collection.open(collection.path) as again:
+        assert again.view_weights() == weights
+        assert again.search(1, 5) == first
+
+
+def test_blocks_given_as_a_setting_are_kept(collection):
+    wrong = {**QUICK, "blocks": {"all": 5}}
+    with pytest.raises(InvalidInput, match="5 columns together, the vectors 8"):
+        collection.learn(folders=True, method="omks", settings=wrong)
+
+
+def test_every_other_method_learns_on_views_too(collection, open_gate):
+    collection.learn(folders=True, method="lda")
+    assert collection.view_weights() == {}
+    assert collection.view_parts(Ask((1,)), 2).keys() == {"colour", "edges"}
+    assert [m for m in SIMILARITIES.names if "blocks" in SIMILARITIES.get(m)().get_params()]
+
+
+def test_a_feature_of_one_view_has_no_parts(tmp_path, folder):
+    from tests.collection.colours import Colours
+
+    with Collection.create(tmp_path / "c", features=[Colours()]) as made:
+        made.add([folder])
+        assert made.view_weights() == {}
+        assert made.view_parts(Ask((1,)), 2) == {}
+        assert not any("sets it apart" in one for one in made.reasons(Ask((1,)), 2, 9))
