@@ -1,6 +1,6 @@
 """What an open collection is made of: its folder, its database and its rankers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,11 @@ class Opened:
         if number is None:
             raise self.unknown(picture)
         return number
+
+    def ids_of(self, named: Iterable[int | str | Path]) -> list[int]:
+        """Return the ids of pictures named by id or path, rising, or raise NotFound."""
+        given, known = list(named), set(pictures.ids(self.database).tolist())
+        return sorted({one if one in known else self.id_of(one) for one in given})  # type: ignore[misc]
 
     def unknown(self, picture: object) -> NotFound:
         """Return the error of a picture that is not in the collection."""

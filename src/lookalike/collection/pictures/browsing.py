@@ -183,6 +183,9 @@ def _condition(
     for spellings in _spellings(database, where.tags):
         listed = "SELECT picture FROM labels WHERE label IN (SELECT value FROM json_each(?))"
         parts.append((f"{own} IN ({listed})", (json.dumps(spellings),)))
+    if where.pictures is not None:
+        listed = "SELECT value FROM json_each(?)"
+        parts.append((f"{own} IN ({listed})", (numbers(where.pictures),)))
     if where.formats:
         names = json.dumps([name.upper() for name in where.formats])
         parts.append(("format IN (SELECT value FROM json_each(?))", (names,)))

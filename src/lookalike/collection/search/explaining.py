@@ -277,7 +277,7 @@ class Case:
         scores = dense(index.vectors @ query.T).ravel() * index.scales
         near = np.flatnonzero(np.abs(scores - score) <= _NEAR * max(1.0, abs(score)))
         scores[near] = index.scores(query, index.ids[near])[0]
-        # What was picked comes first and what was rejected last.
+        # What was picked comes first, and what was rejected would come last.
         score += said.get(self._picture, 0) * _FAR
         for number, sign in said.items():
             scores[index.ids == number] += sign * _FAR

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from sqlite3 import Connection
 from typing import Any
 
-VERSION = 4
+VERSION = 5
 APPLICATION = 0x6C6F6F6B
 
 _CHANGED = "BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END"
@@ -104,6 +104,25 @@ _RANKERS = (
     "ALTER TABLE models ADD COLUMN method TEXT NOT NULL DEFAULT 'oasis'",
 )
 
+_ALBUMS = (
+    # Saved searches with a name; key is what names that count as the same share. What is searched
+    # for and the ids are JSON. seen is what was in it when it was last opened. Ids stay when a
+    # picture goes: none is used again, and one that is restored is in its albums again.
+    """
+    CREATE TABLE albums (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL,
+        key TEXT NOT NULL UNIQUE,
+        made TEXT NOT NULL,
+        search TEXT NOT NULL,
+        pictures TEXT NOT NULL,
+        most INTEGER NOT NULL,
+        opened TEXT NOT NULL,
+        seen TEXT NOT NULL
+    )
+    """,
+)
+
 # Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
 SCHEMA = f"""
 PRAGMA page_size = 8192;
@@ -165,6 +184,7 @@ CREATE TABLE models (
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 {";".join(_EVENTS)};
 {";".join(_RANKERS)};
+{";".join(_ALBUMS)};
 ALTER TABLE queries DROP COLUMN raw;
 COMMIT;
 """
@@ -233,5 +253,6 @@ UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     ),
     2: _run(_EVENTS),
     3: _add_rankers,
+    4: _run(_ALBUMS),
 }
 """What makes the tables of a version those of the next; a collection's only feature is given."""

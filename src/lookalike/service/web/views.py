@@ -26,13 +26,14 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A picture in a grid; ``at`` is its position in the list."""
+    """A picture in a grid; ``at`` is its position in the list, ``was`` its rank before a vote."""
 
     id: int
     alt: str
     at: int
     score: float | None = None
     verdict: int = 0
+    was: int = 0
 
 
 @dataclass(frozen=True, slots=True)
