@@ -404,6 +404,12 @@ class Collection:
         """
         return browsing.browse(self._opened.database, k, offset, self._plain(where), order)
 
+    def browse_ids(
+        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
+    ) -> list[int]:
+        """Return the ids of the pictures that :meth:`browse` returns."""
+        return browsing.browse_ids(self._opened.database, k, offset, self._plain(where), order)
+
     def count(self, where: Where | None = None) -> int:
         """Count the pictures that pass a filter."""
         return self._once(browsing.count, self._plain(where))
@@ -875,18 +881,28 @@ class Collection:
         rows = stored_albums.albums(self._opened.database)
         return [self._told(row) for row in rows]
 
-    def album(self, name: str) -> Album:
-        """Return an album with what is in it now, and what is new; NotFound if there is none."""
+    def album_names(self) -> list[str]:
+        """Return the names of the albums."""
+        return [row.name for row in stored_albums.albums(self._opened.database)]
+
+    def album(self, name: str | int) -> Album:
+        """Return an album, by its name or id, with what is in it now and what of that is new.
+
+        Raises
+        ------
+        NotFound
+            If there is none.
+        """
         return self._told(albums.find(self._opened, name))
 
-    def open_album(self, name: str) -> Album:
+    def open_album(self, name: str | int) -> Album:
         """Return an album, and count all that is in it as seen from now on."""
         found = self.album(name)
         with self._opened.database.transaction() as connection:
             stored_albums.mark_opened(connection, found.id, found.members)
         return found
 
-    def delete_album(self, name: str) -> None:
+    def delete_album(self, name: str | int) -> None:
         """Delete an album; its pictures, their labels and votes stay."""
         row = albums.find(self._opened, name)
         with self._opened.database.transaction() as connection:

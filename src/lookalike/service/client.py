@@ -20,6 +20,7 @@ from lookalike.core.errors import (
 )
 from lookalike.core.progress import Progress, silent
 from lookalike.service.client_answers import (
+    Album,
     Event,
     Filters,
     Job,
@@ -165,6 +166,56 @@ class Client:
         """Add a label to a picture, or record that the word does not fit it."""
         body = {"picture": picture, "word": word, "shows": shows}
         return cast("Event", self._say("/api/tags", body))
+
+    def tag_many(
+        self,
+        pictures: Iterable[int] = (),
+        *,
+        word: str,
+        shows: bool = True,
+        **where: Unpack[Filters],
+    ) -> Event:
+        """Tag pictures, or with filters all that pass them, in one event that one undo takes back.
+
+        With ``shows`` false the label is taken from those that have it.
+        """
+        body = {"word": word, "shows": shows, **_chosen(pictures, where)}
+        return cast("Event", self._say("/api/selection/tag", body)["event"])
+
+    def albums(self) -> list[Album]:
+        """Return the albums by name."""
+        return cast("list[Album]", self._get("/api/albums")["albums"])
+
+    def save_album(
+        self,
+        name: str,
+        like: Ref | Iterable[Ref] = (),
+        unlike: Ref | Iterable[Ref] = (),
+        *,
+        word: str | None = None,
+        pictures: Iterable[int] = (),
+        most: int | None = None,
+        **where: Unpack[Filters],
+    ) -> Album:
+        """Save a search or filter under a name, or exactly some pictures."""
+        search = {
+            **{"like": [str(ref) for ref in _several(like)]},
+            **{"unlike": [str(ref) for ref in _several(unlike)], "word": word, **_filters(where)},
+        }
+        given = {key: value for key, value in search.items() if value}
+        body = {"name": name, "pictures": list(pictures), "most": most, "search": given or None}
+        return cast("Album", self._say("/api/albums", body))
+
+    def open_album(self, number: int) -> Album:
+        """Return an album by its id, and count all that is in it as seen from now on.
+
+        Its pictures are listed by ``pictures(album=name)``.
+        """
+        return cast("Album", self._ask("POST", f"/api/albums/{number}/opened").json())
+
+    def delete_album(self, number: int) -> None:
+        """Delete an album; its pictures, labels and votes stay."""
+        self._ask("DELETE", f"/api/albums/{number}")
 
     def undo(self, number: int) -> Said:
         """Undo an event."""
@@ -377,6 +428,11 @@ def _error(answer: httpx.Response, *, upload: bool) -> LookalikeError:
 
 def _several(refs: Ref | Iterable[Ref]) -> list[Ref]:
     return [refs] if isinstance(refs, int | str) else list(refs)
+
+
+def _chosen(pictures: Iterable[int], where: Filters) -> dict[str, Any]:
+    """Return pictures as a body names them, or all that pass filters."""
+    return {"all_of": _filters(where)} if where else {"pictures": list(pictures)}
 
 
 def _filters(where: Filters) -> dict[str, Any]:

@@ -37,6 +37,22 @@ class Match(Picture):
     source: Literal["start", "learned", "given"] | None
 
 
+class Album(TypedDict):
+    """A saved search; ``new`` are the pictures that came into it since it was last opened."""
+
+    id: int
+    name: str
+    made: str
+    opened: str
+    like: list[str]
+    unlike: list[str]
+    word: str | None
+    pictures: int
+    new: list[int]
+    gone: int
+    trouble: str
+
+
 class Event(TypedDict):
     """One event of the log."""
 
@@ -106,3 +122,5 @@ class Filters(TypedDict):
     max_side: NotRequired[int]
     min_bytes: NotRequired[int]
     max_bytes: NotRequired[int]
+    album: NotRequired[str]
+    without_album: NotRequired[str]

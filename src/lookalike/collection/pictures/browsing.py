@@ -45,18 +45,34 @@ def browse(
     database: Database, k: int, offset: int = 0, where: Where | None = None, order: str = "newest"
 ) -> list[PictureRow]:
     """Return ``k`` pictures that pass a filter after the first ``offset``, in one of ``ORDERS``."""
+    # The page is found in an index alone, then read.
+    page, values = _page(database, k, offset, where, order)
+    found = database.rows(
+        f"SELECT {_FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
+        *values,
+    )
+    places = rows.places_of(database, (row[0] for row in found))
+    return [PictureRow(*(*row, places[row[0]])) for row in found if row[0] in places]
+
+
+def browse_ids(
+    database: Database, k: int, offset: int, where: Where | None, order: str
+) -> list[int]:
+    """Return the ids of what :func:`browse` returns."""
+    page, values = _page(database, k, offset, where, order)
+    return [number for (number,) in database.rows(page, *values)]
+
+
+def _page(
+    database: Database, k: int, offset: int, where: Where | None, order: str
+) -> tuple[str, list[Any]]:
+    """Return the query for the ids of a page, in order, with its values."""
     check_choice("browse", "order", order, ORDERS)
     check_whole("browse", "k", k, 1)
     check_whole("browse", "offset", offset, 0)
     condition, values = _condition(database, where, walked=True)
-    # The page is found in an index alone, then read.
     page = f"SELECT id FROM pictures {condition} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"  # noqa: S608
-    found = database.rows(
-        f"SELECT {_FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
-        *(*values, min(int(k), _MOST), min(int(offset), _MOST)),
-    )
-    places = rows.places_of(database, (row[0] for row in found))
-    return [PictureRow(*(*row, places[row[0]])) for row in found if row[0] in places]
+    return page, [*values, min(int(k), _MOST), min(int(offset), _MOST)]
 
 
 def facts_of(

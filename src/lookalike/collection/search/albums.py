@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from lookalike.collection.answers import Album, Ask, SavedSearch
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures.filter import Where
-from lookalike.collection.search.queries import MOST_EXAMPLES, check_ask
+from lookalike.collection.search.queries import MOST_EXAMPLES, check_ask, spread
 from lookalike.collection.search.searching import ranked
 from lookalike.collection.search.words import search_word
 from lookalike.collection.store import albums as stored
 from lookalike.collection.store import pictures
 from lookalike.collection.store.albums import AlbumRow
-from lookalike.core.checks import check_whole
+from lookalike.core.checks import check_whole, is_whole
 from lookalike.core.errors import InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import first_control, label_name, word_key
 
@@ -42,11 +42,11 @@ def check_name(name: object) -> str:
     return spelled
 
 
-def find(opened: Opened, name: str) -> AlbumRow:
-    """Return the album of a name, or raise NotFound."""
-    row = stored.album(opened.database, check_name(name))
+def find(opened: Opened, name: str | int) -> AlbumRow:
+    """Return the album of a name or id, or raise NotFound."""
+    row = stored.album(opened.database, name if is_whole(name) else check_name(name))
     if row is None:
-        raise NotFound(f"Collection: there is no album “{label_name(name)}”.")
+        raise NotFound(f"Collection: there is no album “{name}”. Collection.albums lists them.")
     return row
 
 
@@ -78,7 +78,7 @@ def checked(
         _check_inside(opened, spelled, saved.where)
     limit = check_whole("Collection.save_album", "most", MOST if most is None else most, 0)
     if ids and saved.ask is None and saved.word is None:
-        saved = replace(saved, ask=Ask(tuple(_spread(ids))))
+        saved = replace(saved, ask=Ask(tuple(spread(ids, MOST_EXAMPLES))))
         limit = 0 if most is None else limit
     return AlbumRow(0, spelled, "", saved, tuple(ids), limit, "", frozenset())
 
@@ -222,12 +222,6 @@ def _there(opened: Opened, ids: Sequence[int]) -> list[int]:
 
 def _tags(search: SavedSearch) -> tuple[str, ...]:
     return (*(search.where or Where()).tags, search.word or "")
-
-
-def _spread(ids: Sequence[int]) -> list[int]:
-    """Return as many of some pictures as a query may name, evenly spread."""
-    places = np.linspace(0, len(ids) - 1, min(len(ids), MOST_EXAMPLES)).round().astype(int)
-    return [ids[place] for place in places]
 
 
 def _check_inside(opened: Opened, name: str, where: Where) -> None:

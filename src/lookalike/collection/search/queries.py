@@ -195,5 +195,17 @@ def pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
     return x, y, max(x + 1, round(right * width)), max(y + 1, round(bottom * height))
 
 
+def spread(ids: Sequence[int], most: int) -> list[int]:
+    """Return at most so many of some pictures, evenly spread.
+
+    Examples
+    --------
+    >>> spread([1, 2, 3, 4, 5, 6, 7], 3)
+    [1, 4, 7]
+    """
+    places = np.linspace(0, len(ids) - 1, min(len(ids), most)).round().astype(int)
+    return [ids[place] for place in places]
+
+
 def _mean(parts: Sequence[Any]) -> Any:
     return sum(parts[1:], start=parts[0]) / np.float32(len(parts))

@@ -35,9 +35,10 @@ def albums(database: Database) -> list[AlbumRow]:
     return [_read(database, row) for row in rows]
 
 
-def album(database: Database, name: str) -> AlbumRow | None:
-    """Return the album of a name, however it is written, or None."""
-    row = database.row(f"SELECT {_COLUMNS} FROM albums WHERE key = ?", word_key(name))  # noqa: S608
+def album(database: Database, name: str | int) -> AlbumRow | None:
+    """Return the album of an id, or of a name, however that is written; or None."""
+    column, value = ("key", word_key(name)) if isinstance(name, str) else ("id", int(name))
+    row = database.row(f"SELECT {_COLUMNS} FROM albums WHERE {column} = ?", value)  # noqa: S608
     return None if row is None else _read(database, row)
 
 

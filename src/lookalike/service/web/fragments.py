@@ -124,6 +124,7 @@ def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Respons
         folders=sorted(collection.folders()),
         formats=collection.formats(),
         tags=collection.labels_used()[:500],
+        albums=collection.album_names(),
     )
 
 

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
 
 FIRST, HISTORY, REFUSED = 60, 20, 100
 
-_ROOMS = {"/": "pictures", "/search": "search", "/learned": "learned", "/add": "add"}
+_ROOMS = {
+    "/": "pictures",
+    "/search": "search",
+    "/albums": "albums",
+    "/learned": "learned",
+    "/add": "add",
+}
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
 templates.env.filters.update(
@@ -160,6 +166,11 @@ def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
 @router.get("/search")
 def search(request: Request, given: Annotated[Search, Query()]) -> Response:
     """Show the results of a search."""
+    return results_page(request, "search.html", given)
+
+
+def results_page(request: Request, template: str, given: Search, **more: Any) -> Response:
+    """Render the results of a search."""
     collection, ask = collection_of(request), given.ask()
     view = InView.of(collection, given.by)
     asked = view.asked(given)
@@ -169,7 +180,7 @@ def search(request: Request, given: Annotated[Search, Query()]) -> Response:
     nothing = ask is None and not asked.word
     return page(
         request,
-        "search.html",
+        template,
         filters=asked,
         kept=kept,
         by=asked.by,
@@ -180,6 +191,7 @@ def search(request: Request, given: Annotated[Search, Query()]) -> Response:
         found=None if nothing else find(collection, asked, PAGE),
         pairs=asked_pairs(asked),
         page_size=PAGE,
+        **more,
     )
 
 

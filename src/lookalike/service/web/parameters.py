@@ -85,6 +85,8 @@ class Filters(BaseModel):
     max_side: Amount | None = Field(None, description="Maximum of the longer side, in pixels.")
     min_bytes: Amount | None = Field(None, description="Minimum file size.")
     max_bytes: Amount | None = Field(None, description="Maximum file size.")
+    album: Word | None = Field(None, description="Pictures in the album of this name.")
+    without_album: Word | None = Field(None, description="Pictures not in the album of this name.")
 
     @model_validator(mode="before")
     @classmethod
@@ -111,6 +113,8 @@ class Filters(BaseModel):
             max_side=self.max_side,
             min_bytes=self.min_bytes,
             max_bytes=self.max_bytes,
+            album=self.album,
+            without_album=self.without_album,
         )
         return None if found == Where() else found
 

@@ -112,6 +112,8 @@ def _filter_text(name: str, value: str) -> str:
         "format": value.upper(),
         "min_side": f"at least {value} px",
         "max_side": f"at most {value} px",
+        "album": f"album: {value}",
+        "without_album": f"not in album: {value}",
     }
     if name in words:
         return words[name]

@@ -2,12 +2,13 @@
 
 import { alike } from "./requests.js";
 import { leave, turn } from "./viewer.js";
+import { toggle } from "./selection.js";
 import { takeBack, vote, why } from "./votes.js";
 
 const typing = (element) => element.closest?.("input:not([type=checkbox], [type=range], [type=file]), select, textarea");
 
 function current() {
-  return document.activeElement?.closest?.(".tile") ?? document.querySelector("#matches .tile:hover");
+  return document.activeElement?.closest?.(".tile") ?? document.querySelector("main .tile:hover");
 }
 
 // Returns the tile next to one in a direction, as seen on the screen.
@@ -78,6 +79,9 @@ function press(event) {
       return;
     case "z":
       if (document.getElementById("matches")) takeBack();
+      return;
+    case "x": case "X":
+      if (tile) toggle(tile, event.shiftKey);
       return;
     case "w":
       if (tile?.querySelector("[data-why]")) why(tile);
