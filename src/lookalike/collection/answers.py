@@ -104,8 +104,10 @@ class Event:
     at : str
         When, in UTC.
     kind : str
-        ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``deletion``, ``undo``,
-        ``reset`` (votes before it count no more), ``learn`` or ``rollback``.
+        ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``import`` (of labels
+        from a source), ``removal`` (into the bin), ``restoration``, ``erasure``, ``undo``,
+        ``reset`` (votes before it count no more), ``learn`` or ``rollback``; in older collections
+        ``deletion``.
     who : str
         Who said it, where there are several; else empty.
     body : dict
@@ -184,6 +186,9 @@ class Added:
     copies, moved : int
         Files with the content of a picture known from another path; ``moved`` where that path
         is gone.
+    removed : int
+        Files whose pictures were removed before: they stay in the bin, or are restored where that
+        was asked for.
     ignored : int
         Hidden files and files of another ending that folders held.
     refused : list of Refused
@@ -200,6 +205,7 @@ class Added:
     known: int = 0
     copies: int = 0
     moved: int = 0
+    removed: int = 0
     ignored: int = 0
     refused: list[Refused] = field(default_factory=list)
     learned_again: "Learned | None" = None
@@ -278,11 +284,15 @@ class Learned:
         What pictures are tagged with; None where it was not to be learned, as from clicks.
     unmatched : list of str
         Names that stand for no picture of the collection, or for several, with the reason.
+    labels : Event or None
+        The event that imported the labels learned from; ``undo`` takes them back. None where
+        nothing new was given.
     """
 
     similarity: Trial | None = None
     words: Trial | None = None
     unmatched: list[str] = field(default_factory=list)
+    labels: Event | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return in short what the log keeps of it."""
@@ -307,10 +317,15 @@ class WordsToLearn:
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """The numbers of the models that a ranker uses; None for none."""
+    """The numbers of the models that a ranker uses; None for none.
+
+    After a rollback, ``labels`` is the event that imported the labels of what was rolled back:
+    these stay until it is undone. None where there were none, or it is undone.
+    """
 
     similarity: int | None
     annotator: int | None
+    labels: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +373,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """What is known of a picture; ``added`` is in UTC, ``taken`` as the camera said."""
+    """What is known of a picture; ``added`` is in UTC, ``taken`` as the camera said.
+
+    ``missing`` is since when, in UTC, all its files are missing; None where one is there.
+    """
 
     id: int
     sha256: str
@@ -369,6 +387,7 @@ class PictureRow:
     taken: str | None
     added: str
     places: tuple[Path, ...]
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

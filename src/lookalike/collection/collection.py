@@ -32,11 +32,11 @@ from lookalike.collection.answers import (
     WordsToLearn,
 )
 from lookalike.collection.opened import Opened
-from lookalike.collection.pictures import adding, browsing, removing
+from lookalike.collection.pictures import adding, browsing, imports, missing, removing
+from lookalike.collection.pictures import labels as by_hand
 from lookalike.collection.pictures.describing import read_picture
 from lookalike.collection.pictures.features import add_feature, add_ranker, by_name
 from lookalike.collection.pictures.filter import Where
-from lookalike.collection.pictures.labels import GivenWords, check_word, subject_of
 from lookalike.collection.search import albums, exporting, queries, searching, suggesting
 from lookalike.collection.search.explaining import reasons
 from lookalike.collection.search.queries import Box, Query
@@ -44,14 +44,21 @@ from lookalike.collection.search.rankers import Rankers
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
 from lookalike.collection.search.words import known_word, search_word
 from lookalike.collection.store import albums as stored_albums
-from lookalike.collection.store import events, labels, models, pictures, rankers
+from lookalike.collection.store import binned, events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.labels import LabelSource
 from lookalike.collection.training import choosing, learning
 from lookalike.collection.training.given import NamedClicks, NamedLabels, read_given
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput, LookalikeError
+from lookalike.core.errors import (
+    DamagedFile,
+    FingerprintMismatch,
+    InvalidInput,
+    LookalikeError,
+    NotFound,
+)
 from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key
 from lookalike.features import Feature
@@ -214,7 +221,7 @@ class Collection:
         self,
         sources: Iterable[str | Path],
         *,
-        removed: bool = True,
+        removed: bool = False,
         limits: Limits | None = None,
         threads: int | None = None,
         progress: Progress = silent,
@@ -224,15 +231,17 @@ class Collection:
         Files that are known and whose size and time are unchanged are not read again, so a
         second run is quick and an interrupted one goes on. What is described is committed every
         few seconds. A picture is known by its content: at a second path it is a copy, and if the
-        first path is gone, it moved. When a file's content changes, it is another picture, and
-        the old one goes if it lies nowhere else.
+        first path is gone, it moved. When a file's content changes, it is another picture; the
+        old one goes if it lies nowhere else and nobody tagged it or voted on it, else it is
+        missing.
 
         Parameters
         ----------
         sources : iterable of str or Path
         removed : bool
-            Whether files whose pictures were removed come in again; else they stay out while
-            they are as they were then.
+            Whether files whose pictures were removed come in again, restored from the bin where
+            they are in it; else they stay out: those in the bin wherever their files lie, those
+            erased while their files are as they were then.
         limits : Limits, optional
             What a picture may cost before it is refused.
         threads : int, optional
@@ -308,16 +317,23 @@ class Collection:
         ]
 
     def remove(
-        self, pictures: Iterable[int | str | Path], *, who: str = "", key: str | None = None
+        self,
+        pictures: Iterable[int | str | Path] | Where,
+        *,
+        who: str = "",
+        key: str | None = None,
     ) -> int:
-        """Remove pictures, all or none, with all that is kept of them.
+        """Remove pictures into the bin, all or none.
 
-        What was learned from votes on them goes, too. The log keeps their numbers.
+        They are neither found nor counted nor learned from any more, and do not come in again with
+        their files, until :meth:`restore` brings them back with all that is kept of them.
+        :meth:`empty_bin` erases them. Undoing the event restores them, too.
 
         Parameters
         ----------
-        pictures : iterable of int, str or Path
-            Ids, or paths of the files; a picture goes with all its places. The files stay.
+        pictures : iterable of int, str or Path, or Where
+            Ids, or paths of the files; or all that pass a filter. A picture goes with all its
+            places. The files stay.
         who : str
             Who removes them, where there are several.
         key : str, optional
@@ -328,12 +344,80 @@ class Collection:
         int
             How many pictures went.
         """
-        if isinstance(pictures, str | bytes | os.PathLike):
-            raise InvalidInput(
-                f"Collection.remove: pictures must be a list; got {pictures!r}. Wrap it in a list."
-            )
         events.check_names(who, key)
-        return removing.remove(self._opened, pictures, who=who, key=key)
+        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
+            if events.with_key(connection, key) is not None:
+                return 0
+            ids = self._named("remove", pictures)
+            return binned.move(connection, "removal", ids, who=who, key=key)
+
+    def restore(
+        self,
+        pictures: Iterable[int | str | Path] | None = None,
+        *,
+        who: str = "",
+        key: str | None = None,
+    ) -> int:
+        """Bring pictures back from the bin, with their labels, votes and vectors.
+
+        Parameters
+        ----------
+        pictures : iterable of int, str or Path, optional
+            Ids, or paths of the files; by default all that are in the bin.
+        who, key
+            As for :meth:`remove`.
+
+        Returns
+        -------
+        int
+            How many pictures came back.
+        """
+        events.check_names(who, key)
+        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
+            if events.with_key(connection, key) is not None:
+                return 0
+            ids = None if pictures is None else self._in_bin("restore", pictures)
+            back = binned.holds(connection, ids)
+            return binned.move(connection, "restoration", back, who=who, key=key)
+
+    def bin(self, k: int = 100, *, offset: int = 0) -> list[PictureRow]:
+        """Return pictures that are in the bin, the last removed first."""
+        return browsing.binned(self._opened.database, k, offset)
+
+    def bin_size(self) -> int:
+        """Count the pictures in the bin."""
+        return self._opened.database.count("bin")
+
+    def empty_bin(
+        self, pictures: Iterable[int | str | Path] | None = None, *, who: str = ""
+    ) -> int:
+        """Erase pictures of the bin for good, or all in it, and return how many.
+
+        What is kept of them goes, uploaded files included; files in other folders are never
+        touched. The log keeps that pictures were erased.
+        """
+        events.check_names(who, None)
+        ids = None if pictures is None else self._in_bin("empty_bin", pictures)
+        return removing.empty(self._opened, ids, who=who)
+
+    def find_missing(self, among: Iterable[str | Path] | None = None) -> int:
+        """Look which files are missing, and which are back.
+
+        A picture stays with all that was said of it when its files go: it is *missing*, as
+        :class:`~lookalike.collection.PictureRow` tells and ``Where(missing=True)`` finds, until
+        one of its files is back or it is removed.
+
+        Parameters
+        ----------
+        among : iterable of str or Path, optional
+            Look only for files at or below these paths.
+
+        Returns
+        -------
+        int
+            How many files are missing that were there before.
+        """
+        return missing.look(self._opened.database, among)
 
     def pictures(self) -> Iterator[PictureRow]:
         """Go over all pictures by rising id."""
@@ -453,18 +537,71 @@ class Collection:
         learn it when they are next trained.
         """
         events.check_names(who, key)
-        name = check_word(word)
+        name = by_hand.check_word(word)
         with self._opened.rankers.lock, self._opened.database.transaction() as connection:
             if (known := events.with_key(connection, key)) is not None:
                 return known
             number = self._opened.id_of(picture)
-            return GivenWords(self._opened.database).say(
-                connection, number, name, shows=shows, who=who, key=key
-            )
+            return by_hand.say(connection, number, name, shows=shows, who=who, key=key)
+
+    def say_many(
+        self,
+        pictures: Iterable[int | str | Path] | Where,
+        word: str,
+        *,
+        shows: bool = True,
+        who: str = "",
+        key: str | None = None,
+    ) -> Event:
+        """Record that pictures show what a word names, or that they do not, in one event.
+
+        It counts as if it was said of each of them; undoing the event takes it back for all.
+
+        Parameters
+        ----------
+        pictures : iterable of int, str or Path, or Where
+            Ids or paths; or all that pass a filter.
+        word : str
+        shows : bool
+            Whether the word fits.
+        who : str
+            Who says it, where there are several.
+        key : str, optional
+            A name for it: sent twice, it counts once.
+
+        Raises
+        ------
+        NotFound
+            If one of the pictures is not in the collection; then nothing is recorded.
+        InvalidInput
+            If there are no pictures, or no word.
+        """
+        events.check_names(who, key)
+        name = by_hand.check_word(word)
+        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
+            if (known := events.with_key(connection, key)) is not None:
+                return known
+            ids = self._named("say_many", pictures)
+            if not ids:
+                raise InvalidInput(
+                    "Collection.say_many: there are no pictures to tag. Name some, or use a filter "
+                    "that some pass."
+                )
+            return by_hand.say_many(connection, ids, name, shows=shows, who=who, key=key)
 
     def said_of(self, picture: int, word: str) -> list[Event]:
         """Return what was said of a picture and a word and still counts, the last first."""
-        return events.about(self._opened.database, subject_of(picture, word))[::-1]
+        return events.about(self._opened.database, by_hand.subject_of(picture, word))[::-1]
+
+    def label_sources(
+        self, pictures: Iterable[int] | None = None
+    ) -> dict[int, list[tuple[str, LabelSource]]]:
+        """Return the labels of pictures with their sources; one that several give comes from each.
+
+        The sources are ``hand`` (what people said), ``keywords`` (read in files and sidecars),
+        ``files`` (imported) and ``folders``.
+        """
+        return labels.labels_by_source(self._opened.database, pictures)
 
     # Training
 
@@ -504,11 +641,13 @@ class Collection:
         ----------
         labels : mapping from path to labels, optional
             Paths are absolute, relative to the current folder or to one that was added, or the
-            last parts of a path where those are unique. They replace the labels these pictures
-            have. With nothing given, what was given before is learned from again. Words that
-            differ in case or Unicode form only are one word.
+            last parts of a path where those are unique. They replace what was imported for these
+            pictures before; labels of other sources stay, above all those given by hand. With
+            nothing given, what was given before is learned from again. Words that differ in case
+            or Unicode form only are one word. The import is one event, which can be undone.
         folders : bool
-            Take the folder a picture lies in for its label.
+            Take the folder a picture lies in for its label, beside the labels of other sources.
+            This is one event that can be undone, too.
         clicks : mapping from query to {path: weight}, optional
             Which pictures people chose for a query; they replace those of the same query.
         threshold : float
@@ -575,7 +714,8 @@ class Collection:
     def rollback(self) -> InUse:
         """Undo the last learning that is in use: searches and words are as they were before it.
 
-        What was learned together is undone together. Returns what its ranker uses then.
+        What was learned together is undone together. Returns what its ranker uses then. Labels
+        that were imported to learn from stay; undoing the event that is returned takes them back.
         """
         return learning.rollback(self._opened)
 
@@ -645,21 +785,27 @@ class Collection:
             return known or events.append(connection, "reset", {}, who=who, key=key, about="reset")
 
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Event:
-        """Take back an event: a vote, a word, a reset, or an undoing itself.
+        """Take back an event: a vote, a word, an import, a removal, a reset, or an undoing itself.
 
         Raises
         ------
         NotFound
             If there is no such event.
         InvalidInput
-            If it cannot be undone, or is undone already.
+            If it cannot be undone, or is undone already, or a later import has to be undone first.
         """
         events.check_names(who, key)
         with self._opened.rankers.lock, self._opened.database.transaction() as connection:
             if (known := events.with_key(connection, key)) is not None:
                 return known
             target, event = events.undo(self._opened.database, connection, number, who=who, key=key)
-            GivenWords(self._opened.database).follow(connection, target)
+            undid = events.undid(self._opened.database, target)
+            if undid.kind in by_hand.SAID:
+                by_hand.follow(connection, undid)
+            elif undid.kind == "import":
+                imports.follow(connection, undid)
+            elif undid.kind in binned.MOVED:
+                binned.follow(connection, undid)
         return event
 
     def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
@@ -821,13 +967,23 @@ class Collection:
             raise self._opened.unknown(token)
         return bytes(row[0])
 
-    def reasons(self, ask: Ask, picture: int, k: int = 5, *, by: str | None = None) -> list[str]:
-        """Explain why a picture was found for a query, in sentences, the most telling first."""
+    def reasons(
+        self,
+        ask: Ask,
+        picture: int,
+        k: int = 5,
+        *,
+        by: str | None = None,
+        named: Callable[[Ref], str] | None = None,
+    ) -> list[str]:
+        """Explain why a picture was found for a query, in sentences, the most telling first.
+
+        Other pictures are named by their files, or as ``named`` says.
+        """
         queries.check_ask(ask)
         ranker = self._opened.rankers.get(by)
-        return reasons(
-            ranker, self._opened.rankers.annotator(ranker), self._opened.database, ask, picture, k
-        )
+        annotator = self._opened.rankers.annotator(ranker)
+        return reasons(ranker, annotator, self._opened.database, ask, picture, k, named)
 
     def export(self, path: str | Path, *, by: str | None = None) -> None:
         """Write what was learned so that vectors kept elsewhere can be searched with it.
@@ -870,7 +1026,8 @@ class Collection:
             If there is an album of that name, or nothing to save.
         """
         with self._opened.rankers.lock:
-            row = albums.checked(self._opened, name, search, pictures, most)
+            named = self._named("save_album", pictures)
+            row = albums.checked(self._opened, name, search, named, most)
             inside, _ = albums.members(self._opened, row, self._matching)
             with self._opened.database.transaction() as connection:
                 stored_albums.add(connection, row.name, row.search, row.pictures, row.most, inside)
@@ -996,6 +1153,32 @@ class Collection:
 
     # What the methods above share
 
+    def _named(self, method: str, given: Iterable[int | str | Path] | Where) -> list[int]:
+        """Return the ids of pictures, rising, or raise NotFound if one is not there."""
+        database = self._opened.database
+        if isinstance(given, Where):
+            given.check()
+            found = self._matching(given)
+            every = pictures.ids(database) if found is None else found
+            return [int(number) for number in every]
+        some = _listed(method, given)
+        # One look at all ids rather than one at each, since there may be many.
+        known = set(pictures.ids(database).tolist()) if len(some) > 1 else set()
+        return sorted({int(one) if one in known else self._opened.id_of(one) for one in some})  # type: ignore[arg-type]
+
+    def _in_bin(self, method: str, given: Iterable[int | str | Path]) -> list[int]:
+        """Return the ids of pictures in the bin, or raise NotFound if one is not there."""
+        found = []
+        for picture in _listed(method, given):
+            number = pictures.find_binned(self._opened.database, picture)
+            if number is None:
+                raise NotFound(
+                    f"{self.path} has no picture {picture!s:.300} in the bin. See what is there: "
+                    f"lookalike bin, or Collection.bin."
+                )
+            found.append(number)
+        return found
+
     def _tagging(self, by: str | None) -> FileTagging:
         """Return what gives words to files: the annotator, or start words where there is none."""
         learned, database = self._opened.rankers.annotated(by), self._opened.database
@@ -1057,3 +1240,12 @@ class Collection:
             if len(self._answers) < MOST_KEPT:
                 self._answers[key] = (version, found)
         return found
+
+
+def _listed(method: str, given: Iterable[int | str | Path]) -> list[int | str | Path]:
+    """Return pictures as a list, or raise InvalidInput for one that is not in a list."""
+    if isinstance(given, str | bytes | os.PathLike):
+        raise InvalidInput(
+            f"Collection.{method}: pictures must be a list; got {given!r}. Wrap it in a list."
+        )
+    return list(given)

@@ -1,6 +1,6 @@
 """What an open collection is made of: its folder, its database and its rankers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,17 +32,16 @@ class Opened:
             self.folder.clean(self.rankers.files())
             yield
 
+    def voted(self) -> set[int]:
+        """Return the pictures that were voted on."""
+        return self.rankers.ledger.pictures()
+
     def id_of(self, picture: object) -> int:
         """Return the id of a picture named by id or path, or raise NotFound."""
         number = pictures.find_id(self.database, picture)
         if number is None:
             raise self.unknown(picture)
         return number
-
-    def ids_of(self, named: Iterable[int | str | Path]) -> list[int]:
-        """Return the ids of pictures named by id or path, rising, or raise NotFound."""
-        given, known = list(named), set(pictures.ids(self.database).tolist())
-        return sorted({one if one in known else self.id_of(one) for one in given})  # type: ignore[misc]
 
     def unknown(self, picture: object) -> NotFound:
         """Return the error of a picture that is not in the collection."""

@@ -169,18 +169,19 @@ class Client:
 
     def tag_many(
         self,
-        pictures: Iterable[int] = (),
-        *,
+        pictures: Iterable[int] | None,
         word: str,
+        *,
         shows: bool = True,
+        key: str | None = None,
         **where: Unpack[Filters],
     ) -> Event:
-        """Tag pictures, or with filters all that pass them, in one event that one undo takes back.
+        """Add a label to many pictures, or record that the word does not fit them, as one event.
 
-        With ``shows`` false the label is taken from those that have it.
+        Without ``pictures``, to all that pass the filters.
         """
-        body = {"word": word, "shows": shows, **_chosen(pictures, where)}
-        return cast("Event", self._say("/api/selection/tag", body)["event"])
+        body = {**_chosen(pictures, where), "word": word, "shows": shows, "key": key}
+        return cast("Event", self._say("/api/tags/many", body))
 
     def albums(self) -> list[Album]:
         """Return the albums by name."""
@@ -430,13 +431,17 @@ def _several(refs: Ref | Iterable[Ref]) -> list[Ref]:
     return [refs] if isinstance(refs, int | str) else list(refs)
 
 
-def _chosen(pictures: Iterable[int], where: Filters) -> dict[str, Any]:
-    """Return pictures as a body names them, or all that pass filters."""
-    return {"all_of": _filters(where)} if where else {"pictures": list(pictures)}
-
-
 def _filters(where: Filters) -> dict[str, Any]:
     return {_NAMES.get(name, name): value for name, value in where.items()}
+
+
+def _chosen(pictures: Iterable[int] | None, where: Filters) -> dict[str, Any]:
+    """Return which pictures are meant: some, or all that pass the filters."""
+    if pictures is not None and where:
+        raise InvalidInput("Client: give either pictures or filters, not both.")
+    if pictures is not None:
+        return {"pictures": list(pictures)}
+    return {"where": _given(_filters(where))}
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ class Picture(TypedDict):
     taken: str | None
     added: str
     sha256: str
+    missing: str | None
     labels: list[str]
     thumbnail: str
     image: str
@@ -122,5 +123,6 @@ class Filters(TypedDict):
     max_side: NotRequired[int]
     min_bytes: NotRequired[int]
     max_bytes: NotRequired[int]
+    missing: NotRequired[bool]
     album: NotRequired[str]
     without_album: NotRequired[str]

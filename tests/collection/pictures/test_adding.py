@@ -108,7 +108,8 @@ def test_files_that_trade_names_are_kept(collection, pictures, batch, shift, mon
 def test_ids_are_never_used_again(collection, pictures):
     last = max(row.id for row in collection.pictures())
     collection.remove([last])
-    collection.add([pictures])
+    collection.empty_bin()
+    collection.add([pictures], removed=True)
     assert max(row.id for row in collection.pictures()) == last + 1
     consistent(collection)
 
@@ -237,11 +238,13 @@ def test_searches_during_the_first_import_leave_its_feature_alone(tmp_path, monk
 def test_what_was_removed_stays_out_while_its_file_is_as_it_was(collection, pictures):
     row = collection.picture(5)
     collection.remove([5])
-    assert collection.add([pictures], removed=False).added == 0
+    collection.empty_bin()
+    assert collection.add([pictures]).added == 0
     assert len(collection) == 23
     picture(row.places[0], (1, 2, 3), 77)
-    assert collection.add([pictures], removed=False).added == 1
-    collection.remove([row.places[0]])
     assert collection.add([pictures]).added == 1
+    collection.remove([row.places[0]])
+    collection.empty_bin()
+    assert collection.add([pictures], removed=True).added == 1
     kept = collection._opened.database.rows("SELECT * FROM left_out")
     assert len(kept) == 1, "only of the file that is no more"

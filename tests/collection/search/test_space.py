@@ -204,14 +204,14 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
             assert (ranker.number, ranker.annotator) == (3, None)
             with pytest.raises(CollectionError, match="no annotator"):
                 collection.search_word("rot")
-        collection.remove([])
+        collection.empty_bin()
         assert len(list((collection.path / "models").iterdir())) == 1
 
 
 def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
     def forget(collection):
         with collection._opened.database.transaction() as connection:
-            connection.execute("DELETE FROM labels")
+            connection.execute("DELETE FROM given")
 
     collection, added = grown(tmp_path, by_folder, before=forget)
     with collection:

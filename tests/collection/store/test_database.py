@@ -143,7 +143,7 @@ def test_a_database_of_version_1_loads(old):
         assert learned.words.model == 4
     assert version(folder) == VERSION
     with Collection.open(folder, features=[Colours()]) as again:
-        assert again.rollback() == InUse(1, None)
+        assert again.rollback() == InUse(1, None, learned.labels.number)
 
 
 def test_its_tables_become_those_of_a_new_one(old, tmp_path):

@@ -215,7 +215,7 @@ def test_unnamed_files_of_before_are_cleaned_up(older, tmp_path):
     cache.mkdir(exist_ok=True)
     shutil.copy(place / "manifest.json", cache / f"index-{'0' * 32}.safetensors")
     with Collection.open(place) as collection:
-        collection.remove([])
+        collection.empty_bin()
         assert not list(cache.glob("index-*"))
         assert (place / "feature.safetensors").exists()
         check(collection, expected)

@@ -271,7 +271,7 @@ def test_a_full_disk_leaves_both_as_they_were(collection, monkeypatch):
     with pytest.raises(CollectionError, match="No space left"):
         learn(collection, {"rot-0.png": ["rot", "blau"]})
     assert seen(collection) == before
-    collection.remove([])
+    collection.empty_bin()
     assert {file.name for file in (collection.path / "models").iterdir()} == {
         "1.safetensors",
         "2.safetensors",

@@ -249,6 +249,29 @@ def test_words_are_given_refused_and_suggested(client, store):
     assert isinstance(got(client.get("/api/suggestions/1"))["suggestions"], list)
 
 
+def test_many_pictures_are_labelled_and_one_undoing_takes_it_back(client, store):
+    event = got(client.post("/api/tags/many", json={"pictures": [3, 1], "word": "Flur"}))
+    assert (event["kind"], event["body"]["pictures"]) == ("tag", 2)
+    assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
+    no = {"where": {"tag": ["Flur"]}, "word": "flur", "shows": False, "user": "Ada"}
+    again = got(client.post("/api/tags/many", json=no))
+    assert (again["kind"], again["who"]) == ("correction", "Ada")
+    assert got(client.get("/api/pictures?tag=flur"))["total"] == 0
+    got(client.post("/api/undo", json={"event": again["number"], "user": "Ada"}))
+    assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
+    refused(client.post("/api/undo", json={"event": again["number"]}), 400, "undone by Ada")
+    every = got(client.post("/api/tags/many", json={"where": {}, "word": "alle"}))
+    assert every["body"]["pictures"] == len(store)
+    for body, status, words in (
+        ({"word": "x"}, 400, "either pictures"),
+        ({"word": "x", "pictures": [1], "where": {}}, 400, "either pictures"),
+        ({"word": "x", "pictures": []}, 422, "pictures"),
+        ({"word": "x", "pictures": [1, 999]}, 404, "no picture 999"),
+        ({"word": "a\0", "pictures": [1]}, 400, "control characters"),
+    ):
+        refused(client.post("/api/tags/many", json=body), status, words)
+
+
 def test_who_speaks_is_known_by_cookie(client):
     client.cookies.set("lookalike_user", "J%C3%BCrgen")
     said = got(client.post("/api/votes", json={"like": [1], "picked": [2]}))
@@ -467,7 +490,7 @@ def test_learning_words_and_models(client, store, tmp_path):
     refused(client.get("/api/search?word=lila"), 400, "lila")
     assert isinstance(got(client.get("/api/reasons?like=1&picture=2"))["reasons"], list)
     used = got(client.post("/api/rollback", json={}))
-    assert set(used) == {"model", "annotator"}
+    assert set(used) == {"model", "annotator", "labels"}
     facets = got(client.get("/api/facets"))
     assert {facet["value"]: facet["count"] for facet in facets["tags"]} == dict.fromkeys(PALETTE, 8)
     assert facets["formats"] == [{"value": "PNG", "count": 24}]
@@ -554,6 +577,7 @@ def test_openapi_tells_of_every_route(reader):
         *[("get", "/api/pictures"), ("post", "/api/pictures"), ("get", "/api/pictures/{id}")],
         *[("delete", "/api/pictures/{id}"), ("get", "/api/search"), ("post", "/api/queries")],
         *[("post", "/api/queries/region"), ("post", "/api/votes"), ("post", "/api/tags")],
+        ("post", "/api/tags/many"),
         *[("post", "/api/undo"), ("post", "/api/reset"), ("post", "/api/rollback")],
         *[("get", "/api/events"), ("get", "/api/standing"), ("get", "/api/models")],
         *[("get", "/api/suggestions/{ref}"), ("get", "/api/reasons"), ("get", "/api/facets")],

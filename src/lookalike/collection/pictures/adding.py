@@ -4,7 +4,7 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from lookalike.collection.opened import Opened
 from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECONDS
 from lookalike.collection.pictures.features import fitted
 from lookalike.collection.search.queries import query_token
-from lookalike.collection.store import rankers
+from lookalike.collection.store import binned, events, rankers
 from lookalike.collection.store.database import Database, now, numbers, stored
-from lookalike.collection.store.pictures import find_content
+from lookalike.collection.store.labels import HAND
+from lookalike.collection.store.pictures import file_facts
 from lookalike.collection.training.growing import grow
 from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
@@ -54,6 +55,7 @@ def add(
             database,
             features,
             removed=removed,
+            voted=opened.voted,
             limits=limits,
             threads=threads,
             progress=progress,
@@ -82,6 +84,8 @@ class Adder:
         What describes pictures, by the ids of rankers; or why a ranker's feature cannot be used.
     removed : bool
         Whether files whose pictures were removed come in again.
+    voted : callable
+        Return the pictures that were voted on.
     limits : Limits or None
     threads : int or None
     progress : callable
@@ -93,6 +97,7 @@ class Adder:
         features: Mapping[int, Feature | str],
         *,
         removed: bool,
+        voted: Callable[[], set[int]],
         limits: Limits | None,
         threads: int | None,
         progress: Progress,
@@ -101,12 +106,14 @@ class Adder:
         self._features = {ranker: it for ranker, it in features.items() if not isinstance(it, str)}
         self._missing = {ranker: it for ranker, it in features.items() if isinstance(it, str)}
         self._removed = removed
+        self._voted = voted
         self._limits = limits
         self._threads = threads
         self._progress = progress
         self._sizes: dict[Path, tuple[int, int]] = {}
         self._pending: list[Described | Known | Refused] = []
         self._again: list[Path] = []
+        self._restored: set[int] = set()
         self.added = Added()
 
     def run(self, paths: Sequence[Path]) -> None:
@@ -138,21 +145,27 @@ class Adder:
     def _changed(self, paths: Sequence[Path]) -> Iterator[Path]:
         """Leave out files that are in the collection, or were removed, as they are now."""
         left_out = set() if self._removed else self._left_out()
+        back = self._in_bin() if self._removed else set[str]()
         for path in paths:
             try:
                 facts = path.stat()
                 self._sizes[path] = (facts.st_size, facts.st_mtime_ns)
             except (OSError, ValueError):
                 self._sizes[path] = (-1, -1)
-            known = self._database.row(
-                "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
-            )
+            known = file_facts(self._database, path)
             out = left_out and digest(stored(path), *self._sizes[path]) in left_out
-            if known != self._sizes[path] and not out:
+            wanted = bool(back) and os.path.abspath(path) in back  # noqa: PTH100
+            if wanted or (known != self._sizes[path] and not out):
                 yield path
 
     def _left_out(self) -> set[bytes]:
         return {found for (found,) in self._database.rows("SELECT digest FROM left_out")}
+
+    def _in_bin(self) -> set[str]:
+        rows = self._database.rows(
+            "SELECT path FROM places WHERE picture IN (SELECT picture FROM bin)"
+        )
+        return {path for (path,) in rows}
 
     def _outcomes(self, paths: list[Path]) -> Generator[Described | Known | Refused]:
         yield from describe_files(
@@ -165,7 +178,8 @@ class Adder:
         )
 
     def _is_known(self, sha256: str) -> bool:
-        return find_content(self._database, sha256) is not None
+        row = self._database.row("SELECT 1 FROM all_pictures WHERE sha256 = ?", sha256)
+        return row is not None
 
     def _commit(self) -> None:
         if not self._pending:
@@ -180,14 +194,11 @@ class Adder:
                     again.append(outcome.path)
                 else:
                     left += self._put(connection, outcome.path, picture)
-            connection.execute(
-                "DELETE FROM pictures WHERE id IN (SELECT value FROM json_each(?)) "
-                "AND NOT EXISTS (SELECT 1 FROM places WHERE picture = pictures.id)",
-                (numbers(left),),
-            )
-        self._pending = []
+            binned.move(connection, "restoration", sorted(self._restored))
+            self._let_go(connection, left)
+        self._pending, self._restored = [], set()
         self._again += again
-        for name in ("added", "known", "copies", "moved", "refused"):
+        for name in ("added", "known", "copies", "moved", "removed", "refused"):
             setattr(self.added, name, getattr(self.added, name) + getattr(added, name))
 
     def _picture(
@@ -195,10 +206,16 @@ class Adder:
     ) -> int | None:
         """Return the picture a file shows; None if it was known and is gone by now."""
         sha256 = outcome.facts.sha256 if isinstance(outcome, Described) else outcome.sha256
-        found = connection.execute("SELECT id FROM pictures WHERE sha256 = ?", (sha256,)).fetchone()
+        found = connection.execute(
+            "SELECT id, id IN (SELECT picture FROM bin) FROM all_pictures WHERE sha256 = ?",
+            (sha256,),
+        ).fetchone()
         if found:
-            self._count_known(connection, int(found[0]), outcome.path, added)
-            return int(found[0])
+            number, removed = found
+            if removed and self._removed:
+                self._restored.add(number)
+            self._count_known(connection, number, outcome.path, added, removed=bool(removed))
+            return int(number)
         if isinstance(outcome, Known):
             return None
         added.added += 1
@@ -207,7 +224,7 @@ class Adder:
     def _insert(self, connection: sqlite3.Connection, described: Described) -> int:
         facts = described.facts
         picture = connection.execute(
-            "INSERT INTO pictures (sha256, format, width, height, bytes, taken, added) "
+            "INSERT INTO all_pictures (sha256, format, width, height, bytes, taken, added) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
@@ -231,16 +248,25 @@ class Adder:
     def _put(self, connection: sqlite3.Connection, path: Path, picture: int) -> list[int]:
         """Say that a picture lies at a path; give the picture that lay there before."""
         name = stored(path)
+        here = "path = CAST(? AS TEXT)"
         before = connection.execute(
-            "SELECT picture FROM places WHERE path = CAST(? AS TEXT) AND picture != ?",
+            f"SELECT picture FROM places WHERE {here} AND picture != ? AND lost IS NULL",  # noqa: S608
             (name, picture),
         ).fetchall()
         connection.execute(
-            "INSERT INTO places (path, picture, size, mtime_ns) VALUES (CAST(? AS TEXT), ?, ?, ?) "
-            "ON CONFLICT (path) DO UPDATE SET picture = excluded.picture, size = excluded.size, "
-            "mtime_ns = excluded.mtime_ns",
-            (name, picture, *self._sizes[path]),
+            f"UPDATE places SET lost = ? WHERE {here} AND picture != ? AND lost IS NULL",  # noqa: S608
+            (now(), name, picture),
         )
+        known = connection.execute(
+            f"UPDATE places SET lost = NULL, size = ?, mtime_ns = ? WHERE {here} AND picture = ?",  # noqa: S608
+            (*self._sizes[path], name, picture),
+        )
+        if not known.rowcount:
+            connection.execute(
+                "INSERT INTO places (path, picture, size, mtime_ns) "
+                "VALUES (CAST(? AS TEXT), ?, ?, ?)",
+                (name, picture, *self._sizes[path]),
+            )
         connection.execute("DELETE FROM refused WHERE path = CAST(? AS TEXT)", (name,))
         connection.execute(
             "DELETE FROM left_out WHERE digest = ?", (digest(name, *self._sizes[path]),)
@@ -248,20 +274,55 @@ class Adder:
         return [number for (number,) in before]
 
     def _count_known(
-        self, connection: sqlite3.Connection, picture: int, path: Path, added: Added
+        self,
+        connection: sqlite3.Connection,
+        picture: int,
+        path: Path,
+        added: Added,
+        *,
+        removed: bool,
     ) -> None:
         """Tell a copy from a file that moved, and forget the places it moved away from."""
-        rows = connection.execute("SELECT id, path FROM places WHERE picture = ?", (picture,))
-        places = {place: number for number, place in rows.fetchall()}
-        if os.path.abspath(path) in places:  # noqa: PTH100
-            added.known += 1
-            return
-        gone = [number for place, number in places.items() if not os.path.lexists(place)]
+        rows = connection.execute("SELECT id, path, lost FROM places WHERE picture = ?", (picture,))
+        places = {place: (number, lost) for number, place, lost in rows.fetchall()}
+        own = places.pop(os.path.abspath(path), None)  # noqa: PTH100
+        gone = [
+            number
+            for place, (number, lost) in places.items()
+            if lost is not None or (own is None and not os.path.lexists(place))
+        ]
         connection.executemany("DELETE FROM places WHERE id = ?", [(number,) for number in gone])
-        if gone:
+        if removed:
+            added.removed += 1
+        elif own is not None:
+            added.known += 1
+        elif gone:
             added.moved += 1
         else:
             added.copies += 1
+
+    def _let_go(self, connection: sqlite3.Connection, pictures: Iterable[int]) -> None:
+        """Erase pictures whose last file has another content now, if nobody said anything of them.
+
+        The others are missing.
+        """
+        rows = connection.execute(
+            "SELECT id FROM pictures WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND NOT EXISTS (SELECT 1 FROM places WHERE picture = pictures.id AND lost IS NULL) "
+            "AND NOT EXISTS (SELECT 1 FROM refusals WHERE picture = pictures.id) "
+            "AND NOT EXISTS (SELECT 1 FROM given WHERE picture = pictures.id AND source = ?)",
+            (numbers(pictures), HAND),
+        )
+        unsaid = {number for (number,) in rows.fetchall()}
+        erased = binned.erase(connection, unsaid - self._voted() if unsaid else ())
+        if erased:
+            events.append(connection, "erasure", {"pictures": len(unsaid), "erased": erased})
+        connection.execute(
+            "DELETE FROM places WHERE lost IS NOT NULL "
+            "AND picture IN (SELECT value FROM json_each(?)) AND EXISTS (SELECT 1 FROM places "
+            "AS other WHERE other.picture = places.picture AND other.lost IS NULL)",
+            (numbers(pictures),),
+        )
 
 
 def digest(path: bytes, size: int, mtime_ns: int) -> bytes:

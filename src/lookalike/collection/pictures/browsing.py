@@ -3,8 +3,8 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,15 +25,13 @@ ORDERS = {
 }
 """The orders to browse in: by date, unknown ones last, or by when pictures were added."""
 
-_FACTS = "id, sha256, format, width, height, bytes, taken, added"
+_FACTS = rows.FACTS
 _MOST = 2**62
-
-_key = lru_cache(1 << 16)(word_key)
 
 
 def matching(database: Database, where: Where | None) -> NDArray[np.int64] | None:
     """Return the ids that pass a filter, rising; None where it lets everything pass."""
-    condition, values = _condition(database, where)
+    condition, values = _condition(where)
     if not condition:
         return None
     # One text is read five times as fast as a row for each.
@@ -46,33 +44,42 @@ def browse(
 ) -> list[PictureRow]:
     """Return ``k`` pictures that pass a filter after the first ``offset``, in one of ``ORDERS``."""
     # The page is found in an index alone, then read.
-    page, values = _page(database, k, offset, where, order)
+    page, values = _page(k, offset, where, order)
     found = database.rows(
         f"SELECT {_FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
         *values,
     )
-    places = rows.places_of(database, (row[0] for row in found))
-    return [PictureRow(*(*row, places[row[0]])) for row in found if row[0] in places]
+    return rows.picture_rows(database, found)
 
 
 def browse_ids(
     database: Database, k: int, offset: int, where: Where | None, order: str
 ) -> list[int]:
     """Return the ids of what :func:`browse` returns."""
-    page, values = _page(database, k, offset, where, order)
+    page, values = _page(k, offset, where, order)
     return [number for (number,) in database.rows(page, *values)]
 
 
-def _page(
-    database: Database, k: int, offset: int, where: Where | None, order: str
-) -> tuple[str, list[Any]]:
+def _page(k: int, offset: int, where: Where | None, order: str) -> tuple[str, list[Any]]:
     """Return the query for the ids of a page, in order, with its values."""
     check_choice("browse", "order", order, ORDERS)
     check_whole("browse", "k", k, 1)
     check_whole("browse", "offset", offset, 0)
-    condition, values = _condition(database, where, walked=True)
+    condition, values = _condition(where, walked=True)
     page = f"SELECT id FROM pictures {condition} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"  # noqa: S608
     return page, [*values, min(int(k), _MOST), min(int(offset), _MOST)]
+
+
+def binned(database: Database, k: int, offset: int = 0) -> list[PictureRow]:
+    """Return ``k`` pictures of the bin after the first ``offset``, the last removed first."""
+    check_whole("bin", "k", k, 1)
+    check_whole("bin", "offset", offset, 0)
+    found = database.rows(
+        f"SELECT {_FACTS} FROM all_pictures JOIN bin ON picture = id "  # noqa: S608
+        "ORDER BY since DESC, id DESC LIMIT ? OFFSET ?",
+        *(min(int(k), _MOST), min(int(offset), _MOST)),
+    )
+    return rows.picture_rows(database, found)
 
 
 def facts_of(
@@ -89,9 +96,13 @@ def facts_of(
         "WHERE id IN (SELECT value FROM json_each(?))",
         numbers(found),
     )
-    by_id = {row[0]: row for row in known}
+    by_id, missing = {row[0]: row for row in known}, rows.missing_since(database, found)
     return [
-        (match, PictureRow(*(*by_id[number][:-1], match.places)), json.loads(by_id[number][-1]))
+        (
+            match,
+            PictureRow(*(*by_id[number][:-1], match.places, missing.get(number))),
+            json.loads(by_id[number][-1]),
+        )
         for number, match in found.items()
         if number in by_id
     ]
@@ -99,7 +110,7 @@ def facts_of(
 
 def count(database: Database, where: Where | None = None) -> int:
     """Count the pictures that pass a filter."""
-    condition, values = _condition(database, where)
+    condition, values = _condition(where)
     found = database.rows(f"SELECT count(*) FROM pictures {condition}", *values)  # noqa: S608
     return int(found[0][0])
 
@@ -109,7 +120,7 @@ def months(database: Database, where: Where | None = None) -> list[tuple[str, in
 
     Those whose date is unknown come last, under ``""``: as ``browse`` has them.
     """
-    condition, values = _condition(database, where, walked=True)
+    condition, values = _condition(where, walked=True)
     month = "coalesce(substr(taken, 1, 7), '')"
     found = database.rows(
         f"SELECT {month}, count(*) FROM pictures {condition} GROUP BY 1 ORDER BY 1 DESC",  # noqa: S608
@@ -150,19 +161,11 @@ def labels_used(database: Database) -> list[tuple[str, int]]:
     Labels that differ in case or Unicode form only are one, spelled as most pictures have it.
     """
     spelled: dict[str, list[tuple[int, str]]] = {}
-    for label, number in database.rows("SELECT label, count(*) FROM labels GROUP BY label"):
-        spelled.setdefault(_key(label), []).append((-number, label))
-    varied = [label for names in spelled.values() if len(names) > 1 for _, label in names]
-    having: dict[str, set[int]] = {}
-    for label, picture in database.rows(
-        "SELECT label, picture FROM labels WHERE label IN (SELECT value FROM json_each(?))",
-        json.dumps(varied),
+    for key, label, number in database.rows(
+        "SELECT key, label, count(*) FROM labels GROUP BY key, label"
     ):
-        having.setdefault(_key(label), set()).add(picture)
-    found = []
-    for key, names in spelled.items():
-        number, label = min(names)
-        found.append((label, len(having[key]) if key in having else -number))
+        spelled.setdefault(key, []).append((-number, label))
+    found = [(min(names)[1], -sum(number for number, _ in names)) for names in spelled.values()]
     return sorted(found, key=lambda item: (-item[1], item[0]))
 
 
@@ -178,9 +181,7 @@ def labels_of(database: Database, ids: Iterable[int]) -> dict[int, list[str]]:
     return found
 
 
-def _condition(
-    database: Database, where: Where | None, *, walked: bool = False
-) -> tuple[str, list[Any]]:
+def _condition(where: Where | None, *, walked: bool = False) -> tuple[str, list[Any]]:
     """Return a filter as SQL over the table of pictures, with its values; empty for none.
 
     ``walked`` has pictures tested one by one in the order of an index, rather than fetched by
@@ -196,9 +197,12 @@ def _condition(
             "SELECT picture FROM places WHERE path >= CAST(? AS TEXT) AND path < CAST(? AS TEXT)"
         )
         parts.append((f"{own} IN ({listed})", _below(where.folder)))
-    for spellings in _spellings(database, where.tags):
-        listed = "SELECT picture FROM labels WHERE label IN (SELECT value FROM json_each(?))"
-        parts.append((f"{own} IN ({listed})", (json.dumps(spellings),)))
+    for word in where.tags:
+        listed = "SELECT picture FROM labels WHERE key = ?"
+        parts.append((f"{own} IN ({listed})", (word_key(label_name(word)),)))
+    if where.missing is not None:
+        there = "SELECT picture FROM places WHERE lost IS NULL"
+        parts.append((f"{own} {'NOT ' if where.missing else ''}IN ({there})", ()))
     if where.pictures is not None:
         listed = "SELECT value FROM json_each(?)"
         parts.append((f"{own} IN ({listed})", (numbers(where.pictures),)))
@@ -224,24 +228,6 @@ def _below(folder: str) -> tuple[bytes, bytes]:
     """Return the two ends that the paths below a folder lie between, as the database keeps them."""
     first = stored(folder).rstrip(os.sep.encode()) + os.sep.encode()
     return first, first[:-1] + bytes([first[-1] + 1])
-
-
-def _spellings(database: Database, words: Iterable[str]) -> Iterator[list[str]]:
-    """Return for each word the labels that are it, however they are spelled."""
-    asked = [_key(label_name(word)) for word in words]
-    if not asked:
-        return
-    # From label to label through the index; the pictures that have them are skipped.
-    known = database.rows(
-        "WITH RECURSIVE known (label) AS (SELECT min(label) FROM labels UNION ALL "
-        "SELECT (SELECT min(label) FROM labels WHERE label > known.label) FROM known "
-        "WHERE label IS NOT NULL) SELECT label FROM known WHERE label IS NOT NULL"
-    )
-    spelled: dict[str, list[str]] = {key: [] for key in asked}
-    for (label,) in known:
-        if (key := _key(label)) in spelled:
-            spelled[key].append(label)
-    yield from (spelled[key] for key in asked)
 
 
 def _up_to_top(folder: str, tops: set[str]) -> list[str]:

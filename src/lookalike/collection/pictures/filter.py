@@ -39,6 +39,8 @@ class Where:
         The longer side in pixels.
     min_bytes, max_bytes : int or None
         The size of the file.
+    missing : bool or None
+        Whether all its files were missing when they were last looked for.
     pictures : tuple of int or None
         Ids that the picture's is one of.
     album, without_album : str or None
@@ -62,6 +64,7 @@ class Where:
     max_side: int | None = None
     min_bytes: int | None = None
     max_bytes: int | None = None
+    missing: bool | None = None
     pictures: tuple[int, ...] | None = None
     album: str | None = None
     without_album: str | None = None
@@ -86,6 +89,8 @@ class Where:
             )
         _check_numbers("side", self.min_side, self.max_side)
         _check_numbers("bytes", self.min_bytes, self.max_bytes)
+        if self.missing not in (None, True, False):
+            raise InvalidInput(f"Where: missing must be true or false; got {self.missing!r:.80}.")
         for name, time in (("taken_from", self.taken_from), ("taken_to", self.taken_to)):
             if time is not None:
                 _check_time(name, time)

@@ -1,12 +1,27 @@
-"""The words that people gave or refused a picture by hand, as the log tells."""
+"""The words that people gave or refused pictures by hand, as the log tells."""
 
+import json
+from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
+from typing import NamedTuple
 
 from lookalike.collection.answers import Event
-from lookalike.collection.store import events
-from lookalike.collection.store.database import Database
+from lookalike.collection.store import changes, events
+from lookalike.collection.store.database import numbers
+from lookalike.collection.store.labels import HAND, Change, set_by_hand
 from lookalike.core.errors import InvalidInput
-from lookalike.core.text import label_name, word_key
+from lookalike.core.text import first_control, label_name, word_key
+
+SAID = ("tag", "correction")
+"""The kinds of events in which people say that pictures show what a word names, or do not."""
+
+
+class Last(NamedTuple):
+    """The last event about a picture and a word that counts."""
+
+    number: int
+    kind: str
+    word: str
 
 
 def subject_of(picture: int, word: str) -> str:
@@ -19,101 +34,144 @@ def check_word(word: str) -> str:
     name = label_name(word) if isinstance(word, str) else ""
     if not name:
         raise InvalidInput(f"Collection.say: a word must be non-empty text; got {word!r:.80}.")
+    if (sign := first_control(name)) is not None:
+        raise InvalidInput(
+            f"Collection.say: a word must not contain control characters; got {sign!r} in "
+            f"{word!r:.80}. Leave it out."
+        )
     return name
 
 
-class GivenWords:
-    """Labels and refusals, kept as the events about them say."""
+def say(
+    connection: Connection, picture: int, word: str, *, shows: bool, who: str, key: str | None
+) -> Event:
+    """Record that a picture shows what a word names, or that it does not.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    What holds already is not recorded again: the event in which it was said is returned.
+    """
+    kind, name = "tag" if shows else "correction", word_key(word)
+    said = last_said(connection, name, [picture]).get(picture)
+    if said is not None and said.kind == kind and _holding(connection, name, [picture], kind):
+        return events.read(connection, said.number)
+    event = events.append(
+        connection,
+        kind,
+        {"picture": picture, "word": word},
+        who=who,
+        key=key,
+        about=subject_of(picture, word),
+    )
+    _apply(connection, name, [picture], kind, word)
+    return event
 
-    def say(
-        self,
-        connection: Connection,
-        picture: int,
-        word: str,
-        *,
-        shows: bool,
-        who: str,
-        key: str | None,
-    ) -> Event:
-        """Record that a picture shows what a word names, or that it does not."""
-        said = self.last(picture, word)
-        before = self.state(connection, picture, word)
-        # Labels that were learned from since may have changed what was said.
-        if said is not None and self.holds(said, *before):
-            if said.kind == ("tag" if shows else "correction"):
-                return said
-            before = said.body["before"]
-        kind = "tag" if shows else "correction"
-        body = {"picture": picture, "word": word, "before": before}
-        event = events.append(
-            connection, kind, body, who=who, key=key, about=subject_of(picture, word)
+
+def say_many(
+    connection: Connection,
+    pictures: Sequence[int],
+    word: str,
+    *,
+    shows: bool,
+    who: str,
+    key: str | None,
+) -> Event:
+    """Record in one event that pictures show what a word names, or that they do not."""
+    kind, name = "tag" if shows else "correction", word_key(word)
+    said = last_said(connection, name, pictures)
+    if len(said) == len(pictures) and len(set(said.values())) == 1:
+        ((number, before, _),) = set(said.values())
+        if before == kind and _holding(connection, name, pictures, kind) == len(pictures):
+            return events.read(connection, number)
+    rows: list[Change] = [(picture, name, None, word) for picture in pictures]
+    body = {
+        "pictures": len(pictures),
+        "word": word,
+        "changes": changes.written(changes.digest(rows)),
+    }
+    event = events.append(connection, kind, body, who=who, key=key, about=_about_word(name))
+    changes.keep(connection, event.number, rows)
+    _apply(connection, name, pictures, kind, word)
+    return event
+
+
+def follow(connection: Connection, target: Event) -> None:
+    """Bring pictures' words to what the log says once an event of ``SAID`` was undone or redone."""
+    name = word_key(target.body["word"])
+    if "picture" in target.body:
+        found = connection.execute(
+            "SELECT id FROM all_pictures WHERE id = ?", (target.body["picture"],)
         )
-        self.apply(connection, picture, word, shows)
-        return event
+    else:
+        found = connection.execute("SELECT picture FROM changes WHERE event = ?", (target.number,))
+    pictures = [picture for (picture,) in found.fetchall()]
+    said = last_said(connection, name, pictures)
+    together: dict[tuple[str, str], list[int]] = {}
+    for picture in pictures:
+        last = said.get(picture)
+        state = ("", "") if last is None else (last.kind, last.word)
+        together.setdefault(state, []).append(picture)
+    for (kind, word), some in together.items():
+        _apply(connection, name, some, kind, word)
 
-    def last(self, picture: int, word: str) -> Event | None:
-        """Return the last event about a picture and a word that counts."""
-        found = events.about(self._database, subject_of(picture, word))
-        return found[-1] if found else None
 
-    def state(self, connection: Connection, picture: int, word: str) -> list[list[str]]:
-        """Return the spellings under which a picture has and was refused a word."""
-        return [
-            [
-                kept
-                for (kept,) in connection.execute(
-                    f"SELECT {column} FROM {table} WHERE picture = ?",  # noqa: S608
-                    (picture,),
-                )
-                if word_key(kept) == word_key(word)
-            ]
-            for table, column in (("labels", "label"), ("refusals", "word"))
-        ]
+def last_said(connection: Connection, key: str, pictures: Iterable[int]) -> dict[int, Last]:
+    """Return what was last said of pictures and a word, of all that counts."""
+    some = list(pictures)
+    said = [*_said_of_many(connection, key, some), *_said_of_each(connection, key, some)]
+    return dict(sorted(said, key=lambda it: it[1].number))
 
-    def holds(self, said: Event, labels: list[str], no: list[str]) -> bool:
-        """Return whether a picture has a word, or not, as an event says."""
-        return (bool(labels), bool(no)) == ((True, False) if said.kind == "tag" else (False, True))
 
-    def apply(self, connection: Connection, picture: int, word: str, shows: bool) -> None:
-        """Give a picture a word, or refuse it."""
-        labels, _ = self.state(connection, picture, word)
-        self._set(
-            connection, picture, word, labels or [word] if shows else [], [] if shows else [word]
-        )
+def _said_of_many(
+    connection: Connection, key: str, pictures: list[int]
+) -> Iterable[tuple[int, Last]]:
+    rows = connection.execute(
+        "SELECT number, kind, body FROM events WHERE about = ?", (_about_word(key),)
+    ).fetchall()
+    for number, kind, body in rows:
+        if not events.undone_in(connection, number):
+            last = Last(number, kind, json.loads(body)["word"])
+            named = connection.execute(
+                "SELECT picture FROM changes WHERE event = ? "
+                "AND picture IN (SELECT value FROM json_each(?))",
+                (number, numbers(pictures)),
+            )
+            yield from ((picture, last) for (picture,) in named.fetchall())
 
-    def follow(self, connection: Connection, event: Event) -> None:
-        """Bring a picture's words to what the log says once an event was undone."""
-        target = events.undid(self._database, event)
-        if target.kind not in ("tag", "correction"):
-            return
-        picture, word = target.body["picture"], target.body["word"]
-        if not connection.execute("SELECT 1 FROM pictures WHERE id = ?", (picture,)).fetchone():
-            return
-        said = events.about(self._database, subject_of(picture, word), undone=True)
-        # What is being undone is not committed yet, so it is looked for where it is written.
-        counting = [other for other in said if not events.undone_in(connection, other.number)]
-        if counting:
-            self.apply(connection, picture, counting[-1].body["word"], counting[-1].kind == "tag")
-        else:
-            # As it was before anything was said of them.
-            self._set(connection, picture, word, *said[-1].body["before"])
 
-    def _set(
-        self, connection: Connection, picture: int, word: str, labels: list[str], no: list[str]
-    ) -> None:
-        has, refused = self.state(connection, picture, word)
-        connection.executemany(
-            "DELETE FROM labels WHERE picture = ? AND label = ?", [(picture, it) for it in has]
-        )
-        connection.executemany(
-            "DELETE FROM refusals WHERE picture = ? AND word = ?", [(picture, it) for it in refused]
-        )
-        connection.executemany(
-            "INSERT INTO labels VALUES (?, ?)", [(picture, label) for label in labels]
-        )
-        connection.executemany(
-            "INSERT INTO refusals VALUES (?, ?)", [(picture, refusal) for refusal in no]
-        )
+def _said_of_each(
+    connection: Connection, key: str, pictures: list[int]
+) -> Iterable[tuple[int, Last]]:
+    rows = connection.execute(
+        "SELECT number, kind, body FROM events WHERE about IN "
+        "(SELECT 'picture ' || value || ' ' || ? FROM json_each(?))",
+        (key, numbers(pictures)),
+    ).fetchall()
+    gone = events.undone_among(connection, [number for number, _, _ in rows])
+    for number, kind, text in rows:
+        if number not in gone:
+            body = json.loads(text)
+            yield body["picture"], Last(number, kind, body["word"])
+
+
+def _holding(connection: Connection, key: str, pictures: Sequence[int], kind: str) -> int:
+    """Count the pictures that have a word by hand, or were refused it."""
+    table = f"given WHERE source = {HAND} AND" if kind == "tag" else "refusals WHERE"
+    ((count,),) = connection.execute(
+        f"SELECT count(*) FROM {table} key = ? "  # noqa: S608
+        "AND picture IN (SELECT value FROM json_each(?))",
+        (key, numbers(pictures)),
+    )
+    return int(count)
+
+
+def _apply(connection: Connection, key: str, pictures: Sequence[int], kind: str, word: str) -> None:
+    set_by_hand(
+        connection,
+        key,
+        pictures,
+        yes=word if kind == "tag" else None,
+        no=word if kind == "correction" else None,
+    )
+
+
+def _about_word(key: str) -> str:
+    return f"word {key}"

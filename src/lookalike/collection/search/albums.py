@@ -1,8 +1,7 @@
 """Albums: what was saved comes in, the pictures that belong to it now go out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,14 +53,14 @@ def checked(
     opened: Opened,
     name: str,
     search: SavedSearch | None,
-    given: Iterable[int | str | Path],
+    ids: list[int],
     most: int | None,
 ) -> AlbumRow:
     """Return a new album that makes sense, not stored yet, or raise InvalidInput.
 
     An album of pictures alone searches with them: with all, or as many of them as a query may have.
     """
-    spelled, ids = check_name(name), opened.ids_of(given)
+    spelled = check_name(name)
     saved = search or SavedSearch()
     if saved.ask is not None:
         check_ask(saved.ask)
@@ -226,14 +225,13 @@ def _tags(search: SavedSearch) -> tuple[str, ...]:
 
 def _check_inside(opened: Opened, name: str, where: Where) -> None:
     """Raise InvalidInput if an album's filter would name the album itself, through others."""
-    asked = [it for it in (where.album, where.without_album) if it is not None]
+    asked = [it for it in where.albums if it is not None]
     while asked:
-        row = find(opened, asked.pop())
-        if word_key(row.name) == word_key(name):
+        inner = asked.pop()
+        if word_key(label_name(inner)) == word_key(name):
             raise InvalidInput(
                 f"Collection.save_album: the album “{name}” would be filtered by itself. Choose "
                 f"another name."
             )
-        inner = row.search.where
-        if inner is not None:
-            asked += [it for it in (inner.album, inner.without_album) if it is not None]
+        within = find(opened, inner).search.where
+        asked += [] if within is None else [it for it in within.albums if it is not None]

@@ -189,11 +189,12 @@ def find_word(
     for name in spelled:
         labelled = browsing.matching(database, Where(tags=(name,)))
         given |= False if labelled is None else np.isin(known.ids, labelled)
-    keys = set(map(word_key, spelled))
     refused = [
         picture
-        for picture, no in database.rows("SELECT picture, word FROM refusals")
-        if word_key(no) in keys
+        for name in spelled
+        for (picture,) in database.rows(
+            "SELECT picture FROM refusals WHERE key = ?", word_key(name)
+        )
     ]
     sure[given] = 1
     sure[np.isin(known.ids, refused)] = 0

@@ -3,23 +3,27 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from sqlite3 import Connection
 from typing import Any
 
 from lookalike.collection.answers import Event
+from lookalike.collection.store import changes
 from lookalike.collection.store.database import Database, now
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
 
 LONGEST_WHO, LONGEST_KEY = 64, 128
 
-UNDOABLE = ("vote", "tag", "correction", "undo", "reset")
+UNDOABLE = ("vote", "tag", "correction", "undo", "reset", "import", "removal", "restoration")
 
 TEACH = "teach"
 """What earlier votes teach a ranker that came after them: not said by anybody, so not shown."""
 
 _UNDO = "event "
+
+MANY = 100
+"""Events from which on all undoings are read at once."""
 
 _LATER = (
     "WITH RECURSIVE later (number, about) AS ("
@@ -158,6 +162,21 @@ def event(database: Database, number: int) -> Event:
     raise NotFound(f"Collection: there is no event {number}. See Collection.history.")
 
 
+def read(connection: Connection, number: int) -> Event:
+    """Return one event that counts, as an open transaction has it."""
+    row = connection.execute(
+        "SELECT number, at, kind, who, body FROM events WHERE number = ?", (number,)
+    ).fetchone()
+    return _event(row, shown=True)
+
+
+def bodies(database: Database, kind: str) -> Iterator[dict[str, Any]]:
+    """Return what was said in the events of a kind, the last first."""
+    rows = database.rows("SELECT body FROM events WHERE kind = ? ORDER BY number DESC", kind)
+    with database.parsing("an event"):
+        yield from (json.loads(body) for (body,) in rows)
+
+
 def undid(database: Database, event: Event) -> Event:
     """Return what an event undid in the end, through undoings of undoings; itself if nothing."""
     found = event
@@ -180,11 +199,19 @@ def undone_in(connection: Connection, number: int) -> bool:
     return number in _undone(connection.execute(_LATER, (_UNDO, number)))
 
 
+_UNDOINGS = "SELECT number, about FROM events WHERE kind = 'undo' ORDER BY 1 DESC"
+
+
 def undone(database: Database) -> set[int]:
     """Return the numbers of all events that were undone."""
-    return _undone(
-        database.rows("SELECT number, about FROM events WHERE kind = 'undo' ORDER BY 1 DESC")
-    )
+    return _undone(database.rows(_UNDOINGS))
+
+
+def undone_among(connection: Connection, numbers: Sequence[int]) -> set[int]:
+    """Return those of some events that were undone, as an open transaction has it."""
+    if len(numbers) > MANY:
+        return _undone(connection.execute(_UNDOINGS)).intersection(numbers)
+    return {number for number in numbers if undone_in(connection, number)}
 
 
 def _undone(rows: Iterable[Sequence[Any]]) -> set[int]:
@@ -205,32 +232,62 @@ def undo(
     if target.kind not in UNDOABLE:
         raise InvalidInput(
             f"Collection.undo: event {number} is a {target.kind}, which cannot be undone. "
-            f"Add deleted pictures again; rollback undoes what was learned."
+            f"Pictures that were erased can be added again; rollback undoes what was learned."
         )
     if target.undone:
-        raise InvalidInput(
-            f"Collection.undo: event {number} is already undone. Undo that event to restore it."
-        )
+        raise _undone_already(database, number)
     body = {"event": target.number, "undid": target.kind}
     return target, append(
         connection, "undo", body, who=who, key=key, about=f"{_UNDO}{target.number}"
     )
 
 
+def _undone_already(database: Database, number: int) -> InvalidInput:
+    """Return the error of an event that was undone before, perhaps by another."""
+    for later, who in database.rows(
+        "SELECT number, who FROM events WHERE about = ? ORDER BY number DESC", f"{_UNDO}{number}"
+    ):
+        if not is_undone(database, later):
+            by = f" by {who}" if who else ""
+            return InvalidInput(
+                f"Collection.undo: event {number} is already undone{by}; nothing was changed. To "
+                f"restore what it said, undo event {later}."
+            )
+    return InvalidInput(f"Collection.undo: event {number} is already undone.")
+
+
 def check(database: Database) -> None:
-    """Check that the log is as it was written.
+    """Check that the log is as it was written, with what events did to many pictures.
 
     Raises
     ------
     DamagedFile
         Naming the first event that was changed, or that follows one that is missing.
     """
-    _, damaged = after(database, 0)
+    found, damaged = after(database, 0)
+    if damaged is None:
+        damaged = _first_changed(database, found)
     if damaged is not None:
         raise DamagedFile(
             f"the log is damaged from event {damaged} on; what was said before it is intact. "
             f"Restore a backup of the collection."
         )
+
+
+def _first_changed(database: Database, log: Iterable[Event]) -> int | None:
+    """Return the first event whose changes are not as they were written, or None."""
+    kept = changes.digests(database)
+    due: dict[int, int] = {}
+    with database.parsing("an event"):
+        for event in log:
+            if "changes" in event.body:
+                due[event.number] = int(event.body["changes"], 16)
+            for number, erased in event.body.get("erased", {}).items():
+                due[int(number)] = changes.less(due[int(number)], int(erased, 16))
+    wrong = [
+        number for number in due.keys() | kept.keys() if due.get(number) != kept.get(number, 0)
+    ]
+    return min(wrong, default=None)
 
 
 def shown(event: Event) -> Event:

@@ -1,8 +1,8 @@
-"""What was said of pictures: their labels, the words refused for them, and clicks."""
+"""What was said of pictures: labels by their source, the words refused for them, and clicks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from sqlite3 import Connection
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from lookalike.collection.store.database import Database, numbers
 from lookalike.core.text import word_key
@@ -13,6 +13,17 @@ Labels: TypeAlias = dict[int, list[str]]
 Clicks: TypeAlias = dict[str, dict[int, float]]
 """The weights of the pictures chosen for each query."""
 
+LabelSource: TypeAlias = Literal["hand", "keywords", "files", "folders"]
+"""Where labels come from: said by people, read in pictures' files, imported, or folders' names."""
+
+SOURCES: tuple[LabelSource, ...] = get_args(LabelSource)
+"""The sources by the numbers they are kept under; the first that gives a word spells it."""
+
+HAND = SOURCES.index("hand")
+
+Change: TypeAlias = tuple[int, str, str | None, str | None]
+"""A picture, the key of a word, and its label in a layer before and after; None for none."""
+
 
 def labels(database: Database) -> Labels:
     """Return the labels of all pictures that have any."""
@@ -22,24 +33,33 @@ def labels(database: Database) -> Labels:
     return found
 
 
+def labels_by_source(
+    database: Database, ids: Iterable[int] | None = None
+) -> dict[int, list[tuple[str, LabelSource]]]:
+    """Return the labels that are shown of all pictures or of some, in every layer that has them."""
+    within = "" if ids is None else "AND picture IN (SELECT value FROM json_each(?))"
+    found: dict[int, list[tuple[str, LabelSource]]] = {}
+    rows = database.rows(
+        "SELECT picture, label, source FROM given WHERE EXISTS (SELECT 1 FROM given AS one "  # noqa: S608
+        "WHERE one.picture = given.picture AND one.key = given.key AND one.shown) "
+        f"{within} ORDER BY picture, key, source",
+        *([] if ids is None else [numbers(ids)]),
+    )
+    for picture, label, source in rows:
+        found.setdefault(picture, []).append((label, SOURCES[source]))
+    return found
+
+
 def clicks(database: Database) -> Clicks:
     """Return the pictures chosen for each query."""
     found: Clicks = {}
     with database.parsing("a click"):
-        for query, picture, weight in database.rows("SELECT * FROM clicks ORDER BY 1, 2"):
+        for query, picture, weight in database.rows(
+            "SELECT query, picture, weight FROM clicks "
+            "WHERE picture NOT IN (SELECT picture FROM bin) ORDER BY 1, 2"
+        ):
             found.setdefault(query, {})[picture] = float(weight)
     return found
-
-
-def keep_labels(connection: Connection, new: Labels) -> None:
-    """Replace the labels of the pictures named."""
-    connection.execute(
-        "DELETE FROM labels WHERE picture IN (SELECT value FROM json_each(?))", (numbers(new),)
-    )
-    connection.executemany(
-        "INSERT INTO labels VALUES (?, ?)",
-        [(picture, label) for picture, names in new.items() for label in names],
-    )
 
 
 def keep_clicks(connection: Connection, new: Clicks) -> None:
@@ -54,8 +74,129 @@ def keep_clicks(connection: Connection, new: Clicks) -> None:
 def refused_for(database: Database, word: str, ids: Iterable[int]) -> set[int]:
     """Return the pictures, among some, that were said not to show a word."""
     found = database.rows(
-        "SELECT picture, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?))",
+        "SELECT picture FROM refusals WHERE picture IN (SELECT value FROM json_each(?)) "
+        "AND key = ?",
         numbers(ids),
+        word_key(word),
     )
-    key = word_key(word)
-    return {picture for picture, refused in found if word_key(refused) == key}
+    return {picture for (picture,) in found}
+
+
+def show(connection: Connection, ids: str, key: str | None = None) -> None:
+    """Decide again which labels of pictures are shown, of one word or of all.
+
+    A label is shown if any source gives it, spelled as the first that does, unless the word was
+    refused for the picture or the picture is in the bin. Whoever changes the layers, the refusals
+    or the bin has to call it; ``ids`` are as ``numbers`` writes them.
+    """
+    of_word = "" if key is None else "AND key = ?2"
+    connection.execute(
+        "UPDATE given SET shown = NOT shown "  # noqa: S608
+        f"WHERE picture IN (SELECT value FROM json_each(?1)) {of_word} AND shown != ("
+        "source = (SELECT min(source) FROM given AS every "
+        "WHERE every.picture = given.picture AND every.key = given.key) "
+        "AND NOT EXISTS (SELECT 1 FROM refusals "
+        "WHERE refusals.picture = given.picture AND refusals.key = given.key) "
+        "AND picture NOT IN (SELECT picture FROM bin))",
+        (ids,) if key is None else (ids, key),
+    )
+
+
+def set_by_hand(
+    connection: Connection, key: str, ids: Iterable[int], yes: str | None, no: str | None = None
+) -> None:
+    """Let pictures have a word by hand, or be refused it, or neither.
+
+    A word keeps the spelling that another source has it in.
+    """
+    some = numbers(ids)
+    own = "picture IN (SELECT value FROM json_each(?)) AND key = ?"
+    connection.execute(f"DELETE FROM given WHERE {own} AND source = {HAND}", (some, key))  # noqa: S608
+    connection.execute(f"DELETE FROM refusals WHERE {own}", (some, key))  # noqa: S608
+    if yes is not None:
+        connection.execute(
+            "INSERT INTO given SELECT value, ?2, ?3, ifnull((SELECT label FROM given "
+            "WHERE picture = value AND key = ?2 ORDER BY source LIMIT 1), ?4), 0 "
+            "FROM json_each(?1)",
+            (some, key, HAND, yes),
+        )
+    if no is not None:
+        connection.execute(
+            "INSERT INTO refusals SELECT value, ?2, ?3 FROM json_each(?1)", (some, key, no)
+        )
+    show(connection, some, key)
+
+
+def set_layer(
+    connection: Connection, source: LabelSource, changes: Iterable[tuple[int, str, str | None]]
+) -> None:
+    """Give pictures the labels of a source by keys of words, or take them away: None."""
+    number, rows = SOURCES.index(source), list(changes)
+    connection.executemany(
+        "DELETE FROM given WHERE picture = ? AND key = ? AND source = ?",
+        [(picture, key, number) for picture, key, _ in rows],
+    )
+    connection.executemany(
+        "INSERT INTO given VALUES (?, ?, ?, ?, 0)",
+        [(picture, key, number, label) for picture, key, label in rows if label is not None],
+    )
+    show(connection, numbers({picture for picture, _, _ in rows}))
+
+
+def layer_changes(
+    connection: Connection, source: LabelSource, new: Mapping[int, Iterable[str]], *, whole: bool
+) -> list[Change]:
+    """Return what it takes for a source to give these labels instead of those it gives now.
+
+    ``whole`` takes away those of all other pictures; else these keep theirs.
+    """
+    rows: Iterable[tuple[int, str, str]]
+    if whole:
+        rows = connection.execute(
+            "SELECT picture, key, label FROM given WHERE source = ?", (SOURCES.index(source),)
+        )
+    else:
+        rows = connection.execute(
+            "SELECT picture, key, label FROM given WHERE source = ? "
+            "AND picture IN (SELECT value FROM json_each(?))",
+            (SOURCES.index(source), numbers(new)),
+        )
+    before = {(picture, key): label for picture, key, label in rows}
+    after = _by_key(new)
+    return [
+        (*own, before.get(own), after.get(own))
+        for own in sorted(before.keys() | after.keys())
+        if before.get(own) != after.get(own)
+    ]
+
+
+def labels_with(
+    database: Database, source: LabelSource, new: Mapping[int, Iterable[str]], *, whole: bool
+) -> Labels:
+    """Return the labels of all pictures as they will be once a source gives these."""
+    number, after = SOURCES.index(source), _by_key(new)
+    first: dict[tuple[int, str], tuple[int, str]] = {
+        own: (number, label) for own, label in after.items()
+    }
+    hidden: set[Any] = {
+        *database.rows("SELECT picture, key FROM refusals"),
+        *(picture for (picture,) in database.rows("SELECT picture FROM bin")),
+    }
+    for picture, key, one, label in database.rows("SELECT picture, key, source, label FROM given"):
+        replaced = one == number and (whole or picture in new)
+        if not replaced:
+            first[picture, key] = min((one, label), first.get((picture, key), (one, label)))
+    found: Labels = {}
+    for (picture, key), (_, label) in sorted(first.items()):
+        if picture not in hidden and (picture, key) not in hidden:
+            found.setdefault(picture, []).append(label)
+    return found
+
+
+def _by_key(new: Mapping[int, Iterable[str]]) -> dict[tuple[int, str], str]:
+    """Return labels by their pictures and the keys of their words; the first spelling counts."""
+    found: dict[tuple[int, str], str] = {}
+    for picture, names in new.items():
+        for name in names:
+            found.setdefault((picture, word_key(name)), name)
+    return found

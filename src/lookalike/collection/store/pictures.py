@@ -1,8 +1,9 @@
 """What the tables say of pictures: which there are, where their files lie, which were refused."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from lookalike.images import Refused
 
 _PAGE = 1000
 
+FACTS = "id, sha256, format, width, height, bytes, taken, added"
+"""The columns of a picture, as a PictureRow has them."""
+
 
 def find_id(database: Database, picture: object) -> int | None:
     """Return the id of a picture named by id or path, or None."""
@@ -22,13 +26,34 @@ def find_id(database: Database, picture: object) -> int | None:
         row = database.row("SELECT id FROM pictures WHERE id = ?", int(picture))  # type: ignore[call-overload]
     elif isinstance(picture, str | os.PathLike):
         row = database.row(
-            "SELECT picture FROM places WHERE path = CAST(? AS TEXT)", stored(Path(picture))
+            "SELECT picture FROM places WHERE path = CAST(? AS TEXT) "
+            "AND picture NOT IN (SELECT picture FROM bin) ORDER BY lost DESC NULLS FIRST LIMIT 1",
+            stored(Path(picture)),
         )
     else:
-        raise InvalidInput(
-            f"Collection: a picture is named by its id or path; got {type(picture).__name__}."
-        )
+        raise _unnamed(picture)
     return None if row is None else int(row[0])
+
+
+def find_binned(database: Database, picture: object) -> int | None:
+    """Return the id of a picture in the bin, named by id or path, or None."""
+    if is_whole(picture):
+        row = database.row("SELECT picture FROM bin WHERE picture = ?", int(picture))  # type: ignore[call-overload]
+    elif isinstance(picture, str | os.PathLike):
+        row = database.row(
+            "SELECT picture FROM places WHERE path = CAST(? AS TEXT) "
+            "AND picture IN (SELECT picture FROM bin)",
+            stored(Path(picture)),
+        )
+    else:
+        raise _unnamed(picture)
+    return None if row is None else int(row[0])
+
+
+def _unnamed(picture: object) -> InvalidInput:
+    return InvalidInput(
+        f"Collection: a picture is named by its id or path; got {type(picture).__name__}."
+    )
 
 
 def find_content(database: Database, sha256: str) -> int | None:
@@ -40,17 +65,18 @@ def find_content(database: Database, sha256: str) -> int | None:
 def file_facts(database: Database, path: str | Path) -> tuple[int, int] | None:
     """Return the size and time a file had when it was read, or None."""
     row = database.row(
-        "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
+        "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT) AND lost IS NULL",
+        stored(path),
     )
     return None if row is None else (row[0], row[1])
 
 
 def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, ...]]:
-    """Return the paths of pictures, oldest first."""
+    """Return the paths of pictures, oldest first; those that are missing come last."""
     found: dict[int, tuple[Path, ...]] = {}
     rows = database.rows(
         "SELECT picture, path FROM places "
-        "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY id",
+        "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY lost IS NOT NULL, id",
         numbers(ids),
     )
     for picture, path in rows:
@@ -58,27 +84,48 @@ def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, .
     return found
 
 
+def missing_since(database: Database, ids: Iterable[int]) -> dict[int, str]:
+    """Return since when the files of pictures are missing, of those all of whose files are."""
+    rows = database.rows(
+        "SELECT picture, max(lost) FROM places WHERE picture IN (SELECT value FROM json_each(?)) "
+        "GROUP BY picture HAVING count(*) = count(lost)",
+        numbers(ids),
+    )
+    return dict(rows)
+
+
+def picture_rows(database: Database, facts: Sequence[Sequence[Any]]) -> list[PictureRow]:
+    """Return pictures with their places; ``facts`` are their columns."""
+    ids = [row[0] for row in facts]
+    places, missing = places_of(database, ids), missing_since(database, ids)
+    return [
+        PictureRow(*(*row, places[row[0]], missing.get(row[0])))
+        for row in facts
+        if row[0] in places
+    ]
+
+
 def pictures(database: Database, first: int, last: int | None = None) -> Iterator[PictureRow]:
     """Go over the pictures from one id to another, a page at a time."""
     start, end = first, 2**62 if last is None else last
     while True:
         rows = database.rows(
-            "SELECT id, sha256, format, width, height, bytes, taken, added FROM pictures "
+            f"SELECT {FACTS} FROM pictures "  # noqa: S608
             "WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
             *(start, end, _PAGE),
         )
         if not rows:
             return
-        places = places_of(database, (row[0] for row in rows))
-        for row in rows:
-            if row[0] in places:
-                yield PictureRow(*(*row, places[row[0]]))
+        yield from picture_rows(database, rows)
         start = rows[-1][0] + 1
 
 
 def all_places(database: Database) -> list[tuple[str, int]]:
-    """Return every path and its picture, oldest first."""
-    rows = database.rows("SELECT path, picture FROM places ORDER BY id")
+    """Return every path and its picture, oldest first; a path that is missing before others."""
+    rows = database.rows(
+        "SELECT path, picture FROM places WHERE picture NOT IN (SELECT picture FROM bin) "
+        "ORDER BY lost IS NULL, id"
+    )
     return [(path, picture) for path, picture in rows]
 
 

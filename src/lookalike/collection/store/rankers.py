@@ -112,7 +112,7 @@ def add_ranker(
     ).lastrowid
     connection.execute(create_records(int(number or 0)))
     connection.execute(
-        "INSERT INTO undescribed SELECT ?, id, '' FROM pictures ORDER BY id", (number,)
+        "INSERT INTO undescribed SELECT ?, id, '' FROM all_pictures ORDER BY id", (number,)
     )
     return int(number or 0)
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from sqlite3 import Connection
 from typing import Any
 
+from lookalike.core.text import word_key
+
 VERSION = 5
 APPLICATION = 0x6C6F6F6B
 
@@ -123,6 +125,81 @@ _ALBUMS = (
     """,
 )
 
+_BIN = (
+    # Removed pictures stay in the first table until the bin is emptied; "pictures" are those that
+    # are not in the bin, so that whoever reads them sees no others. Tables refer to the first.
+    "ALTER TABLE pictures RENAME TO all_pictures",
+    """
+    CREATE TABLE bin (
+        picture INTEGER PRIMARY KEY REFERENCES all_pictures ON DELETE CASCADE,
+        since TEXT NOT NULL
+    )
+    """,
+    "CREATE VIEW pictures AS SELECT * FROM all_pictures WHERE id NOT IN (SELECT picture FROM bin)",
+    f"CREATE TRIGGER picture_binned AFTER INSERT ON bin {_CHANGED}",
+    f"CREATE TRIGGER picture_restored AFTER DELETE ON bin {_CHANGED}",
+)
+
+_PLACES = (
+    # Where files lie, or lay until they were lost; a path may have been the place of several.
+    """
+    CREATE TABLE places_now (
+        id INTEGER PRIMARY KEY,
+        path TEXT NOT NULL,
+        picture INTEGER NOT NULL REFERENCES all_pictures ON DELETE CASCADE,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        lost TEXT
+    )
+    """,
+    "INSERT INTO places_now SELECT id, path, picture, size, mtime_ns, NULL FROM places",
+    "DROP TABLE places",
+    "ALTER TABLE places_now RENAME TO places",
+    "CREATE INDEX places_by_path ON places (path)",
+    "CREATE INDEX places_of_picture ON places (picture, lost)",
+)
+
+_SOURCES = (
+    # Labels, a layer for each source (a number, see store/labels.py). "shown" has the one row of
+    # a picture and word that counts: none where the word was refused or the picture is in the
+    # bin. "key" is the word whatever its case and Unicode form.
+    """
+    CREATE TABLE given (
+        picture INTEGER NOT NULL REFERENCES all_pictures ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        source INTEGER NOT NULL,
+        label TEXT NOT NULL,
+        shown INTEGER NOT NULL,
+        PRIMARY KEY (picture, key, source)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX given_by_key ON given (key, label, picture, shown) WHERE shown",
+    "DROP TABLE labels",
+    "CREATE VIEW labels AS SELECT picture, key, label FROM given WHERE shown",
+    "DROP TABLE refusals",
+    """
+    CREATE TABLE refusals (
+        picture INTEGER NOT NULL REFERENCES all_pictures ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        word TEXT NOT NULL,
+        PRIMARY KEY (picture, key)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX refusals_by_key ON refusals (key)",
+    # What an event did to many pictures; a digest of its rows is in the event.
+    """
+    CREATE TABLE changes (
+        event INTEGER NOT NULL,
+        picture INTEGER NOT NULL REFERENCES all_pictures ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        before TEXT,
+        after TEXT,
+        PRIMARY KEY (event, picture, key)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX changes_of_picture ON changes (picture, event)",
+)
+
 # Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
 SCHEMA = f"""
 PRAGMA page_size = 8192;
@@ -186,6 +263,9 @@ CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 {";".join(_RANKERS)};
 {";".join(_ALBUMS)};
 ALTER TABLE queries DROP COLUMN raw;
+{";".join(_BIN)};
+{";".join(_PLACES)};
+{";".join(_SOURCES)};
 COMMIT;
 """
 
@@ -203,7 +283,8 @@ def create_records(ranker: int) -> str:
     """Return the statement that makes the table of a ranker's records."""
     return (
         f"CREATE TABLE {records_table(ranker)} ("
-        "picture INTEGER PRIMARY KEY REFERENCES pictures ON DELETE CASCADE, record BLOB NOT NULL)"
+        "picture INTEGER PRIMARY KEY REFERENCES all_pictures ON DELETE CASCADE, "
+        "record BLOB NOT NULL)"
     )
 
 
@@ -242,6 +323,63 @@ def _add_rankers(connection: Connection, feature: Mapping[str, Any]) -> None:
         connection.execute(statement)
 
 
+def _add_sources(connection: Connection, feature: Mapping[str, Any]) -> None:
+    """Tell what people said by hand, as the log has it, from labels of other sources.
+
+    What was said by hand is shown as before, and the labels it replaced lie below it.
+    """
+    labels = connection.execute("SELECT picture, label FROM labels").fetchall()
+    refused = connection.execute("SELECT picture, word FROM refusals").fetchall()
+    said = _said_by_hand(connection)
+    for statements in (_ALBUMS, _BIN, _PLACES, _SOURCES):
+        _run(statements)(connection, feature)
+    hand, files = 0, 2
+    rows: dict[tuple[int, str, int], str] = {}
+    for picture, label in labels:
+        own = (picture, word_key(label))
+        kind, before = said.get(own, ("", []))
+        if kind == "tag":
+            rows[*own, hand] = label
+        for name in [label] if kind != "tag" else before:
+            rows[*own, files] = name
+    present = {picture for (picture,) in connection.execute("SELECT id FROM all_pictures")}
+    refusals = {(picture, word_key(word)): word for picture, word in refused}
+    for (picture, key), (kind, before) in said.items():
+        if kind == "correction" and picture in present and before:
+            rows.setdefault((picture, key, files), before[0])
+    first: dict[tuple[int, str], int] = {}
+    for picture, key, source in rows:
+        first[picture, key] = min(source, first.get((picture, key), source))
+    connection.executemany(
+        "INSERT INTO refusals VALUES (?, ?, ?)", [(*own, word) for own, word in refusals.items()]
+    )
+    connection.executemany(
+        "INSERT INTO given VALUES (?, ?, ?, ?, ?)",
+        [
+            (*own, label, own[:2] not in refusals and first[own[:2]] == own[2])
+            for own, label in rows.items()
+        ],
+    )
+
+
+def _said_by_hand(connection: Connection) -> dict[tuple[int, str], tuple[str, list[str]]]:
+    """Return the kind of what was last said of pictures and words, and the labels before it."""
+    undone: set[int] = set()
+    for number, body in connection.execute(
+        "SELECT number, body FROM events WHERE kind = 'undo' ORDER BY number DESC"
+    ):
+        if number not in undone:
+            undone.add(int(json.loads(body)["event"]))
+    said = {}
+    for number, kind, text in connection.execute(
+        "SELECT number, kind, body FROM events WHERE kind IN ('tag', 'correction') ORDER BY number"
+    ):
+        if number not in undone:
+            body = json.loads(text)
+            said[body["picture"], word_key(body["word"])] = (kind, list(body["before"][0]))
+    return said
+
+
 UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     # What was learned is a similarity, or words since; models of one run share their run.
     1: _run(
@@ -253,6 +391,6 @@ UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     ),
     2: _run(_EVENTS),
     3: _add_rankers,
-    4: _run(_ALBUMS),
+    4: _add_sources,
 }
 """What makes the tables of a version those of the next; a collection's only feature is given."""

@@ -221,30 +221,43 @@ class Commonest:
         return np.broadcast_to(self._uses, (X.shape[0], len(self._uses)))
 
 
-def alike(database: Database, given: Given, number: int | None = None) -> Alike:
+def labels_given(database: Database, given: Given) -> Labels:
+    """Return the labels of all pictures, with what is newly given in its layer."""
+    if not given.labels:
+        return labels.labels(database)
+    whole = given.source == "folders"
+    return labels.labels_with(database, given.source, given.labels, whole=whole)
+
+
+def alike(
+    database: Database, given: Given, number: int | None = None, *, known: Labels | None = None
+) -> Alike:
     """Return what is alike by what is newly given together with what was given before.
 
-    With nothing new, take what the model ``number``, or the last, was learned from.
+    With nothing new, take what the model ``number``, or the last, was learned from. ``known`` are
+    the labels of ``labels_given``, where they were read before.
     """
-    known = number or models.last_model(database, "similarity")
-    source, threshold = models.source_of(database, known)
+    last = number or models.last_model(database, "similarity")
+    source, threshold = models.source_of(database, last)
     if given.clicks or (source == "clicks" and not given.labels):
         clicks = {**labels.clicks(database), **given.clicks}
         if clicks:
             return Alike.of_clicks(clicks, given.threshold if given.clicks else threshold)
-    known_labels = {**labels.labels(database), **given.labels}
-    if not known_labels:
+    every = labels_given(database, given) if known is None else known
+    if not every:
         raise InvalidInput(
             "learn: the collection has no labels or clicks to learn from. Give labels, folders or "
             "clicks (lookalike learn --labels, --folders or --clicks)."
         )
-    return Alike.of_labels(known_labels)
+    return Alike.of_labels(every)
 
 
-def named(database: Database, given: Given) -> Named | None:
+def named(database: Database, given: Given, *, known: Labels | None = None) -> Named | None:
     """Return the words newly given with those given before; None where words are not taught.
 
     Labels are words. Clicks teach none, whatever their queries are.
     """
-    known = {**labels.labels(database), **given.labels}
-    return None if given.clicks or not known else Named.of_labels(known)
+    if given.clicks:
+        return None
+    every = labels_given(database, given) if known is None else known
+    return Named.of_labels(every) if every else None

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 from lookalike.collection.pictures.paths import Places
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.labels import Clicks, Labels
+from lookalike.collection.store.labels import Clicks, Labels, LabelSource
 from lookalike.core.errors import InvalidInput
-from lookalike.core.text import label_name
+from lookalike.core.text import first_control, label_name
 from lookalike.supervision import folder_labels
 
 NamedLabels: TypeAlias = (
@@ -29,9 +29,13 @@ NamedClicks: TypeAlias = (
 
 @dataclass(frozen=True)
 class Given:
-    """What is newly given, and the names that stand for no picture."""
+    """What is newly given, and the names that stand for no picture.
+
+    ``source`` is where labels come from; those of folders are all that folders give.
+    """
 
     labels: Labels = field(default_factory=dict)
+    source: LabelSource = "files"
     clicks: Clicks = field(default_factory=dict)
     unmatched: list[str] = field(default_factory=list)
     threshold: float = 0.0
@@ -61,7 +65,7 @@ def read_given(
     if clicks is not None:
         chosen, unmatched = named_clicks(clicks, Places(places, roots))
         return Given(clicks=chosen, unmatched=unmatched, threshold=threshold)
-    return Given(labels=labels_by_folder(places, roots))
+    return Given(labels=labels_by_folder(places, roots), source="folders")
 
 
 def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]]:
@@ -73,7 +77,13 @@ def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]
         if picture is None:
             unmatched.append(f"{name}: {why}")
         else:
-            spelled = map(label_name, [given] if isinstance(given, str) else given)
+            spelled = list(map(label_name, [given] if isinstance(given, str) else given))
+            for label in spelled:
+                if (sign := first_control(label)) is not None:
+                    raise InvalidInput(
+                        f"learn: labels must not contain control characters; got {sign!r} in "
+                        f"{label!r:.80} of {name!s:.200}. Leave it out."
+                    )
             kept = [*found.get(picture, []), *filter(None, spelled)]
             found[picture] = list(dict.fromkeys(kept))
     _check_found(found, unmatched)

@@ -1,7 +1,8 @@
 """Learn a similarity and words for a ranker, and judge both on pictures that were held out."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Figures, InUse, Learned, Trial
 from lookalike.collection.opened import Opened
+from lookalike.collection.pictures.imports import import_labels
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.store import events, labels, models
 from lookalike.collection.store.database import Database
@@ -77,10 +79,11 @@ def learn(
         if not database.count("pictures"):
             raise opened.rankers.empty()
         new, ranker = given(), opened.rankers.get(by)
+        known = examples.labels_given(database, new)
         results: dict[Kind, Lesson | Trial] = {
             "similarity": teach_similarity(
                 learner,
-                examples.alike(database, new).among(ranker.plain.ids),
+                examples.alike(database, new, known=known).among(ranker.plain.ids),
                 ranker,
                 models.sides(database, ranker.number),
                 current=ranker.similarity,
@@ -89,7 +92,7 @@ def learn(
                 progress=progress,
             )
         }
-        named = examples.named(database, new)
+        named = examples.named(database, new, known=known)
         if named is not None:
             results["words"] = teach_words(
                 annotators,
@@ -107,16 +110,24 @@ def learn(
         save_models(opened.folder, run, ranker.space.fingerprint)
         learned = run.learned(new.unmatched)
         with database.transaction() as connection:
-            labels.keep_labels(connection, new.labels)
+            whole, imported = new.source == "folders", None
+            if new.labels:
+                imported = import_labels(connection, new.source, new.labels, whole=whole)
             labels.keep_clicks(connection, new.clicks)
             models.keep_run(connection, ranker.id, run.rows, models.in_use(database, ranker.id))
             said, _, _ = events.words_since_learning(database)
-            events.append(connection, "learn", {**learned.summary(), "words_since": said})
-    return learned
+            body = {**learned.summary(), "words_since": said}
+            if imported is not None:
+                body["import"] = imported.number
+            events.append(connection, "learn", body)
+    return replace(learned, labels=imported)
 
 
 def rollback(opened: Opened) -> InUse:
-    """Undo the last learning that is in use, and return what its ranker uses then."""
+    """Undo the last learning that is in use, and return what its ranker uses then.
+
+    Labels that were imported for it stay; the event of that is returned, to be undone.
+    """
     database, rankers = opened.database, opened.rankers
     with opened.writing():
         back = models.before_the_last_run(database)
@@ -132,13 +143,25 @@ def rollback(opened: Opened) -> InUse:
                 )
             if previous is not None:
                 load[kind](previous, spaces[ranker])
+        imported = _imported_for(database, back)
         with database.transaction() as connection:
             for (ranker, kind), (previous, _) in back.items():
                 models.use_model(connection, ranker, kind, previous)
             body: dict[str, Any] = {kind: previous for (_, kind), (previous, _) in back.items()}
             events.append(connection, "rollback", body)
         current = models.in_use(database, next(iter(back))[0])
-    return InUse(current.get("similarity"), current.get("words"))
+    return InUse(current.get("similarity"), current.get("words"), imported)
+
+
+def _imported_for(database: Database, back: Iterable[tuple[int, Kind]]) -> int | None:
+    """Return the event that imported the labels of what is in use, if that still counts."""
+    used = {models.in_use(database, ranker).get(kind) for ranker, kind in back}
+    for body in events.bodies(database, "learn"):
+        made = {(body.get(part) or {}).get("model") for part in ("similarity", "words")}
+        if made & used - {None}:
+            number = body.get("import")
+            return None if number is None or events.is_undone(database, number) else int(number)
+    return None
 
 
 def save_models(folder: Folder, run: Run, fingerprint: str) -> None:

@@ -25,7 +25,7 @@ FULL_TRUST = 0.05
 
 _DOUBT = 0.25
 
-LABELLING = ("tag", "correction", "learn")
+LABELLING = ("tag", "correction", "import", "removal", "restoration", "learn")
 """Events that change labels."""
 
 
@@ -197,6 +197,10 @@ class Ledger:
             for picture, sign in own.items():
                 total[picture] = total.get(picture, 0) + sign
         return {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
+
+    def pictures(self) -> set[int]:
+        """Return the pictures that were picked or rejected."""
+        return {number for vote in self.votes for number in (*vote.picked, *vote.rejected)}
 
     def votes_on(self, subject: str, picture: int, who: str) -> list[int]:
         """Return the events in which a person voted on a picture for a query, the last first."""

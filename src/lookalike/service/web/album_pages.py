@@ -1,5 +1,6 @@
 """The pages of albums: all of them, and one with what is new in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ from lookalike.service.web.state import collection_of
 from lookalike.service.web.views import Pairs, tiles
 
 if TYPE_CHECKING:
-    from lookalike.collection import Collection
+    from lookalike.collection import Collection, PictureRow
 
 COVERS, NEW, MEMBERS = 4, 24, 60
 """Pictures on the card of an album, among its new ones, and of an album without a search."""
@@ -73,9 +74,7 @@ def content(collection: "Collection", album: Album) -> dict[str, Any]:
     """Return what the page of an album shows above what its search finds."""
     own = bool(album.pictures) and not album.most
     inside: Pairs = [("album", album.name)]
-    new = (
-        collection.browse(NEW, where=Where(pictures=tuple(sorted(album.new)))) if album.new else []
-    )
+    new = _rows(collection, album.new[:NEW])
     rows = [] if album.most and not own else _listed(collection, album)
     return {
         "album": album,
@@ -113,7 +112,14 @@ def search_of(album: Album) -> Search:
     return Search.model_validate(given)
 
 
-def _listed(collection: "Collection", album: Album) -> Any:
-    if not album.members:
+def _listed(collection: "Collection", album: Album) -> "list[PictureRow]":
+    where = Where(pictures=tuple(sorted(album.members)))
+    return collection.browse(MEMBERS, where=where) if album.members else []
+
+
+def _rows(collection: "Collection", ids: Sequence[int]) -> "list[PictureRow]":
+    """Return pictures in the order of their ids."""
+    if not ids:
         return []
-    return collection.browse(MEMBERS, where=Where(pictures=tuple(sorted(album.members))))
+    found = collection.browse(len(ids), where=Where(pictures=tuple(ids)))
+    return sorted(found, key=lambda row: ids.index(row.id))

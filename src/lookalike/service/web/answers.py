@@ -60,6 +60,9 @@ class PictureAnswer(Answer):
     )
     added: str = Field(description="When it was added to the collection, in UTC.")
     sha256: str = Field(description="Hash of the file's content.")
+    missing: str | None = Field(
+        description="Since when its files are missing, in UTC; null if one is there."
+    )
     labels: list[str]
     thumbnail: str = Field(description="Address of its thumbnail.")
     image: str = Field(description="Address of the picture itself.")
@@ -138,7 +141,8 @@ class EventAnswer(Answer):
     number: int
     at: str
     kind: str = Field(
-        description="vote, tag, correction, deletion, undo, reset, learn, rollback or feature."
+        description="vote, tag, correction, import, removal, restoration, erasure, undo, reset, "
+        "learn, rollback or feature; deletion in older collections."
     )
     who: str
     body: dict[str, Any]
@@ -231,6 +235,9 @@ class InUseAnswer(Answer):
 
     model: int | None
     annotator: int | None
+    labels: int | None = Field(
+        description="The event that imported the labels of what was rolled back, if that counts."
+    )
 
 
 class RankerAnswer(Answer):
@@ -373,6 +380,7 @@ def picture_facts(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
         "taken": row.taken,
         "added": row.added,
         "sha256": row.sha256,
+        "missing": row.missing,
         "labels": [shown(label) for label in labels],
         "thumbnail": f"/thumbnail/{row.id}.jpg",
         "image": f"/image/{row.id}",

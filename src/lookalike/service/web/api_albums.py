@@ -14,7 +14,7 @@ from lookalike.service.album_export import album_rows, album_table
 from lookalike.service.web.answers import Answer
 from lookalike.service.web.api_errors import Route
 from lookalike.service.web.parameters import MAX_ID, MAX_K, MAX_WORD
-from lookalike.service.web.selection import Chosen, Listed
+from lookalike.service.web.selection import Listed, Selection
 from lookalike.service.web.state import collection_of, speaker
 
 router = APIRouter(prefix="/albums", tags=["albums"], route_class=Route)
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/albums", tags=["albums"], route_class=Route)
 Number = Annotated[int, InPath(alias="id", ge=1, le=MAX_ID, description="An album's id.")]
 
 
-class NewAlbum(Chosen):
+class NewAlbum(Selection):
     """A search, a filter or pictures to save under a name."""
 
     name: str = Field(max_length=MAX_WORD)

@@ -22,6 +22,7 @@ from lookalike.service.web.parameters import (
     MAX_K,
     MAX_REFS,
     By,
+    Chosen,
     PictureId,
     RefValue,
     Word,
@@ -78,6 +79,13 @@ class Label(Statement):
     shows: bool = True
 
 
+class Labels(Statement, Chosen):
+    """A word that fits many pictures, or does not."""
+
+    word: Word
+    shows: bool = True
+
+
 class Undo(Judged):
     """The event to undo."""
 
@@ -113,9 +121,25 @@ def tag(request: Request, said: Label) -> EventAnswer:
     return EventAnswer.of(event)
 
 
+@router.post("/tags/many", summary="Label many pictures")
+def tag_many(request: Request, said: Labels) -> EventAnswer:
+    """Add a label to many pictures, or with `shows` false record that the word does not fit them.
+
+    It is one event: undoing that takes it back for all of them.
+    """
+    who = speaker(request, said.user)
+    event = collection_of(request).say_many(
+        said.chosen(), said.word, shows=said.shows, who=who, key=said.key
+    )
+    return EventAnswer.of(event)
+
+
 @router.post("/undo", summary="Undo an event")
 def undo(request: Request, said: Undo) -> Said:
-    """Undo a vote, label, correction, reset or undo; this is itself an event."""
+    """Undo a vote, label, correction, import of labels, removal, restoration, reset or undo.
+
+    This is itself an event.
+    """
     collection, who = collection_of(request), speaker(request, said.user)
     check_ranker(collection, said.by)
     event = collection.undo(said.event, who=who, key=said.key)
@@ -133,11 +157,14 @@ def reset(request: Request, said: Judged) -> Said:
 
 @router.post("/rollback", summary="Go back to earlier models")
 def rollback(request: Request, said: Statement) -> InUseAnswer:
-    """Go back to the models used before the last learning from labels."""
+    """Go back to the models used before the last learning from labels.
+
+    Labels that were imported for that learning stay; undoing the event `labels` takes them back.
+    """
     speaker(request, said.user)
     with jobs_of(request).writing():
         used = collection_of(request).rollback()
-    return InUseAnswer(model=used.similarity, annotator=used.annotator)
+    return InUseAnswer(model=used.similarity, annotator=used.annotator, labels=used.labels)
 
 
 @router.get("/events", summary="List the log of events")

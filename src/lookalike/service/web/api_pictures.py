@@ -105,18 +105,9 @@ def delete(
     number: Id,
     user: Annotated[User, Query()] = None,
 ) -> Removed:
-    """Remove a picture and everything stored about it.
-
-    Files in your folders are kept; an uploaded file is deleted.
-    """
-    who, collection = speaker(request, user), collection_of(request)
-    with jobs_of(request).writing():
-        places = collection.picture(number).places
-        removed = collection.remove([number], who=who)
-        for place in places:
-            if place.parent == _uploads(collection):
-                place.unlink(missing_ok=True)
-    return Removed(removed=removed)
+    """Move a picture to the bin. Its file is kept, and so is everything stored about it."""
+    who = speaker(request, user)
+    return Removed(removed=collection_of(request).remove([number], who=who))
 
 
 @router.post(
@@ -127,7 +118,10 @@ def delete(
     openapi_extra=_PICTURE,
 )
 def add(request: Request, data: Body, response: Response) -> Added:
-    """Add a picture file and store it; one already in the collection is not added again."""
+    """Add a picture file and store it; one already in the collection is not added again.
+
+    One that is in the bin is restored.
+    """
     collection = collection_of(request)
     sha256 = content_hash(data)
     known = collection.find_content(sha256)
@@ -146,14 +140,14 @@ def add(request: Request, data: Body, response: Response) -> Added:
                 f"some space and upload it again."
             ) from error
         try:
-            added = collection.add([path])
+            added = collection.add([path], removed=True)
         finally:
             number = collection.find(path)
             if number is None:
                 path.unlink(missing_ok=True)
     if number is None:
         raise UnreadablePicture(added.refused[0].reason if added.refused else "the file is gone")
-    return Added(picture=_answer(collection, number), new=True)
+    return Added(picture=_answer(collection, number), new=added.added > 0)
 
 
 @router.post("/queries", summary="Upload a picture to search with", openapi_extra=_PICTURE)

@@ -9,13 +9,13 @@ from lookalike.core.errors import InvalidInput
 from lookalike.service.web.answers import Answer, EventAnswer, Removed
 from lookalike.service.web.api_errors import Route
 from lookalike.service.web.parameters import Word
-from lookalike.service.web.selection import Chosen
-from lookalike.service.web.state import collection_of, jobs_of, speaker
+from lookalike.service.web.selection import Selection
+from lookalike.service.web.state import collection_of, speaker
 
 router = APIRouter(prefix="/selection", tags=["pictures"], route_class=Route)
 
 
-class Tagged(Chosen):
+class Tagged(Selection):
     """A word that fits pictures, or does not."""
 
     word: Word
@@ -54,15 +54,14 @@ def tag(request: Request, said: Tagged) -> TaggedAnswer:
 
 
 @router.post("/remove", summary="Remove many pictures")
-def remove(request: Request, said: Chosen) -> Removed:
-    """Remove pictures from the collection; their files are kept."""
+def remove(request: Request, said: Selection) -> Removed:
+    """Move pictures to the bin; their files are kept, and so is everything stored about them."""
     collection, who = collection_of(request), speaker(request, said.user)
-    with jobs_of(request).writing():
-        return Removed(removed=collection.remove(said.ids(collection), who=who, key=said.key))
+    return Removed(removed=collection.remove(said.ids(collection), who=who, key=said.key))
 
 
 @router.post("/examples", summary="Search with many pictures")
-def examples(request: Request, said: Chosen) -> ExamplesAnswer:
+def examples(request: Request, said: Selection) -> ExamplesAnswer:
     """Return the pictures to be like, to search for what many pictures have in common."""
     ids = said.ids(collection_of(request))
     return ExamplesAnswer(like=spread(sorted(ids), MOST_EXAMPLES), pictures=len(ids))

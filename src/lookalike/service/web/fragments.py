@@ -45,6 +45,8 @@ WORDS = 12
 
 router = APIRouter(prefix="/part", route_class=Route, include_in_schema=False)
 
+_MARK = "\x00"
+
 Key = Annotated[str | None, Field(max_length=64)]
 ByName = Annotated[str, Query(max_length=MAX_NAME)]
 
@@ -204,8 +206,12 @@ def reasons(
     by: ByName = "",
 ) -> Response:
     """Show why a picture matches."""
-    told_reasons = collection_of(request).reasons(ask(like, unlike), picture, by=by or None)
-    return _part(request, "reasons.html", reasons=told_reasons, picture=picture, like=like)
+    told_reasons = collection_of(request).reasons(
+        ask(like, unlike), picture, by=by or None, named=lambda one: f"{_MARK}{one}{_MARK}"
+    )
+    # What stands between two marks is a picture, which is shown rather than named.
+    parts = [reason.split(_MARK) for reason in told_reasons]
+    return _part(request, "reasons.html", reasons=parts, picture=picture, like=like)
 
 
 @router.get("/suggestions/{picture}")

@@ -1,4 +1,4 @@
-"""The work of import jobs: import files in batches, and remove pictures whose files are gone."""
+"""The work of import jobs: import files in batches, and note which files are missing."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lookalike.collection import Added, Collection
+from lookalike.collection import Added, Collection, Where
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.core.text import shown
 from lookalike.images import Refused, find_pictures
@@ -30,7 +30,8 @@ THREADS = max(1, (os.cpu_count() or 2) - 1)
 SHOWN_REFUSED = 100
 
 SHARE, FEW = 0.5, 10
-"""At most this share of all pictures, or this many, are removed at once because files are gone."""
+"""Where the files of more than this share of all pictures are missing, and of more than this many,
+the server reports it: a drive may not be connected."""
 
 
 def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) -> list[Path]:
@@ -74,13 +75,13 @@ def bring_in(
     if found.folders and not outside:
         with jobs.turn():
             # All files are known by now: this records the folders as roots.
-            note = partial(collection.add, found.folders, removed=False)
+            note = partial(collection.add, found.folders)
             tally.take(when_free(job, note), again=True)
     tally.tell()
 
 
 def rescan(jobs: "Jobs", job: "Job", collection: Collection) -> None:
-    """Scan all roots: import what is new or changed, remove what is gone."""
+    """Scan all roots: import what is new or changed, and note what is missing."""
     job.message = "Looking for pictures…"
     roots = [root for root in collection.roots() if root.is_dir()]
     found = find_pictures(roots)
@@ -88,7 +89,7 @@ def rescan(jobs: "Jobs", job: "Job", collection: Collection) -> None:
     tally.take(Added(ignored=found.ignored, refused=found.problems))
     for added in _slices(jobs, job, collection, _not_ours(collection, found.paths)):
         tally.take(added)
-    tally.removed = remove_gone(jobs, job, collection, None)
+    tally.missing = note_missing(jobs, job, collection, None)
     tally.tell()
 
 
@@ -99,7 +100,7 @@ def follow(
     changed: Sequence[Path],
     gone: Sequence[Path],
 ) -> None:
-    """Import what changed and remove what is gone, as reported by the watcher.
+    """Import what changed and note what is missing, as reported by the watcher.
 
     New files come first, so that a moved file has its new place before the old one is checked.
     """
@@ -109,7 +110,7 @@ def follow(
     for added in _slices(jobs, job, collection, _not_ours(collection, found.paths)):
         tally.take(added)
     if gone:
-        tally.removed = remove_gone(jobs, job, collection, gone)
+        tally.missing = note_missing(jobs, job, collection, gone)
     tally.tell()
 
 
@@ -143,8 +144,7 @@ def _slices(
 
         with jobs.turn():
             began = time.monotonic()
-            # A picture deleted on the page stays deleted, though its file is still there.
-            add = partial(collection.add, part, removed=False, threads=THREADS, progress=told)
+            add = partial(collection.add, part, threads=THREADS, progress=told)
             added = when_free(job, add)
             took = time.monotonic() - began
         yield added
@@ -156,67 +156,24 @@ def _slices(
             size = max(size // 2, 8)
 
 
-def remove_gone(
+def note_missing(
     jobs: "Jobs", job: "Job", collection: Collection, among: Sequence[Path] | None
 ) -> int:
-    """Remove the pictures whose files are all gone; return how many were removed.
+    """Note which files are missing; return how many are that were there before.
 
-    Files count as gone only under a root that exists and still has at least one known file: an
-    empty mount point is not the drive. If more than half of the pictures would be removed at
-    once, none is, and the server reports it.
+    Their pictures stay. If the files of more than half of all pictures are missing, the server
+    reports it.
     """
     with jobs.turn():
-        pictures = {row.id: row.places for row in collection.pictures()}
-        missing = _missing(pictures.values(), among)
-        if among is None:
-            jobs.trouble = ""
-        if not missing:
-            return 0
-        live = _live_roots(collection, pictures.values(), missing)
-        lost = [
-            number
-            for number, places in pictures.items()
-            if all(place in missing and _under(place, live) for place in places)
-        ]
-        if len(lost) > max(SHARE * len(pictures), FEW):
-            jobs.trouble = (
-                f"The files of {len(lost):,} of {len(pictures):,} pictures are gone, so none were "
-                f"removed. If that was intended, delete the pictures here or with lookalike "
-                f"remove; if a drive is missing, connect it and start a rescan."
-            )
-            return 0
-        return when_free(job, lambda: collection.remove(lost)) if lost else 0
-
-
-def _missing(pictures: Iterable[tuple[Path, ...]], among: Sequence[Path] | None) -> set[Path]:
-    """Return the places without a file; with ``among``, only those at or below these paths."""
-    asked = None if among is None else set(among)
-    return {
-        place
-        for places in pictures
-        for place in places
-        if (asked is None or place in asked or not asked.isdisjoint(place.parents))
-        and not os.path.lexists(place)
-    }
-
-
-def _live_roots(
-    collection: Collection, pictures: Iterable[tuple[Path, ...]], missing: set[Path]
-) -> list[Path]:
-    """Return the roots that exist with at least one of their files."""
-    roots = {root for root in collection.roots() if root.is_dir()}
-    live: set[Path] = set()
-    for places in pictures:
-        for place in places:
-            if place not in missing and not roots <= live:
-                above = roots.intersection(place.parents)
-                if not above <= live and os.path.lexists(place):
-                    live |= above
-    return sorted(live)
-
-
-def _under(place: Path, roots: Iterable[Path]) -> bool:
-    return any(place.is_relative_to(root) for root in roots)
+        lost = when_free(job, lambda: collection.find_missing(among))
+    missing, total = collection.count(Where(missing=True)), len(collection)
+    jobs.trouble = ""
+    if missing > max(SHARE * total, FEW):
+        jobs.trouble = (
+            f"The files of {missing:,} of {total:,} pictures are missing. If a drive is not "
+            f"connected, connect it and start a rescan."
+        )
+    return lost
 
 
 def _inside(path: Path, places: Iterable[str]) -> bool:
@@ -242,10 +199,10 @@ class _Tally:
         self._counts: Counter[str] = Counter()
         self._refused: list[Refused] = []
         self._notes: list[str] = []
-        self.removed = 0
+        self.missing = 0
 
     def take(self, added: Added, *, again: bool = False) -> None:
-        for name in ("added", "known", "copies", "moved", "ignored"):
+        for name in ("added", "known", "copies", "moved", "removed", "ignored"):
             self._counts[name] += 0 if again else getattr(added, name)
         if not again:
             self._counts["refused"] += len(added.refused)
@@ -267,7 +224,8 @@ class _Tally:
             ("moved", "moved"),
         ):
             told += [f"{self._counts[name]:,} {what}"] if self._counts[name] else []
-        told += [f"{self.removed:,} removed"] if self.removed else []
+        told += [f"{self._counts['removed']:,} in the bin"] if self._counts["removed"] else []
+        told += [f"{self.missing:,} missing"] if self.missing else []
         told += [f"{self._counts['refused']:,} refused"] if self._counts["refused"] else []
         self._job.message = " ".join([f"{', '.join(told)}.", *self._notes])
 
@@ -276,4 +234,4 @@ class _Tally:
             {"path": shown(refused.path), "reason": shown(refused.reason)}
             for refused in self._refused
         ]
-        return {**self._counts, "removed": self.removed, "refusals": refusals}
+        return {**self._counts, "missing": self.missing, "refusals": refusals}

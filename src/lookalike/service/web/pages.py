@@ -12,7 +12,7 @@ from pydantic import Field
 
 from lookalike.collection.answers import PictureRow
 from lookalike.core.errors import CollectionError, LookalikeError, NotFound
-from lookalike.core.text import shown
+from lookalike.core.text import shown, word_key
 from lookalike.service.web.api_errors import refuse, refuse_values
 from lookalike.service.web.history import told
 from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
@@ -216,6 +216,7 @@ def picture(request: Request, number: int, given: Annotated[Looked, Query()]) ->
         after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),
         back=address("/search" if searched else "/", pairs),
         searched=searched,
+        **_voting(collection, asked, number),
         folder=row.places[0].parent if row.places else None,
     )
 
@@ -256,6 +257,20 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,
         "tags": len(collection.labels_used()),
     }
+
+
+def _voting(collection: "Collection", asked: Looked, number: int) -> dict[str, Any]:
+    """Return how a picture opened from a search is voted on, and how it was."""
+    ask = asked.ask()
+    if ask is not None:
+        verdict = collection.verdicts(ask).get(number, 0)
+        voting = "picture" if number not in (*ask.like, *ask.unlike) else ""
+    else:
+        word = word_key(asked.word or "")
+        verdict = int(word in map(word_key, collection.labels_of([number])[number]))
+        verdict -= number in collection.refused_for(asked.word or "", [number])
+        voting = "word" if asked.word else ""
+    return {"voting": voting, "verdict": verdict, "asked_pairs": asked_pairs(asked)}
 
 
 def _neighbours(

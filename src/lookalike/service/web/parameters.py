@@ -12,6 +12,7 @@ from lookalike.core.errors import InvalidInput
 MAX_K, MAX_REACH = 1000, 100_000
 MAX_ID = 2**63 - 1
 MAX_REFS, MAX_TAGS, MAX_WORD, MAX_PATH, MAX_NAME = 64, 50, 1000, 4096, 64
+MAX_CHOSEN = 150_000
 
 REF = "^([0-9]{1,18}|u[0-9a-f]{32})$"
 DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
@@ -85,6 +86,9 @@ class Filters(BaseModel):
     max_side: Amount | None = Field(None, description="Maximum of the longer side, in pixels.")
     min_bytes: Amount | None = Field(None, description="Minimum file size.")
     max_bytes: Amount | None = Field(None, description="Maximum file size.")
+    missing: bool | None = Field(
+        None, description="Only pictures whose files are missing, or only those that are there."
+    )
     album: Word | None = Field(None, description="Pictures in the album of this name.")
     without_album: Word | None = Field(None, description="Pictures not in the album of this name.")
 
@@ -113,10 +117,30 @@ class Filters(BaseModel):
             max_side=self.max_side,
             min_bytes=self.min_bytes,
             max_bytes=self.max_bytes,
+            missing=self.missing,
             album=self.album,
             without_album=self.without_album,
         )
         return None if found == Where() else found
+
+
+class Chosen(BaseModel):
+    """Many pictures: a list of them, or all that pass the filters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_CHOSEN)
+    where: Filters | None = Field(
+        None, description="Filters, as for `/api/pictures`; `{}` is every picture."
+    )
+
+    def chosen(self) -> list[int] | Where:
+        """Return the pictures, or the filter that they pass."""
+        if (self.pictures is None) == (self.where is None):
+            raise InvalidInput("Give either pictures, a list of ids, or where, the filters.")
+        if self.where is None:
+            return self.pictures or []
+        return self.where.where() or Where()
 
 
 class Page(Filters):

@@ -35,7 +35,7 @@ class Listed(Search):
         )
 
 
-class Chosen(Statement):
+class Selection(Statement):
     """Pictures that something is done with: those named, or all of a list but some."""
 
     pictures: Ids

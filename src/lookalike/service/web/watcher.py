@@ -28,11 +28,10 @@ _log = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Imports new and changed files under the roots, and removes pictures whose files are gone.
+    """Imports new and changed files under the roots, and notes which files are missing.
 
     It starts with a rescan, to catch up, and rescans when a root is added or comes back.
-    :func:`lookalike.service.web.import_jobs.remove_gone` decides what is removed, and what is not
-    because a drive may be missing. Without ``settings.watch`` it does nothing.
+    Without ``settings.watch`` it does nothing.
 
     Attributes
     ----------

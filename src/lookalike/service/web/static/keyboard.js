@@ -1,7 +1,7 @@
 // The keyboard: arrows go from tile to tile, letters vote.
 
 import { alike } from "./requests.js";
-import { leave, turn } from "./viewer.js";
+import { leave, pan, turn, voteHere, walk } from "./viewer.js";
 import { toggle } from "./selection.js";
 import { takeBack, vote, why } from "./votes.js";
 
@@ -39,8 +39,11 @@ function beside(tile, key) {
 function go(event) {
   const viewer = document.querySelector(".viewer");
   if (viewer) {
-    const address = { ArrowLeft: viewer.dataset.before, ArrowRight: viewer.dataset.after }[event.key];
-    turn(address);
+    if (pan(event.key)) {
+      event.preventDefault();
+      return;
+    }
+    turn({ ArrowLeft: walk().before, ArrowRight: walk().after }[event.key]);
     return;
   }
   const next = beside(document.activeElement?.closest?.(".tile"), event.key);
@@ -73,9 +76,14 @@ function press(event) {
     }
     case "u": case "+":
       if (tile) vote(tile, 1);
+      else voteHere(1);
       return;
     case "d": case "-":
       if (tile) vote(tile, -1);
+      else voteHere(-1);
+      return;
+    case "f":
+      document.querySelector("[data-full]")?.click();
       return;
     case "z":
       if (document.getElementById("matches")) takeBack();
@@ -85,6 +93,7 @@ function press(event) {
       return;
     case "w":
       if (tile?.querySelector("[data-why]")) why(tile);
+      else document.querySelector(".viewer-votes [data-why]")?.click();
       return;
     default:
       if (event.key.startsWith("Arrow")) go(event);

@@ -98,10 +98,15 @@ function tell(text, options) {
   toast(text, options).box.classList.add("said");
 }
 
-export async function why(tile) {
-  const box = document.getElementById("why");
+export function why(tile) {
   const values = new URLSearchParams(new FormData(document.getElementById("asked")));
-  const query = new URLSearchParams({ picture: tile.dataset.id });
+  return explain(tile.dataset.id, values, tile);
+}
+
+// Shows beside an element why a picture matches a search.
+export async function explain(id, values, beside) {
+  const box = document.getElementById("why");
+  const query = new URLSearchParams({ picture: id });
   for (const name of ["like", "unlike", "by"]) {
     for (const value of values.getAll(name)) query.append(name, value);
   }
@@ -112,7 +117,7 @@ export async function why(tile) {
     box.style.left = box.style.top = "";
     return;
   }
-  const place = tile.getBoundingClientRect();
+  const place = beside.getBoundingClientRect();
   const mine = box.getBoundingClientRect();
   const left = Math.min(innerWidth - mine.width - 12, Math.max(12, place.left));
   const below = place.bottom + 8;

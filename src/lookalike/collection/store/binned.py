@@ -1,0 +1,82 @@
+"""The bin: pictures that were removed, until they are restored or erased."""
+
+from collections.abc import Iterable, Sequence
+from sqlite3 import Connection
+
+from lookalike.collection.answers import Event
+from lookalike.collection.store import changes, events
+from lookalike.collection.store.database import now, numbers
+from lookalike.collection.store.labels import Change, show
+
+MOVED = ("removal", "restoration")
+"""The kinds of events that move pictures into the bin and out of it."""
+
+
+def move(
+    connection: Connection, kind: str, ids: Sequence[int], *, who: str = "", key: str | None = None
+) -> int:
+    """Move pictures into the bin (``removal``) or out of it, and return how many."""
+    if not ids:
+        return 0
+    rows: list[Change] = [(picture, "", None, None) for picture in ids]
+    body = {"pictures": len(ids), "changes": changes.written(changes.digest(rows))}
+    event = events.append(connection, kind, body, who=who, key=key)
+    changes.keep(connection, event.number, rows)
+    (_put if kind == "removal" else _take)(connection, ids)
+    return len(ids)
+
+
+def follow(connection: Connection, target: Event) -> None:
+    """Move pictures as the log says once an event of ``MOVED`` was undone or redone."""
+    rows = connection.execute(
+        "SELECT other.picture, other.event, events.kind FROM changes AS own "
+        "JOIN changes AS other USING (picture) JOIN events ON events.number = other.event "
+        "WHERE own.event = ? AND events.kind IN (?, ?) ORDER BY other.event",
+        (target.number, *MOVED),
+    ).fetchall()
+    gone = events.undone_among(connection, sorted({event for _, event, _ in rows}))
+    last = {picture: "restoration" for picture, _, _ in rows}
+    last |= {picture: kind for picture, event, kind in rows if event not in gone}
+    _put(connection, [picture for picture, kind in last.items() if kind == "removal"])
+    _take(connection, [picture for picture, kind in last.items() if kind == "restoration"])
+
+
+def holds(connection: Connection, ids: Iterable[int] | None = None) -> list[int]:
+    """Return the pictures in the bin, or those of some, rising."""
+    found = {picture for (picture,) in connection.execute("SELECT picture FROM bin")}
+    return sorted(found if ids is None else found.intersection(ids))
+
+
+def erase(connection: Connection, ids: Iterable[int]) -> dict[str, str]:
+    """Erase pictures with all that is kept of them.
+
+    Returns the digests of what events did to them, by event: an event has to record these, so
+    that the log is still true.
+    """
+    some = numbers(ids)
+    found: dict[int, list[Change]] = {}
+    for event, *row in connection.execute(
+        "SELECT event, picture, key, before, after FROM changes "
+        "WHERE picture IN (SELECT value FROM json_each(?)) AND event != ?",
+        (some, changes.PENDING),
+    ):
+        picture, key, before, after = row
+        found.setdefault(event, []).append((picture, key, before, after))
+    connection.execute(
+        "DELETE FROM all_pictures WHERE id IN (SELECT value FROM json_each(?))", (some,)
+    )
+    return {str(event): changes.written(changes.digest(rows)) for event, rows in found.items()}
+
+
+def _put(connection: Connection, ids: Sequence[int]) -> None:
+    connection.execute(
+        "INSERT OR IGNORE INTO bin SELECT value, ? FROM json_each(?)", (now(), numbers(ids))
+    )
+    show(connection, numbers(ids))
+
+
+def _take(connection: Connection, ids: Sequence[int]) -> None:
+    connection.execute(
+        "DELETE FROM bin WHERE picture IN (SELECT value FROM json_each(?))", (numbers(ids),)
+    )
+    show(connection, numbers(ids))
