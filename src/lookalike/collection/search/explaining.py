@@ -269,6 +269,8 @@ class Case:
             source, _ = models.source_of(self._database, ranker.number)
             yield from _moved(f"What was learned from {source or 'labels'}", before, after)
             before = after
+        if self._verdicts.get(self._picture, 0) < 0:
+            return
         after = self._place(ranker.index, ranker.query(self._voted), self._verdicts)
         yield from _moved("What was learned from votes", before, after)
 

@@ -1,6 +1,6 @@
 // Albums: saving a search or a selection, opening one, deleting one.
 
-import { oneWord, say, sure, toast } from "./notices.js";
+import { oneWord, sure, toast } from "./notices.js";
 import { chosen, listed, named } from "./selection.js";
 import { newKey, send } from "./requests.js";
 
@@ -12,7 +12,6 @@ export async function saveAlbum(what, text) {
   if (!name) return;
   const album = await send("POST", "/api/albums", { name, key: newKey(), ...what });
   if (!album) return;
-  say(`Saved as album ${album.name}.`);
   toast(`Saved as album “${album.name}”.`, { action: "Open", act: () => location.assign(`/album/${album.id}`) });
 }
 

@@ -4,7 +4,7 @@
 // pictures are as quick to select as ten.
 
 import { newKey, send } from "./requests.js";
-import { oneWord, say, sure, toast } from "./notices.js";
+import { oneWord, sure, toast } from "./notices.js";
 
 const SEVERAL = ["like", "unlike", "tag", "format"];
 const LEAST = 6; // px that a rubber band must have to be meant
@@ -112,7 +112,6 @@ async function chooseAll() {
   all = { list, count: answer.pictures };
   ids = new Set();
   show();
-  say(`All ${answer.pictures.toLocaleString("en")} selected.`);
 }
 
 function undoable(text, event) {

@@ -1,7 +1,7 @@
 // One picture: moving to the next, votes, drawing a region, tags, removal.
 
 import { alike, newKey, send } from "./requests.js";
-import { say, sure, toast } from "./notices.js";
+import { sure, toast } from "./notices.js";
 import { explain } from "./votes.js";
 import { startZoom } from "./zoom.js";
 
@@ -151,7 +151,6 @@ export async function voteHere(wanted) {
     one.setAttribute("aria-pressed", String(Number(one.dataset.verdict) === verdict));
   }
   const text = { 1: "More like this: noted.", "-1": "Less like this: noted.", 0: "Vote taken back." }[verdict];
-  say(text);
   document.querySelectorAll(".toast.said").forEach((box) => box.remove());
   toast(text, verdict ? { action: "Undo", act: () => voteHere(verdict) } : {}).box.classList.add("said");
 }
