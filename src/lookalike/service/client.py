@@ -290,8 +290,33 @@ class Client:
         return cast("Picture", self._send("/api/pictures", _content(picture))["picture"])
 
     def delete(self, number: int) -> None:
-        """Remove a picture and everything stored about it."""
+        """Move a picture to the bin."""
         self._ask("DELETE", f"/api/pictures/{number}", params=_given({"user": self._user or None}))
+
+    def remove(
+        self, pictures: Iterable[int] | None, *, key: str | None = None, **where: Unpack[Filters]
+    ) -> int:
+        """Move pictures to the bin as one event, and return how many; see :meth:`tag_many`."""
+        body = {**_chosen(pictures, where), "key": key}
+        return int(self._say("/api/pictures/remove", body)["removed"])
+
+    def bin(self, k: int = 100, *, offset: int = 0) -> list[Picture]:
+        """Return the pictures in the bin, the last removed first."""
+        return cast("list[Picture]", self._get("/api/bin", {"k": k, "offset": offset})["pictures"])
+
+    def restore(self, pictures: Iterable[int] | None = None) -> int:
+        """Bring pictures back from the bin, or all in it, and return how many."""
+        body = {"pictures": None if pictures is None else list(pictures)}
+        return int(self._say("/api/bin/restore", body)["restored"])
+
+    def empty_bin(self, pictures: Iterable[int] | None = None) -> int:
+        """Erase pictures of the bin, or all in it, and return how many."""
+        body = {"pictures": None if pictures is None else list(pictures)}
+        return int(self._say("/api/bin/empty", body)["erased"])
+
+    def look(self, number: int) -> Picture:
+        """Look again for the files of a picture, and return what is known about it."""
+        return cast("Picture", self._say(f"/api/pictures/{number}/look", {}))
 
     def import_folder(self, path: str | Path, progress: Progress = silent) -> Job:
         """Import a folder on the server, and wait until that is done.

@@ -20,8 +20,9 @@ from lookalike.service.commands.demo import demo
 from lookalike.service.commands.evaluate import evaluate
 from lookalike.service.commands.export import export
 from lookalike.service.commands.index import index
+from lookalike.service.commands.labels import labels
 from lookalike.service.commands.learn import learn
-from lookalike.service.commands.remove import remove
+from lookalike.service.commands.remove import bin, missing, remove, restore  # noqa: A004
 from lookalike.service.commands.reproduce import reproduce
 from lookalike.service.commands.rollback import rollback
 from lookalike.service.commands.search import search
@@ -159,7 +160,11 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike albums Holiday",
         "lookalike albums Holiday --out holiday.csv",
     ),
+    labels: ("lookalike labels --out labels.csv", "lookalike labels --out labels.json -c family"),
     remove: ("lookalike remove old.jpg scans/blank.tif",),
+    restore: ("lookalike restore scans/blank.tif", "lookalike restore"),
+    bin: ("lookalike bin", "lookalike bin --empty"),
+    missing: ("lookalike missing", "lookalike missing --remove -c family"),
     rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
     export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
     serve: (

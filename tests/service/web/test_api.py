@@ -272,6 +272,45 @@ def test_many_pictures_are_labelled_and_one_undoing_takes_it_back(client, store)
         refused(client.post("/api/tags/many", json=body), status, words)
 
 
+def test_removed_pictures_lie_in_the_bin(client, store):
+    got(client.post("/api/tags", json={"picture": 2, "word": "Flur"}))
+    assert got(client.delete("/api/pictures/1")) == {"removed": 1}
+    assert got(client.post("/api/pictures/remove", json={"where": {"tag": ["flur"]}})) == {
+        "removed": 1
+    }
+    listed = got(client.get("/api/bin?k=1"))
+    assert (listed["total"], [row["id"] for row in listed["pictures"]]) == (2, [2])
+    assert [row["id"] for row in got(client.get(listed["next"]))["pictures"]] == [1]
+    refused(client.get("/api/pictures/2"), 404, "no picture 2")
+    page = client.get("/bin").text
+    assert "2 removed pictures" in page
+    part = client.post("/part/bin/restore", data={"picture": 1}).text
+    assert "1 removed picture." in part
+    assert got(client.post("/api/bin/restore", json={})) == {"restored": 1}
+    assert got(client.get("/api/pictures/2"))["labels"] == ["Flur"]
+    assert "The bin is empty" in client.get("/bin").text
+    got(client.delete("/api/pictures/1"))
+    refused(client.post("/api/bin/restore", json={"pictures": [2]}), 404, "in the bin")
+    assert got(client.post("/api/bin/empty", json={})) == {"erased": 1}
+    refused(client.post("/api/bin/restore", json={"pictures": [1]}), 404, "in the bin")
+    assert len(store) == 23
+
+
+def test_a_missing_file_is_told_and_looked_for(client, store):
+    place = store.picture(3).places[0]
+    away = place.with_suffix(".away")
+    place.rename(away)
+    page = client.get("/picture/3").text
+    assert "File missing" in page
+    assert "/thumbnail/3.jpg" in page
+    assert got(client.post("/api/pictures/3/look"))["missing"]
+    assert got(client.get("/api/pictures?missing=true"))["total"] == 1
+    assert "1 picture</a> whose files" in client.get("/add").text
+    away.rename(place)
+    assert got(client.post("/api/pictures/3/look"))["missing"] is None
+    assert "File missing" not in client.get("/picture/3").text
+
+
 def test_who_speaks_is_known_by_cookie(client):
     client.cookies.set("lookalike_user", "J%C3%BCrgen")
     said = got(client.post("/api/votes", json={"like": [1], "picked": [2]}))
@@ -577,7 +616,9 @@ def test_openapi_tells_of_every_route(reader):
         *[("get", "/api/pictures"), ("post", "/api/pictures"), ("get", "/api/pictures/{id}")],
         *[("delete", "/api/pictures/{id}"), ("get", "/api/search"), ("post", "/api/queries")],
         *[("post", "/api/queries/region"), ("post", "/api/votes"), ("post", "/api/tags")],
-        ("post", "/api/tags/many"),
+        *[("post", "/api/tags/many"), ("post", "/api/pictures/remove"), ("get", "/api/bin")],
+        *[("post", "/api/bin/restore"), ("post", "/api/bin/empty")],
+        ("post", "/api/pictures/{id}/look"),
         *[("post", "/api/undo"), ("post", "/api/reset"), ("post", "/api/rollback")],
         *[("get", "/api/events"), ("get", "/api/standing"), ("get", "/api/models")],
         *[("get", "/api/suggestions/{ref}"), ("get", "/api/reasons"), ("get", "/api/facets")],

@@ -76,11 +76,9 @@ def say_many(
 ) -> Event:
     """Record in one event that pictures show what a word names, or that they do not."""
     kind, name = "tag" if shows else "correction", word_key(word)
-    said = last_said(connection, name, pictures)
-    if len(said) == len(pictures) and len(set(said.values())) == 1:
-        ((number, before, _),) = set(said.values())
-        if before == kind and _holding(connection, name, pictures, kind) == len(pictures):
-            return events.read(connection, number)
+    said = _same_said(connection, kind, name, pictures)
+    if said is not None:
+        return said
     rows: list[Change] = [(picture, name, None, word) for picture in pictures]
     body = {
         "pictures": len(pictures),
@@ -111,6 +109,23 @@ def follow(connection: Connection, target: Event) -> None:
         together.setdefault(state, []).append(picture)
     for (kind, word), some in together.items():
         _apply(connection, name, some, kind, word)
+
+
+def _same_said(
+    connection: Connection, kind: str, key: str, pictures: Sequence[int]
+) -> Event | None:
+    """Return the event in which the same was said last of the same pictures, if it still holds."""
+    row = connection.execute(
+        "SELECT number, kind FROM events WHERE about = ? ORDER BY number DESC LIMIT 1",
+        (_about_word(key),),
+    ).fetchone()
+    if row is None or row[1] != kind or events.undone_in(connection, row[0]):
+        return None
+    named = connection.execute("SELECT picture FROM changes WHERE event = ?", (row[0],))
+    if {picture for (picture,) in named} != set(pictures):
+        return None
+    holds = _holding(connection, key, pictures, kind) == len(pictures)
+    return events.read(connection, row[0]) if holds else None
 
 
 def last_said(connection: Connection, key: str, pictures: Iterable[int]) -> dict[int, Last]:

@@ -23,8 +23,8 @@ def digest(rows: Iterable[Change]) -> int:
 
 
 def _row_digest(row: Change) -> int:
-    content = repr(tuple(row)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(content, digest_size=_SIZE).digest(), "big")
+    content = repr(row).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(content, digest_size=_SIZE).digest())
 
 
 def written(number: int) -> str:

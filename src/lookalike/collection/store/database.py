@@ -16,6 +16,9 @@ from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 
 _log = logging.getLogger(__name__)
 
+WRITING_KIB = 65_536
+"""What a transaction may keep in memory before it writes: labels of many pictures go far apart."""
+
 
 def stored(path: str | Path) -> bytes:
     """Return a path as the database keeps it: absolute, in the file system's own bytes.
@@ -128,6 +131,7 @@ class Database:
         with _explained(self._path):
             connection = _connect(self._path)
             try:
+                connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")

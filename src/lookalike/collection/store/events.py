@@ -231,7 +231,7 @@ def undo(
     target = event(database, number)
     if target.kind not in UNDOABLE:
         raise InvalidInput(
-            f"Collection.undo: event {number} is a {target.kind}, which cannot be undone. "
+            f"Collection.undo: event {number} ({target.kind}) cannot be undone. "
             f"Pictures that were erased can be added again; rollback undoes what was learned."
         )
     if target.undone:

@@ -21,6 +21,16 @@ SOURCES: tuple[LabelSource, ...] = get_args(LabelSource)
 
 HAND = SOURCES.index("hand")
 
+_SHOWN = (
+    "NOT EXISTS (SELECT 1 FROM given AS other WHERE other.picture = {picture} "
+    "AND other.key = {key} AND other.source < {source}) "
+    "AND NOT EXISTS (SELECT 1 FROM refusals WHERE refusals.picture = {picture} "
+    "AND refusals.key = {key}) "
+    "AND {picture} NOT IN (SELECT picture FROM bin)"
+)
+"""Whether a label is shown: no source before its own gives it, it was not refused, and its picture
+is not in the bin."""
+
 Change: TypeAlias = tuple[int, str, str | None, str | None]
 """A picture, the key of a word, and its label in a layer before and after; None for none."""
 
@@ -90,14 +100,10 @@ def show(connection: Connection, ids: str, key: str | None = None) -> None:
     or the bin has to call it; ``ids`` are as ``numbers`` writes them.
     """
     of_word = "" if key is None else "AND key = ?2"
+    shown = _SHOWN.format(picture="given.picture", key="given.key", source="given.source")
     connection.execute(
         "UPDATE given SET shown = NOT shown "  # noqa: S608
-        f"WHERE picture IN (SELECT value FROM json_each(?1)) {of_word} AND shown != ("
-        "source = (SELECT min(source) FROM given AS every "
-        "WHERE every.picture = given.picture AND every.key = given.key) "
-        "AND NOT EXISTS (SELECT 1 FROM refusals "
-        "WHERE refusals.picture = given.picture AND refusals.key = given.key) "
-        "AND picture NOT IN (SELECT picture FROM bin))",
+        f"WHERE picture IN (SELECT value FROM json_each(?1)) {of_word} AND shown != ({shown})",
         (ids,) if key is None else (ids, key),
     )
 
@@ -116,8 +122,8 @@ def set_by_hand(
     if yes is not None:
         connection.execute(
             "INSERT INTO given SELECT value, ?2, ?3, ifnull((SELECT label FROM given "
-            "WHERE picture = value AND key = ?2 ORDER BY source LIMIT 1), ?4), 0 "
-            "FROM json_each(?1)",
+            "WHERE picture = value AND key = ?2 ORDER BY source LIMIT 1), ?4), "
+            "value NOT IN (SELECT picture FROM bin) FROM json_each(?1)",
             (some, key, HAND, yes),
         )
     if no is not None:
@@ -134,10 +140,11 @@ def set_layer(
     number, rows = SOURCES.index(source), list(changes)
     connection.executemany(
         "DELETE FROM given WHERE picture = ? AND key = ? AND source = ?",
-        [(picture, key, number) for picture, key, _ in rows],
+        [(picture, key, number) for picture, key, label in rows if label is None],
     )
+    shown = _SHOWN.format(picture="?1", key="?2", source="?3")
     connection.executemany(
-        "INSERT INTO given VALUES (?, ?, ?, ?, 0)",
+        f"INSERT OR REPLACE INTO given VALUES (?1, ?2, ?3, ?4, {shown})",  # noqa: S608
         [(picture, key, number, label) for picture, key, label in rows if label is not None],
     )
     show(connection, numbers({picture for picture, _, _ in rows}))

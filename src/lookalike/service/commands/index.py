@@ -130,6 +130,9 @@ def index(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Number of threads.", show_default="one per core")
     ] = None,
+    removed: Annotated[
+        bool, typer.Option("--removed", help="Also add pictures that were removed before.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Add pictures to a collection, creating it if needed.
@@ -177,7 +180,9 @@ def index(
         if filled:
             describe()
         with screen.bar("Reading pictures") as progress:
-            added = store.add(pictures, limits=limits, threads=threads, progress=progress)
+            added = store.add(
+                pictures, removed=removed, limits=limits, threads=threads, progress=progress
+            )
         if not filled:
             describe()
         total, rankers = len(store), store.rankers()
@@ -211,6 +216,7 @@ def _show_added(screen: Screen, added: "Added") -> None:
                 "already in the collection": added.known,
                 "copies of other pictures": added.copies,
                 "moved": added.moved,
+                "removed before (in the bin, or erased)": added.removed,
                 "skipped (hidden or not images)": added.ignored,
             }
         )

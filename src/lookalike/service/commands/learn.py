@@ -40,7 +40,7 @@ def learn(
         bool,
         typer.Option(
             "--folders",
-            help="Use each picture's folder as its label, replacing any labels it has.",
+            help="Use each picture's folder as its label, beside labels from other sources.",
         ),
     ] = False,
     clicks: Annotated[
@@ -88,7 +88,8 @@ def learn(
     Each new model is evaluated on held-out pictures. A similarity is used only if it ranks better
     than the one it would replace by more than chance; an annotator if it ranks at least as well,
     the first at least as well as ranking words by how common they are. Without a source, the labels
-    or clicks given before are used again.
+    or clicks given before are used again. Labels that people gave by hand always count, and stay;
+    what a file or the folders gave before is replaced, which the page's history can undo.
     """
     from lookalike.collection import Collection
 
@@ -113,6 +114,13 @@ def learn(
             progress=progress,
         )
     show_learned(screen, learned)
+    if learned.labels is not None:
+        body = learned.labels.body
+        screen.say(
+            f"{counted(body['given'], 'label')} given and {body['taken']:,} taken away, on "
+            f"{counted(body['pictures'], 'picture')}. To take that back, undo event "
+            f"{learned.labels.number} in the page's history."
+        )
     if learned.unmatched:
         shown = learned.unmatched[:SHOWN_UNMATCHED]
         rest = len(learned.unmatched) - len(shown)

@@ -1,22 +1,125 @@
-"""The command ``lookalike remove``: remove pictures from the collection."""
+"""The commands ``remove``, ``restore``, ``bin`` and ``missing``: pictures out of the collection."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lookalike.service.options import HERE, AsJson, Where
 from lookalike.service.screen import Screen, counted
 
+if TYPE_CHECKING:
+    from lookalike.collection import PictureRow
+
+SHOWN = 100
+"""Most pictures shown on the screen."""
+
+EVERY = 1_000_000_000
+
 Pictures = Annotated[list[str], typer.Argument(metavar="PICTURES", show_default=False)]
 
 
 def remove(pictures: Pictures, collection: Where = HERE, as_json: AsJson = False) -> None:
-    """Remove pictures from the collection; the files themselves are kept."""
+    """Move pictures to the bin; the files themselves are kept.
+
+    They stay out when their folder is indexed again. ``lookalike restore`` brings them back with
+    their labels and votes; ``lookalike bin --empty`` erases what is stored about them.
+    """
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
     with Collection.open(collection) as store:
         removed = store.remove(pictures)
         total = len(store)
-    screen.say(f"{removed:,} removed; {counted(total, 'picture')} left in {collection}.")
+    screen.say(
+        f"{removed:,} moved to the bin; {counted(total, 'picture')} left in {collection}. "
+        f"To bring them back: lookalike restore."
+    )
     screen.result({"collection": collection, "removed": removed, "pictures": total})
+
+
+def restore(
+    pictures: Annotated[
+        list[str] | None, typer.Argument(metavar="[PICTURES]", show_default="all in the bin")
+    ] = None,
+    *,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Bring pictures back from the bin, with their labels and votes."""
+    from lookalike.collection import Collection
+
+    screen = Screen(as_json)
+    with Collection.open(collection) as store:
+        restored = store.restore(pictures or None)
+        total = len(store)
+    screen.say(f"{restored:,} restored; {counted(total, 'picture')} in {collection}.")
+    screen.result({"collection": collection, "restored": restored, "pictures": total})
+
+
+def bin(  # noqa: A001
+    *,
+    empty: Annotated[
+        bool,
+        typer.Option(
+            "--empty",
+            help="Erase the pictures in it: all that is stored about them, and uploaded files. "
+            "Your own files are kept.",
+        ),
+    ] = False,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """List the pictures in the bin, or empty it."""
+    from lookalike.collection import Collection
+
+    screen = Screen(as_json)
+    with Collection.open(collection) as store:
+        if empty:
+            erased = store.empty_bin()
+            screen.say(f"{counted(erased, 'picture')} erased. The bin is empty.")
+            screen.result({"collection": collection, "erased": erased})
+            return
+        rows = store.bin(EVERY)
+    _show(screen, rows, "in the bin")
+    screen.result({"collection": collection, "pictures": _told(rows)})
+
+
+def missing(
+    *,
+    gone: Annotated[
+        bool, typer.Option("--remove", help="Move all missing pictures to the bin.")
+    ] = False,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Look for all files, and list the pictures whose files are missing.
+
+    They keep their labels and votes, and are found again when a file with the same content is
+    indexed, wherever it lies then.
+    """
+    from lookalike.collection import Collection
+    from lookalike.collection import Where as Filter
+
+    screen = Screen(as_json)
+    lost = Filter(missing=True)
+    with Collection.open(collection) as store:
+        store.find_missing()
+        rows = store.browse(EVERY, where=lost, order="added")
+        removed = store.remove(lost) if gone else 0
+    _show(screen, rows, "missing")
+    if gone:
+        screen.say(f"{removed:,} moved to the bin.")
+    screen.result({"collection": collection, "pictures": _told(rows), "removed": removed})
+
+
+def _show(screen: Screen, rows: "list[PictureRow]", what: str) -> None:
+    screen.say(f"{counted(len(rows), 'picture')} {what}.")
+    if rows:
+        screen.table(["id", "file"], [[row.id, row.places[0]] for row in rows[:SHOWN]])
+    if len(rows) > SHOWN:
+        screen.say(f"… and {len(rows) - SHOWN:,} more; use --json for all.")
+
+
+def _told(rows: "Iterable[PictureRow]") -> list[dict[str, Any]]:
+    return [{"id": row.id, "places": list(row.places), "missing": row.missing} for row in rows]

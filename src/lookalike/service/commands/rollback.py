@@ -39,4 +39,16 @@ def rollback(
         if left.annotator is None
         else f"Words come from annotator {left.annotator}.",
     )
-    screen.result({"collection": collection, "model": left.similarity, "annotator": left.annotator})
+    if left.labels is not None:
+        screen.say(
+            f"Labels are as they were: those that were imported to learn from stay. To take them "
+            f"back, undo event {left.labels} in the page's history."
+        )
+    screen.result(
+        {
+            "collection": collection,
+            "model": left.similarity,
+            "annotator": left.annotator,
+            "labels": left.labels,
+        }
+    )

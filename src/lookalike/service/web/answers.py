@@ -118,9 +118,21 @@ class Added(Answer):
 
 
 class Removed(Answer):
-    """How many pictures were deleted."""
+    """How many pictures were moved to the bin."""
 
     removed: int
+
+
+class Restored(Answer):
+    """How many pictures came back from the bin."""
+
+    restored: int
+
+
+class Erased(Answer):
+    """How many pictures were erased."""
+
+    erased: int
 
 
 class Token(Answer):

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from lookalike.collection import Collection
 from lookalike.collection.answers import Event
@@ -25,30 +25,16 @@ from lookalike.service.web.parameters import (
     Chosen,
     PictureId,
     RefValue,
+    Statement,
     Word,
     ask,
 )
 from lookalike.service.web.rankers import check_ranker, standing_of
 from lookalike.service.web.state import collection_of, jobs_of, next_page, speaker
-from lookalike.service.web.users import User
 
 router = APIRouter(tags=["learning"], route_class=Route)
 
 EventNumber = Annotated[int, Field(ge=1, le=MAX_ID)]
-
-
-class Statement(BaseModel):
-    """Fields that all feedback shares."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    user: User = None
-    key: str | None = Field(
-        None,
-        min_length=1,
-        max_length=128,
-        description="A key of your choice; requests with the same key count once.",
-    )
 
 
 class Judged(Statement):

@@ -10,27 +10,40 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import Collection
 from lookalike.collection.pictures.adding import THUMBNAIL_SIDE
+from lookalike.collection.pictures.removing import UPLOADS
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.images import content_hash
 from lookalike.service.web.answers import (
     Added,
     Answer,
+    Erased,
     PictureAnswer,
     PicturesAnswer,
     Removed,
+    Restored,
     Token,
 )
 from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import picture_answers
 from lookalike.service.web.files import original
-from lookalike.service.web.parameters import MAX_ID, MAX_REACH, Browse, Filters, Order, PictureId
+from lookalike.service.web.parameters import (
+    MAX_CHOSEN,
+    MAX_ID,
+    MAX_REACH,
+    Browse,
+    Chosen,
+    Filters,
+    Order,
+    PictureId,
+    Reach,
+    Statement,
+)
 from lookalike.service.web.state import collection_of, decoder_of, jobs_of, next_page, speaker
 from lookalike.service.web.users import User
 
 router = APIRouter(tags=["pictures"], route_class=Route)
 
-UPLOADS = "uploads"
 _ENDINGS = {"JPEG": "jpg", "TIFF": "tif", "HEIF": "heic"}
 
 _PICTURE: dict[str, Any] = {
@@ -108,6 +121,65 @@ def delete(
     """Move a picture to the bin. Its file is kept, and so is everything stored about it."""
     who = speaker(request, user)
     return Removed(removed=collection_of(request).remove([number], who=who))
+
+
+class Some(Statement, Chosen):
+    """Many pictures, and who says something of them."""
+
+
+class Binned(Statement):
+    """Pictures in the bin: some, or all."""
+
+    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_CHOSEN)
+
+
+@router.post("/pictures/remove", summary="Remove many pictures")
+def remove_many(request: Request, said: Some) -> Removed:
+    """Move pictures to the bin, as one event. Their files are kept."""
+    who = speaker(request, said.user)
+    removed = collection_of(request).remove(said.chosen(), who=who, key=said.key)
+    return Removed(removed=removed)
+
+
+@router.post("/pictures/{id}/look", summary="Look for a missing file")
+def look(request: Request, number: Id) -> PictureAnswer:
+    """Look again whether the files of a picture are there."""
+    collection = collection_of(request)
+    collection.find_missing(collection.picture(number).places)
+    return _answer(collection, number)
+
+
+@router.get("/bin", summary="List the bin")
+def binned(request: Request, asked: Annotated[Reach, Query()]) -> PicturesAnswer:
+    """Return the pictures in the bin, the last removed first."""
+    collection = collection_of(request)
+    found, total = collection.bin(asked.k, offset=asked.offset), collection.bin_size()
+    after = asked.offset + asked.k
+    return PicturesAnswer(
+        pictures=[PictureAnswer.of(row) for row in found],
+        total=total,
+        next=next_page(request, total > after and after + asked.k <= MAX_REACH, offset=after),
+    )
+
+
+@router.post("/bin/restore", summary="Restore pictures")
+def restore(request: Request, said: Binned) -> Restored:
+    """Bring pictures back from the bin, or all in it, with everything stored about them."""
+    who = speaker(request, said.user)
+    restored = collection_of(request).restore(said.pictures, who=who, key=said.key)
+    return Restored(restored=restored)
+
+
+@router.post("/bin/empty", summary="Empty the bin")
+def empty(request: Request, said: Binned) -> Erased:
+    """Erase pictures of the bin, or all in it: what is stored about them, and uploaded files.
+
+    Files in your folders are never touched. This cannot be undone.
+    """
+    who = speaker(request, said.user)
+    with jobs_of(request).writing():
+        erased = collection_of(request).empty_bin(said.pictures, who=who)
+    return Erased(erased=erased)
 
 
 @router.post(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lookalike.collection.answers import Event
+from lookalike.collection.store.events import UNDOABLE
 from lookalike.core.errors import CollectionError
 from lookalike.core.text import shown
 
@@ -56,7 +57,7 @@ def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
                 there(list(pictures)),
                 there(list(body.get("rejected", []))),
                 asked,
-                event.kind in ("vote", "tag", "correction", "undo", "reset") and not event.undone,
+                event.kind in UNDOABLE and not event.undone,
             )
         )
     return found
@@ -75,6 +76,31 @@ def _named(body: dict[str, Any]) -> str:
     return f" as {name}" if name != shown(str(body.get("feature", ""))) else ""
 
 
+_MOVED = {"removal": "Removed", "restoration": "Restored", "erasure": "Erased"}
+
+
+def _pictures(count: int) -> str:
+    return "a picture" if count == 1 else f"{count:,} pictures"
+
+
+def _of_many(event: Event) -> str | None:
+    """Return an event about many pictures in words; None for another."""
+    body = event.body
+    if event.kind == "deletion":
+        return f"Erased {_pictures(len(body.get('pictures', ())))}"
+    if event.kind in _MOVED:
+        return f"{_MOVED[event.kind]} {_pictures(body.get('pictures', 0))}"
+    if event.kind == "import":
+        return (
+            f"Imported labels from {body.get('source')}: {body.get('given', 0):,} given, "
+            f"{body.get('taken', 0):,} taken away, on {_pictures(body.get('pictures', 0))}"
+        )
+    if event.kind in ("tag", "correction") and "pictures" in body:
+        many = _pictures(body["pictures"])
+        return f"Tagged {many} with" if event.kind == "tag" else f"Said that {many} do not show"
+    return None
+
+
 def _told_text(event: Event) -> str:
     body = event.body
     if event.kind == "learn":
@@ -83,9 +109,8 @@ def _told_text(event: Event) -> str:
         return f"Learned from {source}: {_used(body)}"
     if event.kind == "feature":
         return f"Added the feature {shown(str(body.get('feature', '')))}{_named(body)}"
-    if event.kind == "deletion":
-        count = len(body.get("pictures", ()))
-        return "Removed a picture" if count == 1 else f"Removed {count} pictures"
+    if (told := _of_many(event)) is not None:
+        return told
     if event.kind == "vote":
         up, down = len(body.get("picked", ())), len(body.get("rejected", ()))
         return (

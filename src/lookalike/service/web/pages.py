@@ -1,5 +1,6 @@
 """The HTML pages; each has its JSON counterpart under ``/api``."""
 
+import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
 from lookalike.collection.answers import PictureRow
+from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import CollectionError, LookalikeError, NotFound
 from lookalike.core.text import shown, word_key
 from lookalike.service.web.api_errors import refuse, refuse_values
@@ -45,6 +47,7 @@ _ROOMS = {
     "/albums": "albums",
     "/learned": "learned",
     "/add": "add",
+    "/bin": "add",
 }
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
@@ -218,6 +221,7 @@ def picture(request: Request, number: int, given: Annotated[Looked, Query()]) ->
         searched=searched,
         **_voting(collection, asked, number),
         folder=row.places[0].parent if row.places else None,
+        missing=row.missing is not None or not any(map(os.path.lexists, row.places)),
     )
 
 
@@ -240,6 +244,8 @@ def add(request: Request) -> Response:
         roots=list(dict.fromkeys([*collection.roots(), *allowed])),
         refused=refused[:REFUSED],
         refused_count=len(refused),
+        missing_count=collection.count(Where(missing=True)),
+        bin_count=collection.bin_size(),
     )
 
 
@@ -256,6 +262,7 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
         "events": told(collection, events[:HISTORY]),
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,
         "tags": len(collection.labels_used()),
+        "imported": next((one for one in events if one.kind == "import" and not one.undone), None),
     }
 
 

@@ -1,13 +1,14 @@
 """Query parameters: filters, searches and paging, the same for the API and the page."""
 
 import re
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lookalike.collection.answers import Ask, Ref
 from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import InvalidInput
+from lookalike.service.web.users import User
 
 MAX_K, MAX_REACH = 1000, 100_000
 MAX_ID = 2**63 - 1
@@ -124,6 +125,20 @@ class Filters(BaseModel):
         return None if found == Where() else found
 
 
+class Statement(BaseModel):
+    """Fields that all feedback shares."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user: User = None
+    key: str | None = Field(
+        None,
+        min_length=1,
+        max_length=128,
+        description="A key of your choice; requests with the same key count once.",
+    )
+
+
 class Chosen(BaseModel):
     """Many pictures: a list of them, or all that pass the filters."""
 
@@ -143,19 +158,23 @@ class Chosen(BaseModel):
         return self.where.where() or Where()
 
 
-class Page(Filters):
-    """One page of a list."""
+class Reach(BaseModel):
+    """Which part of a list to return."""
 
     k: int = Field(50, ge=1, le=MAX_K, description="Most results to return.")
     offset: int = Field(0, ge=0, le=MAX_REACH, description="Results to skip.")
 
     @model_validator(mode="after")
-    def _within_reach(self) -> "Page":
+    def _within_reach(self) -> Self:
         if self.offset + self.k > MAX_REACH:
             raise ValueError(
                 f"offset + k must not exceed {MAX_REACH:,}; narrow the results with filters"
             )
         return self
+
+
+class Page(Reach, Filters):
+    """One page of a list."""
 
 
 class Browse(Page):

@@ -114,6 +114,7 @@ def _filter_text(name: str, value: str) -> str:
         "max_side": f"at most {value} px",
         "album": f"album: {value}",
         "without_album": f"not in album: {value}",
+        "missing": "missing" if value == "True" else "not missing",
     }
     if name in words:
         return words[name]

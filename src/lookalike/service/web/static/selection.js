@@ -133,7 +133,7 @@ async function tag(shows) {
 }
 
 async function remove() {
-  const yes = await sure(`Remove ${named()}?`, "They are removed from the collection with their tags and votes. Files in your own folders are kept.", "Remove");
+  const yes = await sure(`Remove ${named()}?`, "They move to the bin, from which they can be restored with their tags and votes. Files are kept.", "Remove");
   if (!yes) return;
   const answer = await send("POST", "/api/selection/remove", { ...chosen(), key: newKey() });
   if (answer) location.reload();

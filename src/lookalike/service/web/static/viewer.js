@@ -94,13 +94,14 @@ export function startViewer() {
   });
   startVotes(viewer);
   startZoom(viewer);
+  startMissing(viewer);
   startSwipe(viewer);
   startRegion(viewer);
   startTags(viewer);
   viewer.querySelector("[data-remove]").addEventListener("click", async () => {
     const yes = await sure(
       "Remove this picture?",
-      "It is removed from the collection with its tags and votes; this cannot be undone. A file in your own folders is kept.",
+      "It goes to the bin with its tags and votes, and can be restored until the bin is emptied. Its file is kept.",
       "Remove",
     );
     if (!yes) return;
@@ -108,6 +109,19 @@ export function startViewer() {
     if (!gone) return;
     store(CHANGED, "yes");
     location.replace(following(viewer) ?? viewer.dataset.back);
+  });
+}
+
+// A picture whose file is missing: look for it again, or remove it.
+function startMissing(viewer) {
+  viewer.querySelector("[data-look]")?.addEventListener("click", async () => {
+    const found = await send("POST", `/api/pictures/${viewer.dataset.id}/look`, {});
+    if (!found) return;
+    if (found.missing) toast("The file is still missing.");
+    else location.reload();
+  });
+  viewer.querySelector("[data-remove-missing]")?.addEventListener("click", () => {
+    viewer.querySelector("[data-remove]").click();
   });
 }
 

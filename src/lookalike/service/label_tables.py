@@ -1,0 +1,60 @@
+"""Write labels with their sources as a table that ``lookalike learn`` can read again."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from lookalike.core.text import shown, word_key
+
+Row: TypeAlias = tuple[Path, Sequence[tuple[str, str]]]
+"""A file, and its labels with their sources."""
+
+
+def labels_csv(rows: Iterable[Row]) -> bytes:
+    """Return CSV in UTF-8: ``file,tag,sources``, one row per label; sources are joined by spaces.
+
+    As for :func:`~lookalike.service.tag_tables.tags_csv`, cells are not escaped, and readers split
+    a tag at ``;`` and ``|``: JSON keeps such labels whole. Bytes of a file name that are not text
+    are replaced.
+    """
+    file = io.StringIO()
+    table = csv.writer(file)
+    table.writerow(["file", "tag", "sources"])
+    for path, labels in rows:
+        together = by_label(labels)
+        table.writerows([shown(path), shown(name), " ".join(why)] for name, why in together.items())
+    return file.getvalue().encode()
+
+
+def labels_json(rows: Iterable[Row]) -> bytes:
+    """Return JSON in UTF-8: a list of objects, each with a file, its labels and their sources."""
+    lines = [
+        json.dumps(
+            {
+                "file": str(path),
+                "tags": [*by_label(labels)],
+                "sources": [*by_label(labels).values()],
+            },
+            ensure_ascii=False,
+        )
+        for path, labels in rows
+    ]
+    return "[\n{}\n]\n".format(",\n".join(lines)).encode(errors="backslashreplace")
+
+
+def by_label(labels: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the sources of each label, however they spell it.
+
+    Examples
+    --------
+    >>> by_label([("Cat", "hand"), ("cat", "folders"), ("dog", "files")])
+    {'Cat': ['hand', 'folders'], 'dog': ['files']}
+    """
+    spelled: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
+    for label, source in labels:
+        found.setdefault(spelled.setdefault(word_key(label), label), []).append(source)
+    return found

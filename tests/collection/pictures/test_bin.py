@@ -1,0 +1,162 @@
+"""Removed pictures lie in the bin: out of sight, and back whole until they are erased."""
+
+import os
+import shutil
+
+import pytest
+
+from lookalike.collection import Ask, Collection, Where
+from lookalike.core.errors import InvalidInput, NotFound
+from tests.collection.colours import picture
+from tests.collection.teaching import QUICK
+
+
+def everything(collection):
+    return (
+        sorted(row.id for row in collection.pictures()),
+        collection.labels(),
+        collection.labels_used(),
+        collection.count(Where(tags=("katze",))),
+        [match.id for match in collection.search(1, 8)],
+        collection.folders(),
+        collection.verdicts(Ask((1,))),
+        len(collection),
+    )
+
+
+@pytest.fixture
+def said(collection):
+    collection.say_many([2, 3, 4], "Katze")
+    collection.say(3, "Hund", shows=False)
+    collection.learn(folders=True, settings=QUICK)
+    collection.vote(Ask((1,)), picked=[2], rejected=[20])
+    return collection
+
+
+def test_what_is_removed_is_out_of_sight_and_comes_back_whole(said):
+    before = everything(said)
+    assert said.remove([2, 3]) == 2
+    assert len(said) == 22
+    assert not {2, 3} & {match.id for match in said.search(1, 30)}
+    assert not {2, 3} & said.labels().keys()
+    assert said.count(Where(tags=("katze",))) == 1
+    assert said.find(said.bin()[0].places[0]) is None
+    with pytest.raises(NotFound):
+        said.picture(2)
+    assert sorted(row.id for row in said.bin()) == [2, 3]
+    assert said.thumbnail(2)
+    with Collection.open(said.path, features=said.features.values()) as again:
+        assert again.restore([3, again.bin()[1].places[0]]) == 2
+    assert everything(said) == before
+    assert said.bin() == []
+    said.check_log()
+
+
+def test_removing_and_restoring_are_undone(said):
+    before = everything(said)
+    said.remove(Where(tags=("katze",)))
+    assert len(said) == 21
+    removal = said.history(1)[0]
+    assert (removal.kind, removal.body["pictures"]) == ("removal", 3)
+    said.undo(removal.number)
+    assert everything(said) == before
+    said.remove([2])
+    said.restore()
+    restoration = said.history(1)[0]
+    said.undo(restoration.number)
+    assert [row.id for row in said.bin()] == [2]
+    said.undo(said.history(1)[0].number)
+    assert everything(said) == before
+
+
+def test_it_stays_out_when_its_folder_is_added_again(said, pictures):
+    place = said.picture(2).places[0]
+    said.remove([2])
+    added = said.add([pictures])
+    assert (added.added, len(said)) == (0, 23)
+    moved = place.with_name("anderswo.png")
+    place.rename(moved)
+    added = said.add([pictures])
+    assert (added.added, added.removed, len(said)) == (0, 1, 23)
+    os.utime(moved, ns=(1, 1))
+    assert said.add([pictures]).added == 0
+    said.restore([2])
+    assert said.picture(2).places == (moved,)
+    said.remove([2])
+    assert said.add([moved], removed=True).removed == 1
+    assert said.labels_of([2])[2] == ["Katze", "blau"]
+    assert said.history(1)[0].kind == "restoration"
+
+
+def test_emptied_it_is_erased_and_the_log_stays_true(said, pictures):
+    place = said.picture(2).places[0]
+    said.remove([2, 3])
+    assert said.empty_bin([2]) == 1
+    said.check_log()
+    assert [row.id for row in said.bin()] == [3]
+    assert place.exists()
+    for table in ("given", "changes", "places", "thumbnails", "records_1"):
+        rows = said._opened.database.rows(f"SELECT 1 FROM {table} WHERE picture = 2")
+        assert rows == [], table
+    assert said.add([pictures]).added == 0
+    with pytest.raises(NotFound, match="in the bin"):
+        said.restore([2])
+    said.restore()
+    assert said.labels_of([3])[3] == ["Katze", "blau"]
+    assert said.empty_bin() == 0
+    said.check_log()
+
+
+def test_what_was_erased_is_not_there_for_an_undoing(said):
+    removal = said.remove([2, 3]) and said.history(1)[0].number
+    said.empty_bin([2])
+    said.undo(removal)
+    assert 3 in {row.id for row in said.pictures()}
+    with pytest.raises(InvalidInput, match="cannot be undone"):
+        said.undo(next(event.number for event in said.history() if event.kind == "erasure"))
+
+
+def test_a_missing_file_keeps_all_that_was_said_of_it(said, pictures, tmp_path):
+    before = everything(said)
+    place = said.picture(2).places[0]
+    away = tmp_path / "away.png"
+    shutil.move(place, away)
+    assert said.find_missing() == 1
+    row = said.picture(2)
+    assert row.missing
+    assert row.places == (place,)
+    assert [it.id for it in said.browse(where=Where(missing=True))] == [2]
+    assert said.count(Where(missing=False)) == 23
+    assert everything(said) == before
+    assert said.find_missing() == 0
+    shutil.move(away, place)
+    assert said.find_missing() == 0
+    assert said.picture(2).missing is None
+    shutil.move(place, pictures / "neu.png")
+    said.find_missing()
+    assert said.add([pictures]).moved == 1
+    assert said.picture(2).places == (pictures / "neu.png",)
+    assert said.picture(2).missing is None
+    assert said.labels_of([2])[2] == ["Katze", "blau"]
+
+
+def test_missing_is_looked_for_only_where_asked(said, pictures):
+    for number in (2, 20):
+        said.picture(number).places[0].unlink()
+    assert said.find_missing([said.picture(20).places[0].parent]) == 1
+    assert [row.id for row in said.browse(where=Where(missing=True))] == [20]
+
+
+def test_a_tagged_picture_whose_file_is_overwritten_is_missing(said, pictures):
+    place, content = said.picture(2).places[0], said.picture(2).places[0].read_bytes()
+    picture(place, (1, 2, 3), 999)
+    assert said.add([pictures]).added == 1
+    row = said.picture(2)
+    assert (row.places, bool(row.missing)) == ((place,), True)
+    assert "Katze" in said.labels_of([2])[2]
+    assert said.find(place) != 2
+    (pictures / "zurueck.png").write_bytes(content)
+    said.add([pictures])
+    assert said.picture(2).missing is None
+    assert said.picture(2).places == (pictures / "zurueck.png",)
+    said.check_log()
