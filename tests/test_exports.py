@@ -24,6 +24,7 @@ EXPORTS = {
     ],
     "lookalike.collection": [
         "Added",
+        "Album",
         "Ask",
         "Collection",
         "Event",
@@ -35,6 +36,7 @@ EXPORTS = {
         "PictureRow",
         "PictureTag",
         "RankerInfo",
+        "SavedSearch",
         "Standing",
         "Suggestion",
         "TaggedPicture",

@@ -2,6 +2,7 @@
 
 from lookalike.collection.answers import (
     Added,
+    Album,
     Ask,
     Event,
     Figures,
@@ -11,6 +12,7 @@ from lookalike.collection.answers import (
     ModelRow,
     PictureRow,
     RankerInfo,
+    SavedSearch,
     Standing,
     Suggestion,
     Trial,
@@ -22,6 +24,7 @@ from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Taggi
 
 __all__ = [
     "Added",
+    "Album",
     "Ask",
     "Collection",
     "Event",
@@ -33,6 +36,7 @@ __all__ = [
     "PictureRow",
     "PictureTag",
     "RankerInfo",
+    "SavedSearch",
     "Standing",
     "Suggestion",
     "TaggedPicture",

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from lookalike.collection.pictures.filter import Where
 from lookalike.images import Refused
 
 Ref: TypeAlias = int | str
@@ -27,6 +28,69 @@ class Ask:
     def __str__(self) -> str:
         sides = (",".join(map(str, side)) for side in (self.like, self.unlike))
         return " not ".join(side for side in sides if side)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """What a list of pictures is made by: a query or a word, or neither, and a filter.
+
+    Attributes
+    ----------
+    ask, word : Ask or str, optional
+        What is searched for; with neither, the pictures that pass the filter.
+    where : Where, optional
+        Which pictures to search among.
+    by, learned, min_score
+        As for :meth:`~lookalike.Collection.search`.
+    """
+
+    ask: Ask | None = None
+    word: str | None = None
+    where: Where | None = None
+    by: str | None = None
+    learned: bool = True
+    min_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Album:
+    """A saved search with a name, and what it finds now.
+
+    Attributes
+    ----------
+    id : int
+        Never used again.
+    name : str
+    made, opened : str
+        When it was saved and last opened, in UTC.
+    search : SavedSearch
+        What it searches for; of an album of pictures, with those or some of them.
+    most : int
+        How many pictures its search may bring it to; 0 for an album of pictures alone.
+    pictures : tuple of int
+        Pictures that were saved in it by hand, removed ones among them.
+    members : tuple of int
+        The pictures in it now: those saved by hand, those picked in its search or tagged with its
+        word, then the best matches.
+    new : tuple of int
+        Members that were not in it when it was last opened.
+    gone : int
+        Pictures saved by hand that were removed from the collection since.
+    trouble : str
+        Why its search cannot be made, or not as it was saved; else empty.
+    """
+
+    id: int
+    name: str
+    made: str
+    opened: str
+    search: SavedSearch
+    most: int
+    pictures: tuple[int, ...]
+    members: tuple[int, ...]
+    new: tuple[int, ...]
+    gone: int
+    trouble: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -14,6 +15,7 @@ from PIL import Image
 
 from lookalike.collection.answers import (
     Added,
+    Album,
     Ask,
     Event,
     Figures,
@@ -24,6 +26,7 @@ from lookalike.collection.answers import (
     PictureRow,
     RankerInfo,
     Ref,
+    SavedSearch,
     Standing,
     Suggestion,
     WordsToLearn,
@@ -34,13 +37,14 @@ from lookalike.collection.pictures import labels as by_hand
 from lookalike.collection.pictures.describing import read_picture
 from lookalike.collection.pictures.features import add_feature, add_ranker, by_name
 from lookalike.collection.pictures.filter import Where
-from lookalike.collection.search import exporting, queries, searching, suggesting
+from lookalike.collection.search import albums, exporting, queries, searching, suggesting
 from lookalike.collection.search.explaining import Case, reasons
 from lookalike.collection.search.queries import Box, Query
 from lookalike.collection.search.rankers import Rankers
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
 from lookalike.collection.search.view_parts import view_weights
 from lookalike.collection.search.words import known_word, search_word
+from lookalike.collection.store import albums as stored_albums
 from lookalike.collection.store import binned, events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
@@ -483,15 +487,21 @@ class Collection:
         order : {"newest", "oldest", "added"}
             By when they were taken, those of unknown date last; or the last added first.
         """
-        return browsing.browse(self._opened.database, k, offset, where, order)
+        return browsing.browse(self._opened.database, k, offset, self._plain(where), order)
+
+    def browse_ids(
+        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
+    ) -> list[int]:
+        """Return the ids of the pictures that :meth:`browse` returns."""
+        return browsing.browse_ids(self._opened.database, k, offset, self._plain(where), order)
 
     def count(self, where: Where | None = None) -> int:
         """Count the pictures that pass a filter."""
-        return self._once(browsing.count, where)
+        return self._once(browsing.count, self._plain(where))
 
     def months(self, where: Where | None = None) -> list[tuple[str, int]]:
         """Count pictures by month, as ``2024-05``, newest first; unknown dates last, as ``""``."""
-        return list(self._once(browsing.months, where))
+        return list(self._once(browsing.months, self._plain(where)))
 
     def folders(self) -> list[tuple[str, int]]:
         """Return the folders that pictures lie in or below, and how many."""
@@ -831,19 +841,21 @@ class Collection:
             or a Pillow image. A picture that is in the collection, however it is named, is not
             among its own matches. A file that has changed since it was added counts as it is
             now; one that is gone, as it was. An :class:`~lookalike.collection.Ask` names several
-            pictures to be like and unlike; what people voted on it before counts with it.
+            pictures to be like and unlike. What people voted on the same query before counts:
+            what they picked comes first, and what they rejected is left out
+            (:meth:`verdicts` names both), whatever models say.
         k : int
             How many to find at most, from 1.
         by : str, optional
             The ranker to search by; by default the first.
         learned : bool
-            Whether to use what was learned; else the cosine of the vectors.
+            Whether to use what was learned and voted; else the cosine of the vectors.
         offset : int
             How many of the best to leave out, for a second page.
         where : Where, optional
             Which pictures to search among.
         min_score : float, optional
-            Leave out pictures that score less.
+            Leave out pictures that score less, unless they were picked.
         limits : Limits, optional
             What the query may cost to decode before it is refused.
         """
@@ -853,6 +865,7 @@ class Collection:
             self._opened.rankers.ledger,
             query,
             k,
+            first=self._opened.rankers.row().fingerprint,
             learned=learned,
             offset=offset,
             among=self._matching(where),
@@ -955,13 +968,23 @@ class Collection:
             raise self._opened.unknown(token)
         return bytes(row[0])
 
-    def reasons(self, ask: Ask, picture: int, k: int = 5, *, by: str | None = None) -> list[str]:
-        """Explain why a picture was found for a query, in sentences, the most telling first."""
+    def reasons(
+        self,
+        ask: Ask,
+        picture: int,
+        k: int = 5,
+        *,
+        by: str | None = None,
+        named: Callable[[Ref], str] | None = None,
+    ) -> list[str]:
+        """Explain why a picture was found for a query, in sentences, the most telling first.
+
+        Other pictures are named by their files, or as ``named`` says.
+        """
         queries.check_ask(ask)
         ranker = self._opened.rankers.get(by)
-        return reasons(
-            ranker, self._opened.rankers.annotator(ranker), self._opened.database, ask, picture, k
-        )
+        annotator = self._opened.rankers.annotator(ranker)
+        return reasons(ranker, annotator, self._opened.database, ask, picture, k, named)
 
     def view_weights(self, by: str | None = None) -> dict[str, float]:
         """Return how much each view counts in searches, as shares, the largest first.
@@ -985,6 +1008,83 @@ class Collection:
         The file is safetensors, with a recipe of some ten lines of NumPy beside it.
         """
         exporting.export(self._opened.rankers.get(by), self._opened.database, Path(path))
+
+    # Albums
+
+    def save_album(
+        self,
+        name: str,
+        search: SavedSearch | None = None,
+        *,
+        pictures: Iterable[int | str | Path] = (),
+        most: int | None = None,
+    ) -> Album:
+        """Save a search, a filter or some pictures under a name.
+
+        The album goes on learning: what is picked in its search joins it, what is rejected leaves,
+        and its best matches follow what was learned since. Votes stay with the search, in the log.
+
+        Parameters
+        ----------
+        name : str
+            Case and Unicode form do not tell names apart.
+        search : SavedSearch, optional
+            What to search for, or to filter by.
+        pictures : iterable of int, str or Path
+            Pictures that belong to it whatever a search says. Without a search, the album is
+            exactly these, and its search is for pictures like them.
+        most : int, optional
+            How many pictures the best matches may bring it to; by default 100, and 0 for pictures
+            without a search.
+
+        Raises
+        ------
+        InvalidInput
+            If there is an album of that name, or nothing to save.
+        """
+        with self._opened.rankers.lock:
+            named = self._named("save_album", pictures)
+            row = albums.checked(self._opened, name, search, named, most)
+            inside, _ = albums.members(self._opened, row, self._matching)
+            with self._opened.database.transaction() as connection:
+                stored_albums.add(connection, row.name, row.search, row.pictures, row.most, inside)
+        return self.album(row.name)
+
+    def albums(self) -> list[Album]:
+        """Return the albums by name, each with what is in it now."""
+        rows = stored_albums.albums(self._opened.database)
+        return [self._told(row) for row in rows]
+
+    def album_names(self) -> list[str]:
+        """Return the names of the albums."""
+        return [row.name for row in stored_albums.albums(self._opened.database)]
+
+    def album(self, name: str | int) -> Album:
+        """Return an album, by its name or id, with what is in it now and what of that is new.
+
+        Raises
+        ------
+        NotFound
+            If there is none.
+        """
+        return self._told(albums.find(self._opened, name))
+
+    def open_album(self, name: str | int) -> Album:
+        """Return an album, and count all that is in it as seen from now on."""
+        found = self.album(name)
+        with self._opened.database.transaction() as connection:
+            stored_albums.mark_opened(connection, found.id, found.members)
+        return found
+
+    def delete_album(self, name: str | int) -> None:
+        """Delete an album; its pictures, their labels and votes stay."""
+        row = albums.find(self._opened, name)
+        with self._opened.database.transaction() as connection:
+            stored_albums.delete(connection, row.id)
+
+    def all_of(self, search: SavedSearch) -> NDArray[np.int64]:
+        """Return the ids of all that a search finds, best first, or a filter lets pass, rising."""
+        return albums.found_ids(self._opened, search, self._matching)
 
     # Words that were learned
 
@@ -1075,7 +1175,7 @@ class Collection:
         database = self._opened.database
         if isinstance(given, Where):
             given.check()
-            found = browsing.matching(database, given)
+            found = self._matching(given)
             every = pictures.ids(database) if found is None else found
             return [int(number) for number in every]
         some = _listed(method, given)
@@ -1107,27 +1207,55 @@ class Collection:
             raise self._opened.rankers.untaught()
         return FileTagging(KnownWords(start[1], start[0], database), start[0], database)
 
+    def _told(self, row: stored_albums.AlbumRow) -> Album:
+        """Return an album with what is in it now."""
+        return self._kept(("album", row.id), lambda: albums.told(self._opened, row, self._matching))
+
+    def _plain(self, where: Where | None) -> Where | None:
+        """Return a filter by albums as one by ids, and any other as it is."""
+        if where is None or where.albums == (None, None):
+            return where
+        found = self._matching(where)
+        return Where(pictures=() if found is None else tuple(found.tolist()))
+
     def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
-        """Return the ids to search among, or None for all."""
-        return None if where is None else self._once(browsing.matching, where)
+        """Return the ids to search among, rising, or None for all."""
+        if where is None:
+            return None
+        if where.albums == (None, None):
+            return self._once(browsing.matching, where)
+        where.check()
+        found = self._matching(replace(where, album=None, without_album=None))
+        if found is None:
+            found = pictures.ids(self._opened.database)
+        if where.album is not None:
+            found = np.intersect1d(found, np.array(self.album(where.album).members, np.int64))
+        if where.without_album is not None:
+            left_out = np.array(self.album(where.without_album).members, np.int64)
+            found = np.setdiff1d(found, left_out)
+        return found
 
     def _once(self, read: Callable[..., T], *given: Where | None) -> T:
         """Read something of all pictures, or return it again while nobody has written since."""
         for where in given:
             if where is not None:
                 where.check()
+        return self._kept((read, *given), lambda: read(self._opened.database, *given))
+
+    def _kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+        """Return what was made before under a key, while nobody has written since, or make it."""
         version = self._opened.database.version()
         with self._opened.rankers.lock:
-            kept = self._answers.get((read, *given))
+            kept = self._answers.get(key)
         if kept is not None and kept[0] == version:
             return cast(T, kept[1])
-        found = read(self._opened.database, *given)
+        found = make()
         with self._opened.rankers.lock:
             self._answers = {
-                key: value for key, value in self._answers.items() if value[0] == version
+                known: value for known, value in self._answers.items() if value[0] == version
             }
             if len(self._answers) < MOST_KEPT:
-                self._answers[read, *given] = (version, found)
+                self._answers[key] = (version, found)
         return found
 
 

@@ -20,6 +20,7 @@ from lookalike.core.errors import (
 )
 from lookalike.core.progress import Progress, silent
 from lookalike.service.client_answers import (
+    Album,
     Event,
     Filters,
     Job,
@@ -181,6 +182,41 @@ class Client:
         """
         body = {**_chosen(pictures, where), "word": word, "shows": shows, "key": key}
         return cast("Event", self._say("/api/tags/many", body))
+
+    def albums(self) -> list[Album]:
+        """Return the albums by name."""
+        return cast("list[Album]", self._get("/api/albums")["albums"])
+
+    def save_album(
+        self,
+        name: str,
+        like: Ref | Iterable[Ref] = (),
+        unlike: Ref | Iterable[Ref] = (),
+        *,
+        word: str | None = None,
+        pictures: Iterable[int] = (),
+        most: int | None = None,
+        **where: Unpack[Filters],
+    ) -> Album:
+        """Save a search or filter under a name, or exactly some pictures."""
+        search = {
+            **{"like": [str(ref) for ref in _several(like)]},
+            **{"unlike": [str(ref) for ref in _several(unlike)], "word": word, **_filters(where)},
+        }
+        given = {key: value for key, value in search.items() if value}
+        body = {"name": name, "pictures": list(pictures), "most": most, "search": given or None}
+        return cast("Album", self._say("/api/albums", body))
+
+    def open_album(self, number: int) -> Album:
+        """Return an album by its id, and count all that is in it as seen from now on.
+
+        Its pictures are listed by ``pictures(album=name)``.
+        """
+        return cast("Album", self._ask("POST", f"/api/albums/{number}/opened").json())
+
+    def delete_album(self, number: int) -> None:
+        """Delete an album; its pictures, labels and votes stay."""
+        self._ask("DELETE", f"/api/albums/{number}")
 
     def undo(self, number: int) -> Said:
         """Undo an event."""

@@ -38,6 +38,22 @@ class Match(Picture):
     source: Literal["start", "learned", "given"] | None
 
 
+class Album(TypedDict):
+    """A saved search; ``new`` are the pictures that came into it since it was last opened."""
+
+    id: int
+    name: str
+    made: str
+    opened: str
+    like: list[str]
+    unlike: list[str]
+    word: str | None
+    pictures: int
+    new: list[int]
+    gone: int
+    trouble: str
+
+
 class Event(TypedDict):
     """One event of the log."""
 
@@ -108,3 +124,5 @@ class Filters(TypedDict):
     min_bytes: NotRequired[int]
     max_bytes: NotRequired[int]
     missing: NotRequired[bool]
+    album: NotRequired[str]
+    without_album: NotRequired[str]

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError
+from lookalike.service.commands.albums import albums
 from lookalike.service.commands.demo import demo
 from lookalike.service.commands.evaluate import evaluate
 from lookalike.service.commands.export import export
@@ -146,6 +147,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike search --word dog",
         "lookalike search --word sunset --sheet sunsets.html",
         "lookalike search holiday.jpg --by visterms",
+        "lookalike search holiday.jpg --album Beaches",
     ),
     tag: (
         "lookalike tag new/*.jpg",
@@ -153,6 +155,11 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike tag scans --write csv --out tags.csv",
     ),
     evaluate: ("lookalike evaluate", "lookalike evaluate --by visterms -c family --json"),
+    albums: (
+        "lookalike albums",
+        "lookalike albums Holiday",
+        "lookalike albums Holiday --out holiday.csv",
+    ),
     labels: ("lookalike labels --out labels.csv", "lookalike labels --out labels.json -c family"),
     remove: ("lookalike remove old.jpg scans/blank.tif",),
     restore: ("lookalike restore scans/blank.tif", "lookalike restore"),

@@ -43,17 +43,31 @@ def browse(
     database: Database, k: int, offset: int = 0, where: Where | None = None, order: str = "newest"
 ) -> list[PictureRow]:
     """Return ``k`` pictures that pass a filter after the first ``offset``, in one of ``ORDERS``."""
+    # The page is found in an index alone, then read.
+    page, values = _page(k, offset, where, order)
+    found = database.rows(
+        f"SELECT {_FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
+        *values,
+    )
+    return rows.picture_rows(database, found)
+
+
+def browse_ids(
+    database: Database, k: int, offset: int, where: Where | None, order: str
+) -> list[int]:
+    """Return the ids of what :func:`browse` returns."""
+    page, values = _page(k, offset, where, order)
+    return [number for (number,) in database.rows(page, *values)]
+
+
+def _page(k: int, offset: int, where: Where | None, order: str) -> tuple[str, list[Any]]:
+    """Return the query for the ids of a page, in order, with its values."""
     check_choice("browse", "order", order, ORDERS)
     check_whole("browse", "k", k, 1)
     check_whole("browse", "offset", offset, 0)
     condition, values = _condition(where, walked=True)
-    # The page is found in an index alone, then read.
     page = f"SELECT id FROM pictures {condition} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"  # noqa: S608
-    found = database.rows(
-        f"SELECT {_FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
-        *(*values, min(int(k), _MOST), min(int(offset), _MOST)),
-    )
-    return rows.picture_rows(database, found)
+    return page, [*values, min(int(k), _MOST), min(int(offset), _MOST)]
 
 
 def binned(database: Database, k: int, offset: int = 0) -> list[PictureRow]:
@@ -189,6 +203,9 @@ def _condition(where: Where | None, *, walked: bool = False) -> tuple[str, list[
     if where.missing is not None:
         there = "SELECT picture FROM places WHERE lost IS NULL"
         parts.append((f"{own} {'NOT ' if where.missing else ''}IN ({there})", ()))
+    if where.pictures is not None:
+        listed = "SELECT value FROM json_each(?)"
+        parts.append((f"{own} IN ({listed})", (numbers(where.pictures),)))
     if where.formats:
         names = json.dumps([name.upper() for name in where.formats])
         parts.append(("format IN (SELECT value FROM json_each(?))", (names,)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.collection.store.database import stored
-from lookalike.core.checks import check_whole
+from lookalike.core.checks import check_whole, is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import label_name
 
@@ -41,6 +41,10 @@ class Where:
         The size of the file.
     missing : bool or None
         Whether all its files were missing when they were last looked for.
+    pictures : tuple of int or None
+        Ids that the picture's is one of.
+    album, without_album : str or None
+        The name of an album that the picture is in, and of one that it is not in.
 
     Examples
     --------
@@ -61,6 +65,14 @@ class Where:
     min_bytes: int | None = None
     max_bytes: int | None = None
     missing: bool | None = None
+    pictures: tuple[int, ...] | None = None
+    album: str | None = None
+    without_album: str | None = None
+
+    @property
+    def albums(self) -> tuple[str | None, str | None]:
+        """The albums that pictures are and are not in."""
+        return self.album, self.without_album
 
     def check(self) -> None:
         """Refuse, with InvalidInput, what can mean no picture."""
@@ -68,6 +80,13 @@ class Where:
             _check_folder(self.folder)
         _check_names("tags", self.tags)
         _check_names("formats", self.formats)
+        _check_names("album", tuple(it for it in self.albums if it is not None))
+        if self.pictures is not None and not (
+            isinstance(self.pictures, tuple) and all(map(is_whole, self.pictures))
+        ):
+            raise InvalidInput(
+                f"Where: pictures must be a tuple of ids; got {self.pictures!r:.200}."
+            )
         _check_numbers("side", self.min_side, self.max_side)
         _check_numbers("bytes", self.min_bytes, self.max_bytes)
         if self.missing not in (None, True, False):

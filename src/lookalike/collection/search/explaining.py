@@ -1,6 +1,6 @@
 """Explain in sentences why a picture was found: what speaks for it, and what against."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -58,12 +58,14 @@ def reasons(
     ask: Ask,
     picture: int,
     k: int,
+    named: Callable[[Ref], str] | None = None,
 ) -> list[str]:
     """Return at most ``k`` sentences on why a picture is found for what is asked.
 
     What people said of it comes first; then what it has in common with the examples, the rarest
     first; then what votes and labels taught, and how alike they look. Places count all pictures,
-    as a search without a filter does.
+    as a search without a filter does. ``named`` gives what stands for a picture or kept query in
+    them; by default the name of its file.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def reasons(
         If the picture or an example is not there.
     """
     most = check_whole("reasons", "k", k, 1)
-    sentences = Case(ranker, annotator, database, ask, picture).sentences()
+    sentences = Case(ranker, annotator, database, ask, picture, named).sentences()
     return list(islice(sentences, most))
 
 
@@ -117,9 +119,10 @@ class Case:
         database: Database,
         ask: Ask,
         picture: int,
+        named: Callable[[Ref], str] | None = None,
     ) -> None:
         self._ranker, self._annotator, self._database = ranker, annotator, database
-        self._ask, self._picture = ask, picture
+        self._ask, self._picture, self._named = ask, picture, named
         self._examples = [ref for ref in ask.like if isinstance(ref, int)]
         source = ranker.source(database)
         known = source.vectors([picture])
@@ -279,6 +282,8 @@ class Case:
             source, _ = models.source_of(self._database, ranker.number)
             yield from _moved(f"What was learned from {source or 'labels'}", before, after)
             before = after
+        if self._verdicts.get(self._picture, 0) < 0:
+            return
         after = self._place(ranker.index, ranker.query(self._voted), self._verdicts)
         yield from _moved("What was learned from votes", before, after)
 
@@ -290,7 +295,7 @@ class Case:
         scores = dense(index.vectors @ query.T).ravel() * index.scales
         near = np.flatnonzero(np.abs(scores - score) <= _NEAR * max(1.0, abs(score)))
         scores[near] = index.scores(query, index.ids[near])[0]
-        # What was picked comes first and what was rejected last.
+        # What was picked comes first, and what was rejected would come last.
         score += said.get(self._picture, 0) * _FAR
         for number, sign in said.items():
             scores[index.ids == number] += sign * _FAR
@@ -309,6 +314,8 @@ class Case:
     def _name(self, ref: Ref | None) -> str:
         if ref == self._picture:
             return "it"
+        if self._named is not None and ref is not None:
+            return self._named(ref)
         places = pictures.places_of(self._database, [ref]) if isinstance(ref, int) else {}
         return shown(places[ref][0].name) if ref in places else "a query picture"
 

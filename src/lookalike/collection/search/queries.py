@@ -29,7 +29,7 @@ J. J. Rocchio, *Relevance feedback in information retrieval* (1971); values as c
 MOST_EXAMPLES = 64
 
 MOST_QUERIES = 10_000
-"""Pictures searched with that are kept; of those nobody voted on, the oldest go."""
+"""Pictures searched with that are kept; of those not voted on or in albums, the oldest go."""
 
 Box: TypeAlias = tuple[float, float, float, float]
 """A part of a picture: left, top, right and bottom as shares of its sides, from 0 to 1."""
@@ -176,7 +176,8 @@ def store_query(
     )
     connection.execute(
         "DELETE FROM queries WHERE asked <= (SELECT max(asked) FROM queries) - ? AND NOT EXISTS "
-        "(SELECT 1 FROM events WHERE kind = 'vote' AND instr(about, token) > 0)",
+        "(SELECT 1 FROM events WHERE kind = 'vote' AND instr(about, token) > 0) AND NOT EXISTS "
+        "(SELECT 1 FROM albums WHERE instr(search, token) > 0)",
         (MOST_QUERIES,),
     )
 
@@ -192,6 +193,18 @@ def pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
     width, height = size
     x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)
     return x, y, max(x + 1, round(right * width)), max(y + 1, round(bottom * height))
+
+
+def spread(ids: Sequence[int], most: int) -> list[int]:
+    """Return at most so many of some pictures, evenly spread.
+
+    Examples
+    --------
+    >>> spread([1, 2, 3, 4, 5, 6, 7], 3)
+    [1, 4, 7]
+    """
+    places = np.linspace(0, len(ids) - 1, min(len(ids), most)).round().astype(int)
+    return [ids[place] for place in places]
 
 
 def _mean(parts: Sequence[Any]) -> Any:

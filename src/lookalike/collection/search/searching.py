@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lookalike.collection.answers import Ask, Match
+from lookalike.collection.answers import Ask, Match, Ref
 from lookalike.collection.opened import Opened
 from lookalike.collection.search.queries import (
     Box,
@@ -36,24 +36,54 @@ def search(
     query: Query | Ask,
     k: int,
     *,
+    first: str | None,
     learned: bool,
     offset: int,
     among: NDArray[np.int64] | None,
     min_score: float | None,
     limits: Limits | None,
 ) -> list[Match] | None:
-    """Return the pictures most like a query, best first; None for a picture that is not known.
+    """Return the pictures most like a query, best first; None for a picture that is not known."""
+    hits = ranked(
+        database,
+        ranker,
+        ledger,
+        query,
+        most_found("search", k, offset, ranker),
+        first=first,
+        learned=learned,
+        among=among,
+        min_score=min_score,
+        limits=limits,
+    )
+    return None if hits is None else found_matches(database, hits, offset, None)
 
-    What people voted on a query before counts with it: what was picked comes first, and what was
-    rejected last of all, whatever models say.
+
+def ranked(
+    database: Database,
+    ranker: Ranker,
+    ledger: Ledger,
+    query: Query | Ask,
+    most: int,
+    *,
+    first: str | None,
+    learned: bool,
+    among: NDArray[np.int64] | None,
+    min_score: float | None,
+    limits: Limits | None,
+) -> list[tuple[int, float]] | None:
+    """Return the ``most`` pictures most like a query, with scores, best first; None if unknown.
+
+    What people voted on a query before counts with it: what was picked comes first, however it
+    scores, and what was rejected is left out, whatever models say. ``first`` is the fingerprint
+    of the first ranker, by which a file searched with before is known again.
     """
-    most = most_found("search", k, offset, ranker)
     said: dict[int, int] = {}
     if isinstance(query, Ask):
         check_ask(query)
         ask: Ask | None = query
     else:
-        found = _query_vector(query, ranker, database, limits)
+        found = _query_vector(query, ranker, first, database, limits)
         if found is None:
             return None
         vector, own = found
@@ -62,35 +92,34 @@ def search(
         said = ledger.verdicts(str(ask)) if learned else {}
         vector = ranker.source(database).ask(ask, said)
     own_ids = [] if ask is None else [r for r in (*ask.like, *ask.unlike) if isinstance(r, int)]
-    first, last = _said_of(ranker, database, vector, said, own_ids, among)
-    apart = [*own_ids, *(number for number, _ in (*first, *last))]
+    apart = [*own_ids, *said]
     exclude = np.array([apart], np.int64) if apart else None
     hits = ranker.search(
         vector, most, learned=learned, exclude=exclude, among=among, database=database
     )
-    ranked = [*first, *(hit for hit in pairs(hits) if hit[0] >= 0), *last]
-    return found_matches(database, ranked[:most], offset, min_score)
+    picked = _picked(ranker, database, vector, said, own_ids, among)
+    least = -np.inf if min_score is None else min_score
+    others = (hit for hit in pairs(hits) if hit[0] >= 0 and hit[1] >= least)
+    return [*picked, *others][:most]
 
 
-def _said_of(
+def _picked(
     ranker: Ranker,
     database: Database,
     vector: Vectors,
     said: Mapping[int, int],
     own: Sequence[int],
     among: NDArray[np.int64] | None,
-) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
-    """Return what was picked for a query and what was rejected, with scores, best first."""
-    known = ranker.source(database).held(said) - {*own}
-    named = np.array(sorted(known), np.int64)
+) -> list[tuple[int, float]]:
+    """Return what was picked for a query, with scores, best first."""
+    picked = [number for number, sign in said.items() if sign > 0]
+    named = np.array(sorted(ranker.source(database).held(picked) - {*own}), np.int64)
     if among is not None:
         named = named[np.isin(named, among)]
     if not named.size:
-        return [], []
+        return []
     scores = ranker.index.scores(ranker.query(vector), named)[0]
-    ranked = [(int(named[k]), float(scores[k])) for k in np.lexsort((named, -scores))]
-    picked = [hit for hit in ranked if said[hit[0]] > 0]
-    return picked, [hit for hit in ranked if said[hit[0]] < 0]
+    return [(int(named[k]), float(scores[k])) for k in np.lexsort((named, -scores))]
 
 
 def reach(database: Database, ranker: Ranker, ledger: Ledger, ask: Ask) -> float | None:
@@ -159,9 +188,9 @@ def found_matches(
 
 
 def _query_vector(
-    query: Query, ranker: Ranker, database: Database, limits: Limits | None
-) -> tuple[Vectors, int | None] | None:
-    """Return the vector of a query and its own id, or None; None for an unknown picture."""
+    query: Query, ranker: Ranker, first: str | None, database: Database, limits: Limits | None
+) -> tuple[Vectors, Ref | None] | None:
+    """Return the vector of a query, with its id or, if it is kept, its token; None if unknown."""
     if isinstance(query, Image.Image):
         return _described(to_rgb(query), ranker), None
     content = query if isinstance(query, bytes) else None
@@ -171,6 +200,10 @@ def _query_vector(
     if content is not None:
         number = pictures.find_content(database, content_hash(content))
         if number is None:
+            token = "" if first is None else query_token(content_hash(content), None, first)
+            kept = ranker.source(database).vectors([token])
+            if token in kept:
+                return kept[token], token
             image = decode(content, limits, side=ranker.space.feature.decode_side).image
             return _described(image, ranker), None
     if number is None:

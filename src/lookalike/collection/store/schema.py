@@ -106,6 +106,25 @@ _RANKERS = (
     "ALTER TABLE models ADD COLUMN method TEXT NOT NULL DEFAULT 'oasis'",
 )
 
+_ALBUMS = (
+    # Saved searches with a name; key is what names that count as the same share. What is searched
+    # for and the ids are JSON. seen is what was in it when it was last opened. Ids stay when a
+    # picture goes: none is used again, and one that is restored is in its albums again.
+    """
+    CREATE TABLE albums (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL,
+        key TEXT NOT NULL UNIQUE,
+        made TEXT NOT NULL,
+        search TEXT NOT NULL,
+        pictures TEXT NOT NULL,
+        most INTEGER NOT NULL,
+        opened TEXT NOT NULL,
+        seen TEXT NOT NULL
+    )
+    """,
+)
+
 _BIN = (
     # Removed pictures stay in the first table until the bin is emptied; "pictures" are those that
     # are not in the bin, so that whoever reads them sees no others. Tables refer to the first.
@@ -244,6 +263,7 @@ CREATE TABLE models (
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 {";".join(_EVENTS)};
 {";".join(_RANKERS)};
+{";".join(_ALBUMS)};
 ALTER TABLE queries DROP COLUMN raw;
 {";".join(_BIN)};
 {";".join(_PLACES)};
@@ -313,7 +333,7 @@ def _add_sources(connection: Connection, feature: Mapping[str, Any]) -> None:
     labels = connection.execute("SELECT picture, label FROM labels").fetchall()
     refused = connection.execute("SELECT picture, word FROM refusals").fetchall()
     said = _said_by_hand(connection)
-    for statements in (_BIN, _PLACES, _SOURCES):
+    for statements in (_ALBUMS, _BIN, _PLACES, _SOURCES):
         _run(statements)(connection, feature)
     hand, files = 0, 2
     rows: dict[tuple[int, str, int], str] = {}

@@ -12,6 +12,7 @@ from lookalike.service.screen import Screen, counted
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match
+    from lookalike.collection import Where as Among
     from lookalike.service.contact_sheet import Tile
 
 
@@ -29,6 +30,9 @@ def search(
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many pictures to show.")] = 10,
     by: By = None,
+    album: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Search only among an album's pictures.")
+    ] = None,
     no_learning: Annotated[
         bool, typer.Option("--no-learning", help="Ignore what was learned.")
     ] = False,
@@ -50,15 +54,19 @@ def search(
             "--no-learning needs a PICTURE; searches by word always use what was learned."
         )
     from lookalike.collection import Collection
+    from lookalike.collection import Where as Among
 
     screen = Screen(as_json)
+    among = None if album is None else Among(album=album)
     with Collection.open(collection) as store, or_another(store):
         if picture is None:
-            matches = store.search_word(str(word), k, by=by)
+            matches = store.search_word(str(word), k, by=by, where=among)
             if sheet is not None:
                 _write_word_sheet(sheet, store, str(word), matches)
         else:
-            matches = _most_like(store, picture, k, by=by, learned=not no_learning, sheet=sheet)
+            matches = _most_like(
+                store, picture, k, by=by, among=among, learned=not no_learning, sheet=sheet
+            )
     if any(match.source == "start" for match in matches):
         screen.say(f"“{word}” is a start word, known before learning; scores are confidences.")
     screen.table(
@@ -74,6 +82,7 @@ def search(
             "query": picture,
             "word": word,
             "by": by,
+            "album": album,
             "learned": not no_learning,
             "matches": found,
             "sheet": sheet,
@@ -87,11 +96,12 @@ def _most_like(
     k: int,
     *,
     by: str | None,
+    among: "Among | None",
     learned: bool,
     sheet: Path | None,
 ) -> "list[Match]":
     try:
-        matches = store.search(picture, k, by=by, learned=learned)
+        matches = store.search(picture, k, by=by, learned=learned, where=among)
         if sheet is not None:
             _write_sheet(sheet, store, picture, matches)
     except UnreadablePicture as error:

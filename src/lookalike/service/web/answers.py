@@ -92,6 +92,9 @@ class SearchAnswer(Answer):
     """One page of matches, best first."""
 
     matches: list[MatchAnswer]
+    rejected: list[int] = Field(
+        description="Pictures rejected in this search; left out unless `learned` is false."
+    )
     reach: float | None = Field(
         description="Share of what was learned from labels or clicks that this search uses, from "
         "0 to 1; null for a word, or if nothing was learned or it is not used."

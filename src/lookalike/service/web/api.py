@@ -8,7 +8,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from lookalike import __version__
 from lookalike.core.text import shown
-from lookalike.service.web import api_feedback, api_jobs, api_pictures, api_search
+from lookalike.service.web import (
+    api_albums,
+    api_feedback,
+    api_jobs,
+    api_pictures,
+    api_search,
+    api_selection,
+)
 from lookalike.service.web.answers import (
     Facet,
     FacetsAnswer,
@@ -94,6 +101,8 @@ for _part in (
     api_pictures.router,
     api_feedback.router,
     api_jobs.router,
+    api_selection.router,
+    api_albums.router,
     _general,
 ):
     router.include_router(_part)

@@ -16,6 +16,7 @@ from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.images import content_hash
 from lookalike.service.web.answers import (
     Added,
+    Answer,
     Erased,
     PictureAnswer,
     PicturesAnswer,
@@ -28,9 +29,12 @@ from lookalike.service.web.facts import picture_answers
 from lookalike.service.web.files import original
 from lookalike.service.web.parameters import (
     MAX_CHOSEN,
+    MAX_ID,
     MAX_REACH,
     Browse,
     Chosen,
+    Filters,
+    Order,
     PictureId,
     Reach,
     Statement,
@@ -65,6 +69,20 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Body = Annotated[bytes, Depends(_body)]
 
 
+class Range(Filters):
+    """A part of the list of pictures."""
+
+    k: int = Field(50, ge=1, le=MAX_REACH, description="Most ids to return.")
+    offset: int = Field(0, ge=0, le=MAX_ID, description="Pictures to skip.")
+    order: Order = Field("newest", description="By the time taken, or by the time added.")
+
+
+class IdsAnswer(Answer):
+    """The ids of pictures."""
+
+    pictures: list[int]
+
+
 @router.get("/pictures", summary="List pictures")
 def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturesAnswer:
     """Return one page of the pictures that pass the filters."""
@@ -77,6 +95,15 @@ def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturesAns
         total=total,
         next=next_page(request, more, offset=after),
     )
+
+
+@router.get("/pictures/ids", summary="List the ids of pictures")
+def picture_ids(request: Request, asked: Annotated[Range, Query()]) -> IdsAnswer:
+    """Return the ids of a part of the list of pictures."""
+    found = collection_of(request).browse_ids(
+        asked.k, offset=asked.offset, where=asked.where(), order=asked.order
+    )
+    return IdsAnswer(pictures=found)
 
 
 @router.get("/pictures/{id}", summary="Get a picture")

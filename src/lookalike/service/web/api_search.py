@@ -41,7 +41,8 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     """Return the pictures most like some and unlike others, or those matching a word, best first.
 
     Give `like`, once or several times, or `word`. Filters are applied within the search: a page
-    is full as long as enough pictures pass them.
+    is full as long as enough pictures pass them. What was picked in the same search before comes
+    first, and what was rejected is left out.
     """
     asked.check()
     collection, wanted = collection_of(request), asked.ask()
@@ -71,7 +72,10 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     more = len(found) > asked.k and after + asked.k <= MAX_REACH
     matches = match_facts(collection, found[: asked.k], verdicts)
     following = next_page(request, more, offset=after)
-    return JSONResponse({"matches": matches, "reach": reach, "next": following})
+    rejected = [number for number, verdict in verdicts.items() if verdict < 0]
+    return JSONResponse(
+        {"matches": matches, "rejected": rejected, "reach": reach, "next": following}
+    )
 
 
 @router.get("/words", summary="List words to search by")

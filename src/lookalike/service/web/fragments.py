@@ -1,6 +1,7 @@
 """Parts of pages, requested by htmx."""
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Query, Request, Response
@@ -24,7 +25,16 @@ from lookalike.service.web.parameters import (
     Word,
     ask,
 )
-from lookalike.service.web.results import PAGE, asked_pairs, by_pairs, find, words_like
+from lookalike.service.web.results import (
+    PAGE,
+    Results,
+    asked_pairs,
+    by_pairs,
+    find,
+    ranks,
+    rejected_tiles,
+    words_like,
+)
 from lookalike.service.web.state import collection_of, jobs_of, speaker
 from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
 
@@ -34,6 +44,8 @@ if TYPE_CHECKING:
 WORDS = 12
 
 router = APIRouter(prefix="/part", route_class=Route, include_in_schema=False)
+
+_MARK = "\x00"
 
 Key = Annotated[str | None, Field(max_length=64)]
 ByName = Annotated[str, Query(max_length=MAX_NAME)]
@@ -114,6 +126,7 @@ def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Respons
         folders=sorted(collection.folders()),
         formats=collection.formats(),
         tags=collection.labels_used()[:500],
+        albums=collection.album_names(),
     )
 
 
@@ -144,26 +157,37 @@ def matches(
     return answer
 
 
+@router.get("/rejected")
+def rejected(request: Request, asked: Annotated[Search, Query()]) -> Response:
+    """Return what was rejected in a search, to bring back."""
+    found = Results(rejected_tiles(collection_of(request), asked))
+    return _part(request, "more.html", by=asked.by, fold=True, **_shown_matches(asked, found))
+
+
 @router.post("/votes")
 def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
     """Record a vote and show the new ranking; a vote of 0 undoes the last one."""
     collection, who = collection_of(request), speaker(request, None)
-    asked = said.ask()
+    asked, before = said.ask(), ranks(collection, said)
     if asked is None:
         said.check()
         event = _say(collection, said, who)
-    elif said.verdict:
+    elif not said.verdict and (own := collection.votes_on(asked, said.picture, who)):
+        event = _undo(collection, own, said.key, who)
+    else:
+        # What only others rejected is brought back by a vote against theirs.
+        good = said.verdict > 0 or (
+            not said.verdict and collection.verdicts(asked)[said.picture] < 0
+        )
         event = collection.vote(
             asked,
-            picked=(said.picture,) if said.verdict > 0 else (),
-            rejected=(said.picture,) if said.verdict < 0 else (),
+            picked=(said.picture,) if good else (),
+            rejected=() if good else (said.picture,),
             shown=tuple(said.shown),
             who=who,
             key=said.key,
         )
-    else:
-        event = _undo(collection, collection.votes_on(asked, said.picture, who), said.key, who)
-    return _ranked_again(request, said, event)
+    return _ranked_again(request, said, event, before)
 
 
 @router.post("/take-back")
@@ -183,10 +207,14 @@ def reasons(
 ) -> Response:
     """Show why a picture matches."""
     collection, asked = collection_of(request), ask(like, unlike)
+    told_reasons = collection.reasons(
+        asked, picture, by=by or None, named=lambda one: f"{_MARK}{one}{_MARK}"
+    )
     return _part(
         request,
         "reasons.html",
-        reasons=collection.reasons(asked, picture, by=by or None),
+        # What stands between two marks is a picture, which is shown rather than named.
+        reasons=[reason.split(_MARK) for reason in told_reasons],
         views=collection.view_parts(asked, picture, by=by or None),
         picture=picture,
         like=like,
@@ -298,8 +326,13 @@ def _shown_matches(asked: Search, found: Any) -> dict[str, Any]:
     return {"asked": asked, "found": found, "pairs": asked_pairs(asked), "page_size": PAGE}
 
 
-def _ranked_again(request: Request, asked: Search, event: Event | None) -> Response:
+def _ranked_again(
+    request: Request, asked: Search, event: Event | None, before: dict[int, int] | None = None
+) -> Response:
     found = find(collection_of(request), asked, asked.k)
+    if before:
+        tiles = [replace(tile, was=before.get(tile.id, 0)) for tile in found.tiles]
+        found = replace(found, tiles=tiles)
     answer = _part(request, "matches.html", by=asked.by, **_shown_matches(asked, found))
     return _tell(answer, event)
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from lookalike.collection.answers import PictureRow
 from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
-from lookalike.core.text import shown
+from lookalike.core.text import shown, word_key
 from lookalike.service.web.api_errors import refuse, refuse_values
 from lookalike.service.web.history import told
 from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
@@ -41,7 +41,14 @@ if TYPE_CHECKING:
 
 FIRST, HISTORY, REFUSED = 60, 20, 100
 
-_ROOMS = {"/": "pictures", "/search": "search", "/learned": "learned", "/add": "add", "/bin": "add"}
+_ROOMS = {
+    "/": "pictures",
+    "/search": "search",
+    "/albums": "albums",
+    "/learned": "learned",
+    "/add": "add",
+    "/bin": "add",
+}
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
 templates.env.filters.update(
@@ -162,6 +169,11 @@ def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
 @router.get("/search")
 def search(request: Request, given: Annotated[Search, Query()]) -> Response:
     """Show the results of a search."""
+    return results_page(request, "search.html", given)
+
+
+def results_page(request: Request, template: str, given: Search, **more: Any) -> Response:
+    """Render the results of a search."""
     collection, ask = collection_of(request), given.ask()
     view = InView.of(collection, given.by)
     asked = view.asked(given)
@@ -171,7 +183,7 @@ def search(request: Request, given: Annotated[Search, Query()]) -> Response:
     nothing = ask is None and not asked.word
     return page(
         request,
-        "search.html",
+        template,
         filters=asked,
         kept=kept,
         by=asked.by,
@@ -182,6 +194,7 @@ def search(request: Request, given: Annotated[Search, Query()]) -> Response:
         found=None if nothing else find(collection, asked, PAGE),
         pairs=asked_pairs(asked),
         page_size=PAGE,
+        **more,
     )
 
 
@@ -206,6 +219,7 @@ def picture(request: Request, number: int, given: Annotated[Looked, Query()]) ->
         after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),
         back=address("/search" if searched else "/", pairs),
         searched=searched,
+        **_voting(collection, asked, number),
         folder=row.places[0].parent if row.places else None,
         missing=row.missing is not None or not any(map(os.path.lexists, row.places)),
     )
@@ -261,6 +275,20 @@ def _weights(collection: "Collection", by: str | None) -> dict[str, float]:
         raise
     except LookalikeError:
         return {}
+
+
+def _voting(collection: "Collection", asked: Looked, number: int) -> dict[str, Any]:
+    """Return how a picture opened from a search is voted on, and how it was."""
+    ask = asked.ask()
+    if ask is not None:
+        verdict = collection.verdicts(ask).get(number, 0)
+        voting = "picture" if number not in (*ask.like, *ask.unlike) else ""
+    else:
+        word = word_key(asked.word or "")
+        verdict = int(word in map(word_key, collection.labels_of([number])[number]))
+        verdict -= number in collection.refused_for(asked.word or "", [number])
+        voting = "word" if asked.word else ""
+    return {"voting": voting, "verdict": verdict, "asked_pairs": asked_pairs(asked)}
 
 
 def _neighbours(

@@ -90,6 +90,8 @@ class Filters(BaseModel):
     missing: bool | None = Field(
         None, description="Only pictures whose files are missing, or only those that are there."
     )
+    album: Word | None = Field(None, description="Pictures in the album of this name.")
+    without_album: Word | None = Field(None, description="Pictures not in the album of this name.")
 
     @model_validator(mode="before")
     @classmethod
@@ -117,6 +119,8 @@ class Filters(BaseModel):
             min_bytes=self.min_bytes,
             max_bytes=self.max_bytes,
             missing=self.missing,
+            album=self.album,
+            without_album=self.without_album,
         )
         return None if found == Where() else found
 

@@ -10,7 +10,7 @@ from lookalike.collection.answers import Source
 from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
 from lookalike.core.text import label_name, shown, word_key
-from lookalike.service.web.parameters import Search
+from lookalike.service.web.parameters import MAX_K, Search
 from lookalike.service.web.views import Pairs, Tile, alt_text, filter_pairs
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class Results:
         Why the search failed, in a sentence.
     note : str
         A note about these results.
-    said : int
-        Number of pictures voted on in this search, wherever they rank.
+    said, rejected : int
+        Numbers of pictures picked and rejected in this search, wherever they rank.
     instead : list of str
         Known words to search for instead of an unknown one.
     reach : float or None
@@ -45,6 +45,7 @@ class Results:
     trouble: str = ""
     note: str = ""
     said: int = 0
+    rejected: int = 0
     instead: list[str] = field(default_factory=list)
     reach: float | None = None
 
@@ -96,7 +97,41 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
     except (CollectionError, InvalidInput, MissingPart) as error:
         return Results([], trouble=shown(str(error)))
     tiles = _tiles(collection, matches[:k], offset, verdicts)
-    return Results(tiles, len(matches) > k, said=len(verdicts), reach=reach)
+    picked = sum(verdict > 0 for verdict in verdicts.values())
+    # Without what was learned, nothing is left out.
+    rejected = len(verdicts) - picked if search.learned else 0
+    return Results(tiles, len(matches) > k, said=picked, rejected=rejected, reach=reach)
+
+
+def rejected_tiles(collection: "Collection", search: Search) -> list[Tile]:
+    """Return the pictures that were rejected in a search."""
+    ask = search.ask()
+    verdicts = {} if ask is None else collection.verdicts(ask)
+    rejected = [number for number, verdict in verdicts.items() if verdict < 0]
+    rows = (
+        collection.browse(len(rejected), where=Where(pictures=tuple(rejected))) if rejected else []
+    )
+    labels = collection.labels_of([row.id for row in rows])
+    return [
+        Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0]), at, None, -1)
+        for at, row in enumerate(rows)
+    ]
+
+
+def ranks(collection: "Collection", search: Search) -> dict[int, int]:
+    """Return the ranks of the best matches of a search as it is now."""
+    ask = search.ask()
+    if ask is None:
+        return {}
+    found = collection.search(
+        ask,
+        MAX_K,
+        by=search.by,
+        learned=search.learned,
+        where=search.where(),
+        min_score=search.min_score,
+    )
+    return {match.id: rank for rank, match in enumerate(found, start=1)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,14 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A picture in a grid; ``at`` is its position in the list."""
+    """A picture in a grid; ``at`` is its position in the list, ``was`` its rank before a vote."""
 
     id: int
     alt: str
     at: int
     score: float | None = None
     verdict: int = 0
+    was: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,8 @@ def _filter_text(name: str, value: str) -> str:
         "format": value.upper(),
         "min_side": f"at least {value} px",
         "max_side": f"at most {value} px",
+        "album": f"album: {value}",
+        "without_album": f"not in album: {value}",
         "missing": "missing" if value == "True" else "not missing",
     }
     if name in words:

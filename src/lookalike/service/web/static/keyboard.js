@@ -1,13 +1,14 @@
 // The keyboard: arrows go from tile to tile, letters vote.
 
 import { alike } from "./requests.js";
-import { leave, turn } from "./viewer.js";
+import { leave, pan, turn, voteHere, walk } from "./viewer.js";
+import { toggle } from "./selection.js";
 import { takeBack, vote, why } from "./votes.js";
 
 const typing = (element) => element.closest?.("input:not([type=checkbox], [type=range], [type=file]), select, textarea");
 
 function current() {
-  return document.activeElement?.closest?.(".tile") ?? document.querySelector("#matches .tile:hover");
+  return document.activeElement?.closest?.(".tile") ?? document.querySelector("main .tile:hover");
 }
 
 // Returns the tile next to one in a direction, as seen on the screen.
@@ -38,8 +39,11 @@ function beside(tile, key) {
 function go(event) {
   const viewer = document.querySelector(".viewer");
   if (viewer) {
-    const address = { ArrowLeft: viewer.dataset.before, ArrowRight: viewer.dataset.after }[event.key];
-    turn(address);
+    if (pan(event.key)) {
+      event.preventDefault();
+      return;
+    }
+    turn({ ArrowLeft: walk().before, ArrowRight: walk().after }[event.key]);
     return;
   }
   const next = beside(document.activeElement?.closest?.(".tile"), event.key);
@@ -72,15 +76,24 @@ function press(event) {
     }
     case "u": case "+":
       if (tile) vote(tile, 1);
+      else voteHere(1);
       return;
     case "d": case "-":
       if (tile) vote(tile, -1);
+      else voteHere(-1);
+      return;
+    case "f":
+      document.querySelector("[data-full]")?.click();
       return;
     case "z":
       if (document.getElementById("matches")) takeBack();
       return;
+    case "x": case "X":
+      if (tile) toggle(tile, event.shiftKey);
+      return;
     case "w":
       if (tile?.querySelector("[data-why]")) why(tile);
+      else document.querySelector(".viewer-votes [data-why]")?.click();
       return;
     default:
       if (event.key.startsWith("Arrow")) go(event);

@@ -1,10 +1,12 @@
 // Starts what the page at hand needs. Each part finds its own elements, or does nothing.
 
+import { startAlbums } from "./albums.js";
 import { startGrid } from "./grid.js";
 import { startJobs } from "./jobs.js";
 import { startKeys } from "./keyboard.js";
 import { listenForTrouble, toast } from "./notices.js";
 import { startSearch } from "./search.js";
+import { startSelection } from "./selection.js";
 import { startViewer } from "./viewer.js";
 import { startVoting } from "./votes.js";
 
@@ -51,7 +53,7 @@ function startDialogs() {
 
 // Times arrive in UTC and are shown in local time.
 function tellTimes() {
-  for (const time of document.querySelectorAll("time[datetime$=Z]")) {
+  for (const time of document.querySelectorAll("time[datetime$=Z]:not([data-since])")) {
     const local = new Date(time.dateTime);
     if (!Number.isNaN(local.getTime())) {
       time.textContent = local.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
@@ -82,6 +84,8 @@ startGrid();
 startViewer();
 startVoting();
 startJobs();
+startSelection();
+startAlbums();
 startKeys();
 tellTimes();
 document.body.addEventListener("htmx:afterSettle", tellTimes);

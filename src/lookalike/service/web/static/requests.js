@@ -21,11 +21,12 @@ export function newKey() {
 // Returns the response, or null after a toast with the reason.
 export async function send(method, path, body) {
   const headers = { "X-Lookalike-Token": token, Accept: "application/json" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const form = body instanceof URLSearchParams; // a part of a page, answered with HTML
+  if (body !== undefined && !form) headers["Content-Type"] = "application/json";
   let answer;
   try {
     answer = await fetch(path, {
-      method, headers, body: body === undefined ? undefined : JSON.stringify(body),
+      method, headers, body: body === undefined || form ? body : JSON.stringify(body),
     });
   } catch {
     toast(GONE, { bad: true });
@@ -36,7 +37,7 @@ export async function send(method, path, body) {
     toast(message(answer.status, text), { bad: true });
     return null;
   }
-  return text ? JSON.parse(text) : {};
+  return text && !form ? JSON.parse(text) : {};
 }
 
 // Updates the number of pictures.

@@ -1,12 +1,17 @@
-// One picture: moving to the next, drawing a region, tags, removal.
+// One picture: moving to the next, votes, drawing a region, tags, removal.
 
 import { alike, newKey, send } from "./requests.js";
 import { sure, toast } from "./notices.js";
+import { explain } from "./votes.js";
+import { startZoom } from "./zoom.js";
+
+export { pan } from "./zoom.js";
 
 const LEAST = 0.03; // of the width or height, below which a region is a slip of the hand
 
 const FROM = "lookalike-list"; // the address of the list a picture was opened from
-const REMOVED = "lookalike-removed"; // set when lists that the browser kept show what is gone
+const CHANGED = "lookalike-changed"; // set when lists that the browser kept are outdated
+const WALK = "lookalike-walk"; // the pictures of that list, in the order it had: {list, hrefs}
 
 function stored(name) {
   try {
@@ -36,15 +41,31 @@ export function leave(viewer) {
   else location.assign(viewer.dataset.back);
 }
 
+// Votes change the order of a list, but not the order in which one walks through it.
 function rememberList(event) {
-  if (event.target.closest(".tile .open")) store(FROM, location.pathname + location.search);
+  const tile = event.target.closest(".tile");
+  if (!event.target.closest(".tile .open")) return;
+  store(FROM, location.pathname + location.search);
+  const tiles = tile.closest("#matches > .results, .strip")?.querySelectorAll(":scope > .tile") ?? [];
+  const hrefs = Array.from(tiles, (one) => one.querySelector(".open").getAttribute("href"));
+  store(WALK, hrefs.length ? JSON.stringify(hrefs) : null);
+}
+
+// Returns the addresses of the pictures before and after this one in the list it was opened from.
+export function walk() {
+  const viewer = document.querySelector(".viewer");
+  const hrefs = JSON.parse(stored(WALK) ?? "[]");
+  const place = hrefs.indexOf(location.pathname + location.search);
+  const { before, after } = viewer.dataset;
+  if (place < 0) return { before, after };
+  return { before: hrefs[place - 1], after: hrefs[place + 1] ?? after };
 }
 
 // The browser may show an outdated list when going back.
 function refreshList({ persisted }) {
   const back = persisted || performance.getEntriesByType("navigation")[0]?.type === "back_forward";
-  if (!back || !stored(REMOVED)) return;
-  store(REMOVED, null);
+  if (!back || !stored(CHANGED)) return;
+  store(CHANGED, null);
   location.reload();
 }
 
@@ -55,7 +76,10 @@ export function startViewer() {
     addEventListener("pageshow", refreshList);
     return;
   }
-  const { before, after } = viewer.dataset;
+  const { before, after } = walk();
+  for (const [name, address] of [["before", before], ["after", after]]) {
+    showTurn(viewer, name, address);
+  }
   for (const address of [after, before]) {
     // The neighbours are loaded ahead, so that moving to them is quick.
     const id = address?.match(/\/picture\/(\d+)/)?.[1];
@@ -68,6 +92,8 @@ export function startViewer() {
     if (link.matches(".turn")) turn(link.href);
     else leave(viewer);
   });
+  startVotes(viewer);
+  startZoom(viewer);
   startMissing(viewer);
   startSwipe(viewer);
   startRegion(viewer);
@@ -81,7 +107,7 @@ export function startViewer() {
     if (!yes) return;
     const gone = await send("DELETE", `/api/pictures/${viewer.dataset.id}`);
     if (!gone) return;
-    store(REMOVED, "yes");
+    store(CHANGED, "yes");
     location.replace(following(viewer) ?? viewer.dataset.back);
   });
 }
@@ -107,18 +133,75 @@ function following({ dataset }) {
   return address.pathname + address.search;
 }
 
+// Shows the link to the picture before or after, where the list has one that the server had not.
+function showTurn(viewer, name, address) {
+  const known = viewer.querySelector(`.turn.${name}`);
+  if (known && address) known.href = address;
+  else if (known) known.remove();
+  else if (address) {
+    const link = document.createElement("a");
+    link.className = `turn ${name}`;
+    link.href = address;
+    link.setAttribute("aria-label", name === "before" ? "Previous picture (←)" : "Next picture (→)");
+    link.innerHTML = `<svg class="icon" aria-hidden="true"><use href="#i-${name === "before" ? "left" : "right"}"/></svg>`;
+    viewer.querySelector(".canvas").append(link);
+  }
+}
+
+// Votes on this picture in the search it was opened from; pressed again, takes the vote back.
+export async function voteHere(wanted) {
+  const viewer = document.querySelector(".viewer");
+  const button = viewer?.querySelector(`.viewer-votes [data-verdict="${wanted}"]`);
+  if (!button) return;
+  const verdict = button.getAttribute("aria-pressed") === "true" ? 0 : wanted;
+  const values = new URLSearchParams(JSON.parse(viewer.dataset.voting));
+  for (const [name, value] of Object.entries({ picture: viewer.dataset.id, verdict, key: newKey(), k: 1 })) {
+    values.set(name, value);
+  }
+  const answer = await send("POST", "/part/votes", values);
+  if (answer === null) return;
+  store(CHANGED, "yes");
+  for (const one of viewer.querySelectorAll(".viewer-votes .vote")) {
+    one.setAttribute("aria-pressed", String(Number(one.dataset.verdict) === verdict));
+  }
+  const text = { 1: "More like this: noted.", "-1": "Less like this: noted.", 0: "Vote taken back." }[verdict];
+  document.querySelectorAll(".toast.said").forEach((box) => box.remove());
+  toast(text, verdict ? { action: "Undo", act: () => voteHere(verdict) } : {}).box.classList.add("said");
+}
+
+function startVotes(viewer) {
+  viewer.addEventListener("click", (event) => {
+    const button = event.target.closest(".viewer-votes .vote");
+    if (button) voteHere(Number(button.dataset.verdict));
+    const why = event.target.closest(".viewer-votes [data-why]");
+    if (why) explain(viewer.dataset.id, new URLSearchParams(JSON.parse(viewer.dataset.voting)), why);
+    const copy = event.target.closest("[data-copy]");
+    if (copy) copyText(copy.dataset.copy);
+  });
+}
+
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast("Path copied.");
+  } catch {
+    // Browsers allow it on secure pages only.
+    toast(text, { stay: 20000 });
+  }
+}
+
 function startSwipe(viewer) {
   const canvas = viewer.querySelector(".canvas");
   let from = null;
   canvas.addEventListener("touchstart", (event) => {
-    from = event.touches.length === 1 && !viewer.classList.contains("drawing")
+    from = event.touches.length === 1 && !viewer.matches(".drawing, .zoomed")
       ? { x: event.touches[0].clientX, y: event.touches[0].clientY } : null;
   }, { passive: true });
   canvas.addEventListener("touchend", (event) => {
     if (!from) return;
     const x = event.changedTouches[0].clientX - from.x;
     const y = event.changedTouches[0].clientY - from.y;
-    const address = x < 0 ? viewer.dataset.after : viewer.dataset.before;
+    const address = x < 0 ? walk().after : walk().before;
     if (Math.abs(x) > 60 && Math.abs(x) > 2 * Math.abs(y)) turn(address);
   });
 }
@@ -197,6 +280,7 @@ function startTags(viewer) {
   });
   document.body.addEventListener("said", ({ detail }) => {
     if (detail.kind === "undo") return;
+    store(CHANGED, "yes");
     const text = detail.kind === "tag" ? "Tag added." : "Tag rejected.";
     document.querySelectorAll(".toast.said").forEach((box) => box.remove());
     toast(text, {

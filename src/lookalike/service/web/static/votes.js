@@ -1,24 +1,36 @@
 // Results: votes and undoing them, the new ranking, reasons, the cut-off.
+//
+// A vote is sent at once, but tiles move only when pointer and keys have rested for a moment, and
+// the tile under the hand (the pointer, or the focus of the keyboard) keeps its place until the
+// hand leaves it. Meanwhile #matches is aria-busy.
 
 import { newKey } from "./requests.js";
 import { say, toast } from "./notices.js";
 
 const MOVE = 260; // ms
+const REST = 800; // ms
+const LEAST = 3; // places that a picture must have moved to be told
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 let queue = Promise.resolve();
 const said = []; // votes of this page that z undoes, the last one first: {event, picture}
 let voted = null; // the picture of the vote being sent
-let swaps = 0; // new rankings received
+let answers = 0; // new rankings received
+let arrived = null; // the last of them as HTML, until it is shown
+let order = []; // the ids as they are ranked, once a tile was kept from its place
+let timer = 0;
+let byKeys = false; // the last thing done was done by keyboard
 const waiting = new Map(); // votes sent but not confirmed yet: picture -> verdict
 
-const tilesNow = () => Array.from(document.querySelectorAll("#matches .tile"));
+const list = () => document.querySelector("#matches > .results");
+const tilesNow = () => Array.from(list()?.querySelectorAll(":scope > .tile") ?? []);
+const idsNow = () => tilesNow().map((tile) => tile.dataset.id);
 
 function asked() {
   const values = new FormData(document.getElementById("asked"));
-  const tiles = tilesNow();
-  values.set("k", Math.min(1000, Math.max(tiles.length, Number(values.get("k")))));
-  for (const tile of tiles) values.append("shown", tile.dataset.id);
+  const ids = idsNow();
+  values.set("k", Math.min(1000, Math.max(ids.length, Number(values.get("k")))));
+  for (const id of ids) values.append("shown", id);
   return values;
 }
 
@@ -45,6 +57,7 @@ export function vote(tile, wanted) {
   const was = tile.classList.contains("liked") ? 1 : tile.classList.contains("unliked") ? -1 : 0;
   mark(tile, verdict);
   waiting.set(id, verdict);
+  rest();
   // One after the other: each refers to the ranking on the screen.
   queue = queue.then(() => {
     const values = asked();
@@ -53,11 +66,11 @@ export function vote(tile, wanted) {
     values.set("verdict", verdict);
     values.set("key", key);
     if (waiting.get(id) === verdict) waiting.delete(id);
-    const before = swaps;
+    const before = answers;
     return post("/part/votes", values).catch(() => {}).then(() => {
       // A vote that failed must not look as if it had been recorded.
       const now = tilesNow().find((other) => other.dataset.id === id);
-      if (swaps === before && now && !waiting.has(id)) mark(now, was);
+      if (answers === before && now && !waiting.has(id)) mark(now, was);
     });
   });
 }
@@ -85,10 +98,15 @@ function tell(text, options) {
   toast(text, options).box.classList.add("said");
 }
 
-export async function why(tile) {
-  const box = document.getElementById("why");
+export function why(tile) {
   const values = new URLSearchParams(new FormData(document.getElementById("asked")));
-  const query = new URLSearchParams({ picture: tile.dataset.id });
+  return explain(tile.dataset.id, values, tile);
+}
+
+// Shows beside an element why a picture matches a search.
+export async function explain(id, values, beside) {
+  const box = document.getElementById("why");
+  const query = new URLSearchParams({ picture: id });
   for (const name of ["like", "unlike", "by"]) {
     for (const value of values.getAll(name)) query.append(name, value);
   }
@@ -99,7 +117,7 @@ export async function why(tile) {
     box.style.left = box.style.top = "";
     return;
   }
-  const place = tile.getBoundingClientRect();
+  const place = beside.getBoundingClientRect();
   const mine = box.getBoundingClientRect();
   const left = Math.min(innerWidth - mine.width - 12, Math.max(12, place.left));
   const below = place.bottom + 8;
@@ -108,26 +126,110 @@ export async function why(tile) {
   box.style.top = `${top}px`;
 }
 
-// Tiles glide from where they were to where they are (first, last, invert, play).
-function glide() {
-  let before = new Map();
-  let focused = null;
-  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    if (detail.target.id !== "matches") return;
-    before = new Map(tilesNow().map((tile) => [tile.dataset.id, tile.getBoundingClientRect()]));
-    const active = document.activeElement;
-    const tile = active?.closest?.("#matches .tile");
-    focused = tile && { id: tile.dataset.id, what: active.className, place: tilesNow().indexOf(tile) };
-  });
-  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
-    if (detail.target.id !== "matches") return;
-    swaps += 1;
+// Puts what is to be shown off until pointer and keys have rested.
+function rest() {
+  clearTimeout(timer);
+  if (arrived !== null || order.length) timer = setTimeout(settle, REST);
+}
+
+function busy(on) {
+  const matches = document.getElementById("matches");
+  if (on) matches?.setAttribute("aria-busy", "true");
+  else matches?.removeAttribute("aria-busy");
+}
+
+// The tile that must not move now, and its place.
+function hand() {
+  const found = byKeys
+    ? document.activeElement?.closest?.("#matches > .results > .tile")
+    : document.querySelector("#matches > .results > .tile:hover");
+  if (!found) return null;
+  const { top, bottom } = found.getBoundingClientRect();
+  return bottom < 0 || top > innerHeight ? null : { tile: found, place: tilesNow().indexOf(found) };
+}
+
+function settle() {
+  if (arrived === null) {
+    if (order.length) moving(() => arrange(order, hand()));
+    return;
+  }
+  const html = arrived;
+  arrived = null;
+  show(html);
+}
+
+function show(html) {
+  const box = document.createElement("template");
+  box.innerHTML = html;
+  const fresh = box.content.querySelector("#matches");
+  const old = document.getElementById("matches");
+  const ranked = fresh.querySelector(":scope > .results");
+  const before = new Map((order.length ? order : idsNow()).map((id, place) => [id, place + 1]));
+  const kept = hand();
+  if (ranked && kept && !ranked.querySelector(`:scope > .tile[data-id="${kept.tile.dataset.id}"]`)) {
+    // What was rejected leaves once the hand has left it.
+    kept.leaves = kept.tile.classList.contains("unliked");
+  }
+  const unfolded = old.querySelector(".rejected[open]");
+  moving(() => {
+    const next = ranked ? Array.from(ranked.querySelectorAll(":scope > .tile"), (tile) => tile.dataset.id) : [];
+    if (kept?.leaves) ranked.append(kept.tile);
+    old.replaceWith(fresh);
+    htmx.process(fresh);
+    if (unfolded && fresh.querySelector(".rejected")) fresh.querySelector(".rejected").open = true;
     for (const tile of tilesNow()) {
       if (waiting.has(tile.dataset.id)) mark(tile, waiting.get(tile.dataset.id));
     }
-    for (const tile of tilesNow()) {
+    tellMoves(next, before);
+    arrange(next, kept);
+  });
+}
+
+// Orders the tiles as ranked, but for the one under the hand.
+function arrange(ranked, kept) {
+  const tiles = new Map(tilesNow().map((tile) => [tile.dataset.id, tile]));
+  const own = kept?.tile.dataset.id;
+  const target = ranked.filter((id) => id !== own && tiles.has(id));
+  const stays = own !== undefined && tiles.has(own) && (kept.leaves || ranked.includes(own));
+  if (stays) target.splice(Math.min(kept.place, target.length), 0, own);
+  for (const [id, tile] of tiles) if (!target.includes(id)) tile.remove();
+  target.forEach((id, place) => {
+    const here = list().children[place];
+    if (here !== tiles.get(id)) list().insertBefore(tiles.get(id), here);
+  });
+  const settled = !stays || (!kept.leaves && ranked.indexOf(own) === target.indexOf(own));
+  order = settled ? [] : ranked;
+  busy(!settled);
+}
+
+// Tells on each tile how far it has moved; those voted on move since they were told to.
+function tellMoves(ranked, before) {
+  let up = 0;
+  tilesNow().forEach((tile) => {
+    const now = ranked.indexOf(tile.dataset.id) + 1;
+    const was = before.get(tile.dataset.id) ?? Number(tile.dataset.was ?? 0);
+    if (!now || !was || Math.abs(was - now) < LEAST || tile.matches(".liked, .unliked")) return;
+    const badge = document.createElement("span");
+    badge.className = was > now ? "moved up" : "moved down";
+    badge.textContent = `${was > now ? "↑" : "↓"} ${was.toLocaleString("en")} → ${now.toLocaleString("en")}`;
+    badge.title = `Moved ${was > now ? "up" : "down"} from rank ${was} to ${now}`;
+    tile.querySelector(".open").append(badge);
+    if (was > now) up += 1;
+  });
+  if (up) say(`Ranking updated: ${up} ${up === 1 ? "picture" : "pictures"} moved up.`);
+}
+
+// Tiles glide from where they were to where they are (first, last, invert, play), with the focus.
+// Returns what is to be called once they have changed.
+function watchMoves() {
+  const before = new Map(tilesNow().map((tile) => [tile.dataset.id, tile.getBoundingClientRect()]));
+  const active = document.activeElement;
+  const own = active?.closest?.("#matches .tile");
+  const focused = own && { id: own.dataset.id, what: active.className, place: tilesNow().indexOf(own) };
+  return () => {
+    const tiles = tilesNow();
+    for (const tile of still.matches ? [] : tiles) {
       const from = before.get(tile.dataset.id);
-      if (still.matches) break;
       const to = tile.getBoundingClientRect();
       if (to.top > innerHeight + 400) break;
       if (!from) {
@@ -139,15 +241,53 @@ function glide() {
         });
       }
     }
-    if (focused) {
-      // If the picture voted on has left the page, focus moves to the one in its place.
-      const tiles = tilesNow();
-      const tile = tiles.find((one) => one.dataset.id === focused.id) ?? tiles[Math.min(focused.place, tiles.length - 1)];
-      const what = tile?.getElementsByClassName(focused.what)[0] ?? tile?.querySelector(".open");
-      what?.focus({ preventScroll: true });
+    if (!focused || document.activeElement?.closest?.("#matches .tile")) return;
+    // If the picture voted on has left the page, focus moves to the one in its place.
+    const tile = tiles.find((one) => one.dataset.id === focused.id) ?? tiles[Math.min(focused.place, tiles.length - 1)];
+    const what = tile?.getElementsByClassName(focused.what)[0] ?? tile?.querySelector(".open");
+    what?.focus({ preventScroll: true });
+  };
+}
+
+function moving(change) {
+  const moved = watchMoves();
+  change();
+  moved();
+}
+
+// A ranking that answers a vote waits for a rest; one that was asked for is shown at once.
+function holdRankings() {
+  let moved = null;
+  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.target.id !== "matches" || detail.xhr.status >= 400) return;
+    answers += 1;
+    const path = detail.requestConfig.path;
+    if (path.startsWith("/part/votes")) {
+      detail.shouldSwap = false;
+      arrived = detail.xhr.responseText;
+      busy(true);
+      rest();
+      return;
     }
-    before = new Map();
+    arrived = null;
+    if (path.startsWith("/part/take-back")) {
+      detail.shouldSwap = false;
+      show(detail.xhr.responseText);
+    } else {
+      order = [];
+      moved = watchMoves();
+    }
   });
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (detail.target.id === "matches") moved?.();
+    moved = null;
+  });
+  for (const name of ["pointermove", "pointerdown", "keydown", "scroll", "wheel"]) {
+    document.addEventListener(name, () => {
+      if (name !== "scroll") byKeys = name === "keydown";
+      rest();
+    }, { passive: true, capture: true });
+  }
 }
 
 // Links beside the results keep the current ranker, cut-off and switch.
@@ -182,12 +322,13 @@ function keepRanker(by) {
 export function startVoting() {
   const form = document.getElementById("asked");
   if (!form) return;
-  glide();
+  holdRankings();
   document.addEventListener("click", (event) => {
     const tile = event.target.closest("#matches .tile");
     if (!tile) return;
     const button = event.target.closest(".vote");
     if (button) vote(tile, Number(button.dataset.verdict));
+    else if (event.target.closest("[data-bring-back]")) vote(tile, -1); // takes the vote back
     else if (event.target.closest("[data-why]")) why(tile);
   });
   document.body.addEventListener("said", ({ detail }) => {

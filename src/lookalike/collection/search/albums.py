@@ -1,0 +1,237 @@
+"""Albums: what was saved comes in, the pictures that belong to it now go out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.answers import Album, Ask, SavedSearch
+from lookalike.collection.opened import Opened
+from lookalike.collection.pictures.filter import Where
+from lookalike.collection.search.queries import MOST_EXAMPLES, check_ask, spread
+from lookalike.collection.search.searching import ranked
+from lookalike.collection.search.words import search_word
+from lookalike.collection.store import albums as stored
+from lookalike.collection.store import pictures
+from lookalike.collection.store.albums import AlbumRow
+from lookalike.core.checks import check_whole, is_whole
+from lookalike.core.errors import InvalidInput, LookalikeError, NotFound
+from lookalike.core.text import first_control, label_name, word_key
+
+MOST = 100
+"""Best matches of a saved search that belong to its album."""
+
+LONGEST_NAME = 200
+
+GONE = "The pictures it searches with were removed."
+
+Among = Callable[[Where | None], NDArray[np.int64] | None]
+"""Gives the ids that pass a filter, rising, or None for all."""
+
+
+def check_name(name: object) -> str:
+    """Return the name of an album as it is spelled, or raise InvalidInput."""
+    spelled = label_name(name) if isinstance(name, str) else ""
+    if not spelled or len(spelled) > LONGEST_NAME or first_control(spelled) is not None:
+        raise InvalidInput(
+            f"Collection: the name of an album must be text of 1 to {LONGEST_NAME} characters "
+            f"without control characters; got {name!r:.80}."
+        )
+    return spelled
+
+
+def find(opened: Opened, name: str | int) -> AlbumRow:
+    """Return the album of a name or id, or raise NotFound."""
+    row = stored.album(opened.database, name if is_whole(name) else check_name(name))
+    if row is None:
+        raise NotFound(f"Collection: there is no album “{name}”. Collection.albums lists them.")
+    return row
+
+
+def checked(
+    opened: Opened,
+    name: str,
+    search: SavedSearch | None,
+    ids: list[int],
+    most: int | None,
+) -> AlbumRow:
+    """Return a new album that makes sense, not stored yet, or raise InvalidInput.
+
+    An album of pictures alone searches with them: with all, or as many of them as a query may have.
+    """
+    spelled = check_name(name)
+    saved = search or SavedSearch()
+    if saved.ask is not None:
+        check_ask(saved.ask)
+        if saved.word is not None:
+            raise InvalidInput("Collection.save_album: give an ask or a word, not both.")
+    if saved.word is not None and not label_name(saved.word):
+        raise InvalidInput(f"Collection.save_album: a word must be text; got {saved.word!r:.80}.")
+    if saved == SavedSearch() and not ids:
+        raise InvalidInput("Collection.save_album: give a search, a filter or pictures to save.")
+    if saved.by is not None:
+        opened.rankers.row(saved.by)
+    if saved.where is not None:
+        saved.where.check()
+        _check_inside(opened, spelled, saved.where)
+    limit = check_whole("Collection.save_album", "most", MOST if most is None else most, 0)
+    if ids and saved.ask is None and saved.word is None:
+        saved = replace(saved, ask=Ask(tuple(spread(ids, MOST_EXAMPLES))))
+        limit = 0 if most is None else limit
+    return AlbumRow(0, spelled, "", saved, tuple(ids), limit, "", frozenset())
+
+
+def members(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
+    """Return the pictures that belong to an album now, and what is wrong with it, if anything.
+
+    Pictures saved by hand, and those picked in its search or tagged with its word, always do,
+    unless they were rejected; the best matches follow until there are ``most`` pictures. An album
+    of a filter alone has all that pass it.
+    """
+    search = row.search
+    try:
+        if search.ask is None and search.word is None and not row.pictures:
+            found = among(search.where)
+            return (pictures.ids(opened.database) if found is None else found).tolist(), ""
+        named, rejected = _named(opened, row, among)
+        best, trouble = _best(opened, row, among)
+    except LookalikeError as error:
+        return list(_there(opened, row.pictures)), str(error)
+    own = dict.fromkeys(number for number in named if number not in rejected)
+    best = [number for number in best if number not in own and number not in rejected]
+    return [*own, *best[: max(0, row.most - len(own))]], trouble
+
+
+def told(opened: Opened, row: AlbumRow, among: Among) -> Album:
+    """Return an album with what is in it now, and what of that is new since it was last opened."""
+    inside, trouble = members(opened, row, among)
+    new = tuple(number for number in inside if number not in row.seen)
+    gone = len(row.pictures) - len(_there(opened, row.pictures))
+    return Album(
+        *(row.id, row.name, row.made, row.opened, row.search, row.most),
+        *(row.pictures, tuple(inside), new, gone, trouble),
+    )
+
+
+def found_ids(opened: Opened, search: SavedSearch, among: Among) -> NDArray[np.int64]:
+    """Return all that a search finds, best first, or all that a filter lets pass, rising."""
+    chosen = among(search.where)
+    if search.ask is not None:
+        ranker = opened.rankers.get(search.by)
+        found = ranked(
+            opened.database,
+            ranker,
+            opened.rankers.ledger,
+            search.ask,
+            max(len(ranker.plain), 1),
+            first=None,
+            learned=search.learned,
+            among=chosen,
+            min_score=search.min_score,
+            limits=None,
+        )
+        return np.array([number for number, _ in found or ()], np.int64)
+    if search.word is not None:
+        matches = search_word(
+            opened,
+            search.word,
+            max(opened.database.count("pictures"), 1),
+            by=search.by,
+            offset=0,
+            among=chosen,
+            min_score=search.min_score,
+        )
+        return np.array([match.id for match in matches], np.int64)
+    return pictures.ids(opened.database) if chosen is None else chosen
+
+
+def _named(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], set[int]]:
+    """Return what belongs to an album since someone said so, and what was rejected."""
+    search, said = row.search, {}
+    if search.ask is not None and search.learned:
+        said = opened.rankers.ledger.verdicts(str(search.ask))
+    picked = [number for number, sign in said.items() if sign > 0]
+    if search.word is not None:
+        tagged = among(replace(search.where or Where(), tags=_tags(search)))
+        picked += [] if tagged is None else tagged.tolist()
+    elif search.where is not None and picked:
+        passing = among(search.where)
+        picked = [] if passing is None else [n for n in picked if n in set(passing.tolist())]
+    rejected = {number for number, sign in said.items() if sign < 0}
+    return _there(opened, [*row.pictures, *picked]), rejected
+
+
+def _best(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
+    """Return the best matches of an album's search, as many as may belong to it."""
+    search = row.search
+    if not row.most:
+        return [], ""
+    if search.ask is None:
+        found = search_word(
+            opened,
+            search.word or "",
+            row.most,
+            by=search.by,
+            offset=0,
+            among=among(search.where),
+            min_score=search.min_score,
+        )
+        return [match.id for match in found], ""
+    ask, whole = _left(opened, search.ask)
+    if ask is None:
+        return [], GONE
+    hits = ranked(
+        opened.database,
+        opened.rankers.get(search.by),
+        opened.rankers.ledger,
+        ask,
+        row.most,
+        first=None,
+        learned=search.learned,
+        among=among(search.where),
+        min_score=search.min_score,
+        limits=None,
+    )
+    return [number for number, _ in hits or ()], "" if whole else GONE.replace("The", "Some")
+
+
+def _left(opened: Opened, ask: Ask) -> tuple[Ask | None, bool]:
+    """Return a query with the examples there still are, or None; and whether none is gone."""
+    like, unlike = (
+        tuple(ref for ref in side if _is_there(opened, ref)) for side in (ask.like, ask.unlike)
+    )
+    return (Ask(like, unlike) if like else None), (like, unlike) == (ask.like, ask.unlike)
+
+
+def _is_there(opened: Opened, ref: int | str) -> bool:
+    if isinstance(ref, str):
+        kept = "SELECT 1 FROM query_records WHERE token = ? LIMIT 1"
+        return opened.database.row(kept, ref) is not None
+    return bool(_there(opened, [ref]))
+
+
+def _there(opened: Opened, ids: Sequence[int]) -> list[int]:
+    """Return those pictures that there are, in order."""
+    if not ids:
+        return []
+    known = set(pictures.ids(opened.database).tolist())
+    return [number for number in ids if number in known]
+
+
+def _tags(search: SavedSearch) -> tuple[str, ...]:
+    return (*(search.where or Where()).tags, search.word or "")
+
+
+def _check_inside(opened: Opened, name: str, where: Where) -> None:
+    """Raise InvalidInput if an album's filter would name the album itself, through others."""
+    asked = [it for it in where.albums if it is not None]
+    while asked:
+        inner = asked.pop()
+        if word_key(label_name(inner)) == word_key(name):
+            raise InvalidInput(
+                f"Collection.save_album: the album “{name}” would be filtered by itself. Choose "
+                f"another name."
+            )
+        within = find(opened, inner).search.where
+        asked += [] if within is None else [it for it in within.albums if it is not None]

@@ -1,0 +1,108 @@
+"""The albums as they are stored: a name, what was saved, and what was in it when last opened."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from sqlite3 import Connection
+from typing import Any
+
+from lookalike.collection.answers import Ask, SavedSearch
+from lookalike.collection.pictures.filter import Where
+from lookalike.collection.store.database import Database, now, numbers
+from lookalike.core.errors import InvalidInput
+from lookalike.core.text import word_key
+
+_COLUMNS = "id, name, made, search, pictures, most, opened, seen"
+
+
+@dataclass(frozen=True, slots=True)
+class AlbumRow:
+    """An album as it was saved; ``seen`` was in it when it was last opened, at ``opened``."""
+
+    id: int
+    name: str
+    made: str
+    search: SavedSearch
+    pictures: tuple[int, ...]
+    most: int
+    opened: str
+    seen: frozenset[int]
+
+
+def albums(database: Database) -> list[AlbumRow]:
+    """Return all albums by name."""
+    rows = database.rows(f"SELECT {_COLUMNS} FROM albums ORDER BY key")  # noqa: S608
+    return [_read(database, row) for row in rows]
+
+
+def album(database: Database, name: str | int) -> AlbumRow | None:
+    """Return the album of an id, or of a name, however that is written; or None."""
+    column, value = ("key", word_key(name)) if isinstance(name, str) else ("id", int(name))
+    row = database.row(f"SELECT {_COLUMNS} FROM albums WHERE {column} = ?", value)  # noqa: S608
+    return None if row is None else _read(database, row)
+
+
+def add(
+    connection: Connection,
+    name: str,
+    search: SavedSearch,
+    pictures: Iterable[int],
+    most: int,
+    seen: Iterable[int],
+) -> None:
+    """Store a new album.
+
+    Raises
+    ------
+    InvalidInput
+        If there is one of that name.
+    """
+    known = connection.execute("SELECT name FROM albums WHERE key = ?", (word_key(name),))
+    if (taken := known.fetchone()) is not None:
+        raise InvalidInput(
+            f"Collection: there is already an album “{taken[0]}”. Choose another name, or delete "
+            f"that album first."
+        )
+    connection.execute(
+        "INSERT INTO albums (name, key, made, search, pictures, most, opened, seen) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(name, word_key(name), now(), json.dumps(asdict(search)), numbers(pictures), most),
+            *(now(), numbers(seen)),
+        ),
+    )
+
+
+def mark_opened(connection: Connection, number: int, seen: Iterable[int]) -> None:
+    """Note that an album is opened now, and what is in it."""
+    connection.execute(
+        "UPDATE albums SET opened = ?, seen = ? WHERE id = ?", (now(), numbers(seen), number)
+    )
+
+
+def delete(connection: Connection, number: int) -> None:
+    """Delete an album; its pictures and votes stay."""
+    connection.execute("DELETE FROM albums WHERE id = ?", (number,))
+
+
+def _read(database: Database, row: tuple[Any, ...]) -> AlbumRow:
+    number, name, made, search, pictures, most, opened, seen = row
+    with database.parsing(f"the album {name}"):
+        return AlbumRow(
+            *(number, name, made, _read_search(search), tuple(json.loads(pictures)), int(most)),
+            *(opened, frozenset(json.loads(seen))),
+        )
+
+
+def _read_search(text: str) -> SavedSearch:
+    given = json.loads(text)
+    ask, where = given.pop("ask"), given.pop("where")
+    return SavedSearch(
+        ask=None if ask is None else Ask(tuple(ask["like"]), tuple(ask["unlike"])),
+        where=None if where is None else Where(**{name: _tuple(it) for name, it in where.items()}),
+        **given,
+    )
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,40 @@
+"""The pictures of an album, as a table to write."""
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+from lookalike.core.text import shown
+
+if TYPE_CHECKING:
+    from lookalike.collection import Album, Collection
+
+
+def album_rows(collection: "Collection", album: "Album") -> list[dict[str, Any]]:
+    """Return a row for each picture in an album, best first: id, path, labels and if it is new."""
+    from lookalike.collection import Where
+
+    found = collection.browse(
+        max(len(album.members), 1), where=Where(pictures=tuple(sorted(album.members)))
+    )
+    paths = {row.id: row.places[0] for row in found if row.places}
+    labels, new = collection.labels_of(paths), set(album.new)
+    return [
+        {
+            "id": number,
+            "path": shown(paths[number]),
+            "labels": [shown(label) for label in labels.get(number, ())],
+            "new": number in new,
+        }
+        for number in album.members
+        if number in paths
+    ]
+
+
+def album_table(rows: list[dict[str, Any]]) -> str:
+    """Return the pictures of an album as CSV, several labels separated by semicolons."""
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, ["id", "path", "labels", "new"])
+    writer.writeheader()
+    writer.writerows({**row, "labels": ";".join(row["labels"])} for row in rows)
+    return table.getvalue()
