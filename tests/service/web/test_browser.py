@@ -7,8 +7,10 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import Ask
+from lookalike.service.web.app import make_app
+from tests.service.pictures import draw
 from tests.service.web.browser import Watched, chromium, plainly
-from tests.service.web.served import png, served
+from tests.service.web.served import png, running, served
 
 DROP = """([name, content]) => {
     const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
@@ -52,6 +54,27 @@ def window(browser, store):
 def answered(page, path):
     """Wait for an answer of the server."""
     return page.expect_response(lambda response: path in response.url)
+
+
+@plainly
+def test_two_collections_on_the_same_port_do_not_share_thumbnails(browser, tmp_path, model, run):
+    places = []
+    for name, side in (("demo", 24), ("own", 40)):
+        draw(tmp_path / name / "a.png", (200, 90, 30), side, side=side)
+        places.append(tmp_path / f"{name}.collection")
+        assert run("index", tmp_path / name, "-c", places[-1], "--model", model).code == 0
+    context, port, widths = browser.new_context(), 0, []
+    for place in places:
+        with Collection.open(place) as opened, running(make_app(opened), port) as address:
+            port = int(address.rpartition(":")[2])
+            page = context.new_page()
+            page.goto(address)
+            image = page.locator(".tile img")
+            page.wait_for_function("document.querySelector('.tile img').complete")
+            widths.append(image.evaluate("image => image.naturalWidth"))
+            page.close()
+    context.close()
+    assert widths == [24, 40]
 
 
 @plainly

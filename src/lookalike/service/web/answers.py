@@ -19,6 +19,9 @@ from lookalike.collection.answers import (
 from lookalike.core.text import shown
 
 Kind: TypeAlias = Literal["import", "rescan", "learn"]
+HASH = 16
+"""Digits of a picture's hash in the address of its thumbnail."""
+
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 
 
@@ -356,6 +359,11 @@ class StatusAnswer(Answer):
     watching: Watching
 
 
+def thumbnail_address(number: int, sha256: str) -> str:
+    """Return the address of a thumbnail, which no other picture of any collection has."""
+    return f"/thumbnail/{number}.jpg?v={sha256[:HASH]}"
+
+
 def picture_facts(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
     """Return the fields of the response for a picture."""
     places = [shown(place) for place in row.places]
@@ -371,6 +379,6 @@ def picture_facts(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
         "added": row.added,
         "sha256": row.sha256,
         "labels": [shown(label) for label in labels],
-        "thumbnail": f"/thumbnail/{row.id}.jpg",
+        "thumbnail": thumbnail_address(row.id, row.sha256),
         "image": f"/image/{row.id}",
     }

@@ -10,6 +10,7 @@ from lookalike.collection.answers import Source
 from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
 from lookalike.core.text import label_name, shown, word_key
+from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.parameters import Search
 from lookalike.service.web.views import Pairs, Tile, alt_text, filter_pairs
 
@@ -176,7 +177,14 @@ def _tagged(
         return Results([], trouble=why, instead=instead)
     labels = collection.labels_of([row.id for row in rows])
     tiles = [
-        Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0]), at, None, 1)
+        Tile(
+            row.id,
+            alt_text(labels.get(row.id, ()), row.places[0]),
+            at,
+            thumbnail_address(row.id, row.sha256),
+            None,
+            1,
+        )
         for at, row in enumerate(rows[:k], offset)
     ]
     note = f"Pictures tagged “{shown(word)}”. Once the word is learned, more pictures are found."
@@ -195,14 +203,14 @@ def _tiles(
     *,
     scores: bool = True,
 ) -> list[Tile]:
-    labels = collection.labels_of([match.id for match in matches])
     return [
         Tile(
             match.id,
-            alt_text(labels.get(match.id, ()), match.path),
+            alt_text(labels, match.path),
             at,
+            thumbnail_address(row.id, row.sha256),
             match.score if scores else None,
             verdicts.get(match.id, 0),
         )
-        for at, match in enumerate(matches, offset)
+        for at, (match, row, labels) in enumerate(collection.facts_of(matches), offset)
     ]
