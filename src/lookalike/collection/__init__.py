@@ -6,6 +6,7 @@ from lookalike.collection.answers import (
     Event,
     Figures,
     InUse,
+    KnownWord,
     Learned,
     Match,
     ModelRow,
@@ -14,6 +15,7 @@ from lookalike.collection.answers import (
     Standing,
     Suggestion,
     Trial,
+    WordCounts,
     WordsToLearn,
 )
 from lookalike.collection.collection import Collection
@@ -27,6 +29,7 @@ __all__ = [
     "Event",
     "Figures",
     "InUse",
+    "KnownWord",
     "Learned",
     "Match",
     "ModelRow",
@@ -39,5 +42,6 @@ __all__ = [
     "Tagging",
     "Trial",
     "Where",
+    "WordCounts",
     "WordsToLearn",
 ]

@@ -18,6 +18,7 @@ from lookalike.collection.answers import (
     Event,
     Figures,
     InUse,
+    KnownWord,
     Learned,
     Match,
     ModelRow,
@@ -26,6 +27,7 @@ from lookalike.collection.answers import (
     Ref,
     Standing,
     Suggestion,
+    WordCounts,
     WordsToLearn,
 )
 from lookalike.collection.opened import Opened
@@ -35,11 +37,12 @@ from lookalike.collection.pictures.features import add_feature, add_ranker, by_n
 from lookalike.collection.pictures.filter import Where
 from lookalike.collection.pictures.labels import GivenWords, check_word, subject_of
 from lookalike.collection.search import exporting, queries, searching, suggesting
+from lookalike.collection.search.completing import words_like
 from lookalike.collection.search.explaining import reasons
 from lookalike.collection.search.queries import Box, Query
 from lookalike.collection.search.rankers import Rankers
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
-from lookalike.collection.search.words import known_word, search_word
+from lookalike.collection.search.words import Ranked, check_text, known_word, rank_word
 from lookalike.collection.store import events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
@@ -735,43 +738,57 @@ class Collection:
         where: Where | None = None,
         min_score: float | None = None,
     ) -> list[Match]:
-        """Find the pictures that a word suits most, best first.
+        """Find pictures by words: those labelled with them, named so, and those they probably fit.
 
-        The score of a word that was learned is W_wᵀVx (paper 2, Eq. 1), an inner product of the
-        stored vector x with VᵀW_w, so that no index has to be made for words. The scores of ``tag``
-        add to it what the word gets from every picture alike.
+        Pictures labelled with the word come first, then those whose file or folders bear it in
+        their names, then those it probably fits, the best first in each part. Those it was refused
+        for are left out of the last. Of several words, all must fit; a label of several words, such
+        as ``polar bear``, counts as one.
 
-        A word that was not learned may be a *start word*, one that the feature of the ranker knows
-        without being taught: the default network's 1,000 classes, their synonyms, and broader words
-        such as dog and animal. Then the score is the confidence that the picture shows it, pictures
-        labelled with it come first, and pictures that it was refused for, or that show it with a
-        confidence below 0.01, are left out. It also answers for a learned word where it ranks the
-        pictures better that learning held out.
+        How well a word that was learned fits is W_wᵀVx (paper 2, Eq. 1), from 0 for what the
+        average picture has to 1 for the best. A word that was not learned may be a *start word*,
+        one that the feature of the ranker knows without being taught: the default network's 1,000
+        classes, their synonyms, and broader words such as dog and animal. Then it is the confidence
+        that the picture shows it, and pictures with a confidence below 0.01 are left out. A start
+        word also answers for a learned word where it ranks the pictures better that learning held
+        out. With several words, the score is the product.
 
         Parameters
         ----------
         word : str
-            A word that was learned or is a start word, in any case and Unicode form.
+            One word or several, in any case and Unicode form.
         by : str, optional
-            The ranker whose words to use; by default the first that has learned some, and the first
-            that knows start words.
-        k, offset, where, min_score
+            The ranker whose words to use; by default, and for words it does not know, the first
+            that has learned some, and the first that knows start words.
+        k, offset, where
             As for :meth:`search`.
+        min_score : float, optional
+            Leave out pictures that score less; labels and names score 1.
 
         Returns
         -------
         list of Match
-            Each says by its ``source`` whether the word was given, learned or a start word.
+            Each says by its ``source`` where it comes from: ``given``, ``name``, ``learned`` or
+            ``start``. Empty if nothing fits.
         """
-        return search_word(
-            self._opened,
-            word,
-            k,
-            by=by,
-            offset=offset,
-            among=self._matching(where),
-            min_score=min_score,
-        )
+        ranked = self._ranked(word, by, where)
+        return ranked.page(self._opened, k, offset, min_score)
+
+    def count_word(
+        self, word: str, *, by: str | None = None, where: Where | None = None
+    ) -> WordCounts:
+        """Count the pictures that :meth:`search_word` finds, in each of its parts."""
+        return self._ranked(word, by, where).counts
+
+    def words_like(self, typed: str, k: int = 12) -> list[KnownWord]:
+        """Complete what was typed to words that pictures have.
+
+        Labels, start words and names of folders that contain it: at their start, at a word's start,
+        then elsewhere; where none does, those spelled most like it. Of several words, the last is
+        completed.
+        """
+        most = check_whole("words_like", "k", k, 1)
+        return words_like(typed, most, self.labels_used(), self.start_words(), self.folders())
 
     def keep_query(
         self,
@@ -891,7 +908,7 @@ class Collection:
         """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
         most = check_whole("word_neighbours", "k", k, 1)
         _, annotator = self._opened.rankers.naming(by)
-        return annotator.related_words(known_word(self.path, word, annotator)[0], most)
+        return annotator.related_words(known_word(self.path, word, annotator), most)
 
     def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
         """Suggest words for a picture that it does not have and was not refused, best first.
@@ -918,15 +935,22 @@ class Collection:
             raise self._opened.rankers.untaught()
         return FileTagging(KnownWords(start[1], start[0], database), start[0], database)
 
+    def _ranked(self, word: str, by: str | None, where: Where | None) -> Ranked:
+        """Return all that a search by word finds, again while nobody has written since."""
+        return self._once(self._rank, check_text(word), by, where)
+
+    def _rank(self, _: Database, text: str, by: str | None, where: Where | None) -> Ranked:
+        return rank_word(self._opened, text, by, self._matching(where))
+
     def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
         """Return the ids to search among, or None for all."""
         return None if where is None else self._once(browsing.matching, where)
 
-    def _once(self, read: Callable[..., T], *given: Where | None) -> T:
+    def _once(self, read: Callable[..., T], *given: Hashable) -> T:
         """Read something of all pictures, or return it again while nobody has written since."""
-        for where in given:
-            if where is not None:
-                where.check()
+        for one in given:
+            if isinstance(one, Where):
+                one.check()
         version = self._opened.database.version()
         with self._opened.rankers.lock:
             kept = self._answers.get((read, *given))

@@ -118,10 +118,11 @@ class Client:
         learned: bool = True,
         **where: Unpack[Filters],
     ) -> list[Match]:
-        """Return the pictures most like some and unlike others, or those matching a word.
+        """Return the pictures most like some and unlike others, or those matching words.
 
-        The best match comes first. ``by`` names a ranker, as :meth:`rankers` lists them; by
-        default it is the first.
+        The best match comes first; of those matching words, the tagged ones (``source`` is
+        ``given``), then those named so (``name``), then those they probably fit. ``by`` names a
+        ranker, as :meth:`rankers` lists them; by default it is the first.
         """
         asked = {
             **{"like": _several(like), "unlike": _several(unlike), "word": word},
@@ -129,6 +130,13 @@ class Client:
         }
         answer = self._get("/api/search", {**asked, **_filters(where)})
         return cast("list[Match]", answer["matches"])
+
+    def count_word(
+        self, word: str, *, by: str | None = None, **where: Unpack[Filters]
+    ) -> dict[str, Any]:
+        """Count the pictures that a search by words finds: tagged, named so, and probable ones."""
+        asked = {"word": word, "k": 1, "by": by, **_filters(where)}
+        return cast("dict[str, Any]", self._get("/api/search", asked)["counts"])
 
     def search_file(
         self, path: str | Path, *, k: int = 10, by: str | None = None, **where: Unpack[Filters]
@@ -213,7 +221,7 @@ class Client:
         return cast("list[dict[str, Any]]", answer["suggestions"])
 
     def words(self, start: str = "", k: int = 100) -> list[dict[str, Any]]:
-        """Return words to search by: labels, and start words, with how many pictures have each."""
+        """Return words to search by: labels, start words and folder names that pictures have."""
         answer = self._get("/api/words", {"start": start, "k": k})
         return cast("list[dict[str, Any]]", answer["words"])
 

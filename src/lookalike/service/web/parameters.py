@@ -137,7 +137,7 @@ class Browse(Page):
 
 
 class Search(Page):
-    """What to search for: pictures, or a word."""
+    """What to search for: pictures, or words."""
 
     like: list[RefText] = Field(
         default_factory=list,
@@ -150,7 +150,10 @@ class Search(Page):
         description="Pictures that matches should not be like.",
     )
     word: str | None = Field(
-        None, max_length=MAX_WORD, description="A word that matches should fit."
+        None,
+        max_length=MAX_WORD,
+        description="Words that matches should all fit: tags, names of files and folders, or "
+        "words that were learned or known from the start.",
     )
     by: By = None
     min_score: float | None = Field(

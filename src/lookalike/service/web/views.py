@@ -27,7 +27,7 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A picture in a grid; ``at`` is its position in the list."""
+    """A picture in a grid; ``at`` is its position in the list, ``heading`` what it stands under."""
 
     id: int
     alt: str
@@ -35,6 +35,7 @@ class Tile:
     thumbnail: str
     score: float | None = None
     verdict: int = 0
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
