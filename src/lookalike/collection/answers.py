@@ -116,7 +116,7 @@ class Added:
     added : int
         New pictures.
     known : int
-        Files that were in the collection already, as they are.
+        Pictures that were in the collection already, as they are.
     copies, moved : int
         Files with the content of a picture known from another path; ``moved`` where that path
         is gone.

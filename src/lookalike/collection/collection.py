@@ -1,12 +1,14 @@
 """The collection: a folder that keeps pictures, searches them and learns."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +33,12 @@ from lookalike.collection.answers import (
     WordsToLearn,
 )
 from lookalike.collection.opened import Opened
-from lookalike.collection.pictures import adding, browsing, removing
+from lookalike.collection.pictures import browsing, removing
 from lookalike.collection.pictures.describing import read_picture
-from lookalike.collection.pictures.features import add_feature, add_ranker, by_name
 from lookalike.collection.pictures.filter import Where
 from lookalike.collection.pictures.labels import GivenWords, check_word, subject_of
-from lookalike.collection.search import exporting, queries, searching, suggesting
+from lookalike.collection.search import queries, searching
 from lookalike.collection.search.completing import words_like
-from lookalike.collection.search.explaining import reasons
 from lookalike.collection.search.queries import Box, Query
 from lookalike.collection.search.rankers import Rankers
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
@@ -46,8 +46,6 @@ from lookalike.collection.search.words import Ranked, check_text, known_word, ra
 from lookalike.collection.store import events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
-from lookalike.collection.training import choosing, learning
-from lookalike.collection.training.given import NamedClicks, NamedLabels, read_given
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput, LookalikeError
@@ -56,6 +54,9 @@ from lookalike.core.text import word_key
 from lookalike.features import Feature
 from lookalike.images import Limits, Refused, find_pictures
 from lookalike.index.reranker import Reranker
+
+if TYPE_CHECKING:
+    from lookalike.collection.training.given import NamedClicks, NamedLabels
 
 T = TypeVar("T")
 
@@ -117,6 +118,8 @@ class Collection:
         index : str, optional
             The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
         """
+        from lookalike.collection.pictures.features import add_ranker, by_name
+
         chosen = by_name(features)
         with Folder.making(Path(path)) as folder:
             Database.create(folder.database)
@@ -240,6 +243,8 @@ class Collection:
             Told how many files are done; before that, where a feature is fitted, the steps; and
             after it the steps of learning again, where the collection has grown so much.
         """
+        from lookalike.collection.pictures import adding
+
         return adding.add(
             self._opened,
             sources,
@@ -283,6 +288,8 @@ class Collection:
         InvalidInput
             If the collection has that feature, or a ranker of that name, already.
         """
+        from lookalike.collection.pictures.features import add_feature
+
         called = feature.name if name is None else name
         add_feature(
             self._opened,
@@ -468,8 +475,8 @@ class Collection:
         folders: bool = False,
         clicks: NamedClicks | None = None,
         threshold: float = 0.0,
-        method: str = learning.METHOD,
-        words: str = choosing.AUTO,
+        method: str = "oasis",
+        words: str = "auto",
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
         hold_back: float = 0.2,
@@ -528,6 +535,9 @@ class Collection:
         progress : callable
             Told the steps of learning what is alike, then those of learning words.
         """
+        from lookalike.collection.training import learning
+        from lookalike.collection.training.given import read_given
+
         if not 0 < hold_back < 1:
             raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
         return learning.learn(
@@ -547,6 +557,8 @@ class Collection:
 
     def evaluate(self, by: str | None = None) -> tuple[Figures, Figures]:
         """Judge cosine and what searches use now, on the pictures last held out."""
+        from lookalike.collection.training import learning
+
         return learning.evaluate_similarity(
             self.path, self._opened.database, self._opened.rankers.get(by)
         )
@@ -557,6 +569,8 @@ class Collection:
         The first is the ranking of all words by how many pictures have them, the same for each
         picture.
         """
+        from lookalike.collection.training import learning
+
         ranker = self._opened.rankers.get(by)
         annotator = self._opened.rankers.annotator(ranker)
         return learning.evaluate_words(self.path, self._opened.database, ranker, annotator)
@@ -570,6 +584,8 @@ class Collection:
 
         What was learned together is undone together. Returns what its ranker uses then.
         """
+        from lookalike.collection.training import learning
+
         return learning.rollback(self._opened)
 
     # Votes and the log
@@ -827,6 +843,8 @@ class Collection:
 
     def reasons(self, ask: Ask, picture: int, k: int = 5, *, by: str | None = None) -> list[str]:
         """Explain why a picture was found for a query, in sentences, the most telling first."""
+        from lookalike.collection.search.explaining import reasons
+
         queries.check_ask(ask)
         ranker = self._opened.rankers.get(by)
         return reasons(
@@ -838,6 +856,8 @@ class Collection:
 
         The file is safetensors, with a recipe of some ten lines of NumPy beside it.
         """
+        from lookalike.collection.search import exporting
+
         exporting.export(self._opened.rankers.get(by), self._opened.database, Path(path))
 
     # Words that were learned
@@ -917,6 +937,8 @@ class Collection:
         word just given to a picture is suggested for those like it at once. Start words that were
         not learned come last.
         """
+        from lookalike.collection.search import suggesting
+
         ranker = self._opened.rankers.get(by)
         return suggesting.suggest(
             ranker, self._opened.rankers.annotator(ranker), self._opened.database, picture, k

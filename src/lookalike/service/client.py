@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack, cast
+from urllib.parse import quote
 
 import httpx
 
@@ -243,7 +244,9 @@ class Client:
 
     def add(self, picture: str | Path | bytes) -> Picture:
         """Upload a picture file and add it to the collection."""
-        return cast("Picture", self._send("/api/pictures", _content(picture))["picture"])
+        name = "" if isinstance(picture, bytes) else Path(picture).name
+        query = f"?name={quote(os.fsencode(name))}" if name else ""
+        return cast("Picture", self._send(f"/api/pictures{query}", _content(picture))["picture"])
 
     def delete(self, number: int) -> None:
         """Remove a picture and everything stored about it."""
@@ -306,6 +309,7 @@ class Client:
         target = Path(path)
         part = target.with_name(f".{target.name}.part")
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             part.write_bytes(content)
             part.replace(target)
         except OSError as error:

@@ -107,6 +107,7 @@ class Adder:
         self._sizes: dict[Path, tuple[int, int]] = {}
         self._pending: list[Described | Known | Refused] = []
         self._again: list[Path] = []
+        self._unchanged: set[int] = set()
         self.added = Added()
 
     def run(self, paths: Sequence[Path]) -> None:
@@ -114,7 +115,7 @@ class Adder:
         total = len(paths)
         self._progress(0, total)
         queue = list(self._changed(paths))
-        self.added.known += total - len(queue)
+        self.added.known += len(self._unchanged)
         done = total - len(queue)
         try:
             while queue:
@@ -145,10 +146,13 @@ class Adder:
             except (OSError, ValueError):
                 self._sizes[path] = (-1, -1)
             known = self._database.row(
-                "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT)", stored(path)
+                "SELECT size, mtime_ns, picture FROM places WHERE path = CAST(? AS TEXT)",
+                stored(path),
             )
             out = left_out and digest(stored(path), *self._sizes[path]) in left_out
-            if known != self._sizes[path] and not out:
+            if known is not None and known[:2] == self._sizes[path]:
+                self._unchanged.add(known[2])
+            elif not out:
                 yield path
 
     def _left_out(self) -> set[bytes]:

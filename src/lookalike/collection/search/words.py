@@ -1,16 +1,17 @@
 """Find pictures by words: text comes in, pictures it was given to or may fit go out, ranked."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Match, Source, WordCounts
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures import browsing
@@ -25,6 +26,9 @@ from lookalike.core.errors import CollectionError, InvalidInput, MissingPart
 from lookalike.core.ranking import judge
 from lookalike.core.text import label_name, word_key
 from lookalike.features import StartWords
+
+if TYPE_CHECKING:
+    from lookalike.annotation.base import Annotator
 
 LEAST_TO_JUDGE = 3
 """Pictures with a word, among those held out, from which a start word may be preferred."""
@@ -170,7 +174,7 @@ class _Knowing:
     trouble: CollectionError | MissingPart | None
 
     @classmethod
-    def of(cls, opened: Opened, by: str | None) -> "_Knowing":
+    def of(cls, opened: Opened, by: str | None) -> _Knowing:
         """Return what the ranker named knows, then what others do."""
         if by is not None:
             opened.rankers.row(by)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.core.errors import UnreadablePicture
+from lookalike.service.figures import shown_score
 from lookalike.service.options import HERE, AsJson, By, Where, or_another
 from lookalike.service.screen import Screen, counted
 
@@ -95,7 +96,10 @@ def search(
 def _show_alike(screen: Screen, matches: "list[Match]") -> None:
     screen.table(
         ["rank", "score", "picture"],
-        [[rank, f"{match.score:.4f}", match.path] for rank, match in enumerate(matches, start=1)],
+        [
+            [rank, f"{shown_score(match.score):.4f}", match.path]
+            for rank, match in enumerate(matches, start=1)
+        ],
         numbers=["rank", "score"],
     )
 
@@ -171,7 +175,8 @@ def _tiles(store: "Collection", matches: "list[Match]") -> "list[Tile]":
     from lookalike.service.contact_sheet import Tile
 
     return [
-        Tile(store.thumbnail(match.id), match.path.name, f"{match.score:.3f}") for match in matches
+        Tile(store.thumbnail(match.id), match.path.name, f"{shown_score(match.score):.3f}")
+        for match in matches
     ]
 
 

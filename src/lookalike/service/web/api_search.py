@@ -48,13 +48,13 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     asked.check()
     collection, wanted = collection_of(request), asked.ask()
     # One more than asked for shows whether there is a next page.
-    most = asked.k + 1
+    most = asked.size(asked.k, asked.offset)
     verdicts: dict[int, int] = {}
     reach = counts = None
     if wanted is not None:
         found = collection.search(
             wanted,
-            most,
+            max(most, 1),
             by=asked.by,
             learned=asked.learned,
             offset=asked.offset,
@@ -66,7 +66,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     else:
         found = collection.search_word(
             asked.word or "",
-            most,
+            max(most, 1),
             by=asked.by,
             offset=asked.offset,
             where=asked.where(),
@@ -75,7 +75,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
         counts = collection.count_word(asked.word or "", by=asked.by, where=asked.where())
     after = asked.offset + asked.k
     more = len(found) > asked.k and after + asked.k <= MAX_REACH
-    matches = match_facts(collection, found[: asked.k], verdicts)
+    matches = match_facts(collection, found[: min(asked.k, most)], verdicts)
     following = next_page(request, more, offset=after)
     return JSONResponse(
         {

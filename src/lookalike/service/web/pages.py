@@ -13,6 +13,7 @@ from pydantic import Field
 from lookalike.collection.answers import PictureRow
 from lookalike.core.errors import CollectionError, LookalikeError, NotFound
 from lookalike.core.text import shown
+from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.api_errors import refuse, refuse_values
 from lookalike.service.web.history import told
 from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
@@ -117,6 +118,7 @@ def page(
         "room": _ROOMS.get(request.url.path, ""),
         "token": getattr(request.app.state, "token", ""),
         "total": len(collection),
+        "may_write": getattr(request.state, "role", "write") == "write",
         "filters": filters or Filters.model_validate({}),
         "filter_path": path,
         "filter_kept": kept or [],
@@ -131,6 +133,8 @@ def page(
 def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
     """Show all pictures by month; the page itself contains only the first."""
     collection, where = collection_of(request), asked.where()
+    if where is None and not len(collection):
+        return add(request)
     if asked.order == "added":
         parts = [Section("", "Recently added", 0, collection.count(where))]
     else:
@@ -199,6 +203,7 @@ def picture(request: Request, number: int, given: Annotated[Looked, Query()]) ->
         "picture.html",
         by=asked.by,
         row=row,
+        thumbnail=thumbnail_address(row.id, row.sha256),
         labels=collection.labels_of([number]).get(number, []),
         before=before and address(f"/picture/{before[0]}", [*pairs, ("at", before[1])]),
         after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from lookalike.collection.answers import WordCounts
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
 from lookalike.core.text import shown
+from lookalike.service.figures import shown_score
 from lookalike.service.found_words import nothing_found
 from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.parameters import Search
@@ -61,6 +62,8 @@ def option_pairs(search: Search) -> Pairs:
     pairs = by_pairs(search.by)
     if search.min_score is not None:
         pairs.append(("min_score", f"{search.min_score:g}"))
+    if search.most is not None:
+        pairs.append(("most", str(search.most)))
     if not search.learned:
         pairs.append(("learned", "false"))
     return pairs
@@ -79,9 +82,11 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
         if ask is None:
             return _find_words(collection, search, k, offset)
         verdicts = collection.verdicts(ask)
+        if not (size := search.size(k, offset)):
+            return Results([])
         matches = collection.search(
             ask,
-            k + 1,
+            size,
             by=search.by,
             learned=search.learned,
             offset=offset,
@@ -101,7 +106,10 @@ def _find_words(collection: "Collection", search: Search, k: int, offset: int) -
     """Return the results of a search by words: tagged, named, then probable ones."""
     text, where = search.word or "", search.where()
     counts = collection.count_word(text, by=search.by, where=where)
-    matches = collection.search_word(text, k + 1, by=search.by, offset=offset, where=where)
+    size = search.size(k, offset)
+    matches = (
+        collection.search_word(text, size, by=search.by, offset=offset, where=where) if size else []
+    )
     if not matches and where is None and not offset:
         instead = collection.words_like((counts.unknown or (text,))[0], INSTEAD)
         return Results([], trouble=nothing_found(text, counts), instead=[o.word for o in instead])
@@ -136,7 +144,7 @@ def _tiles(
             alt_text(labels, match.path),
             at,
             thumbnail_address(row.id, row.sha256),
-            match.score if scores else None,
+            shown_score(match.score) if scores else None,
             verdicts.get(match.id, 0),
         )
         for at, (match, row, labels) in enumerate(collection.facts_of(matches), offset)
