@@ -36,7 +36,7 @@ from lookalike.service.web.state import collection_of, next_page
 router = APIRouter(tags=["search"], route_class=Route)
 
 
-@router.get("/search", summary="Search by picture or by word", response_model=SearchAnswer)
+@router.get("/search", summary="Search by pictures or by words", response_model=SearchAnswer)
 def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     """Return the pictures most like some and unlike others, or those matching words, best first.
 

@@ -230,6 +230,7 @@ def add(request: Request) -> Response:
         request,
         "add.html",
         roots=list(dict.fromkeys([*collection.roots(), *allowed])),
+        has_folders=bool(collection.roots()),
         refused=refused[:REFUSED],
         refused_count=len(refused),
     )
