@@ -45,3 +45,32 @@ def test_command_line_is_light(arguments):
 
 def test_the_check_sees_what_is_loaded():
     assert "numpy" in loaded("import lookalike; lookalike.Collection")
+
+
+def test_a_search_is_light(tmp_path):
+    """Nothing heavy for what is stored: neither compiled loops nor models nor learners."""
+    from tests.service.pictures import draw
+
+    for number in range(3):
+        draw(tmp_path / "photos" / f"{number}.png", (90 * number, 90, 200), number)
+    place = tmp_path / "store"
+    code = (
+        "import sys, io, contextlib\n"
+        "from lookalike.service.command_line import main\n"
+        "sys.argv = ['lookalike', *{!r}, '-c', {!r}]\n"
+        "with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):\n"
+        "    main()\n"
+        "assert {!r} in out.getvalue(), out.getvalue()\n"
+    )
+    indexed = loaded(code.format(["index", str(tmp_path / "photos")], str(place), "3"))
+    assert "onnxruntime" in indexed
+    for asked in (["search", str(tmp_path / "photos" / "0.png")], ["search", "--word", "photos"]):
+        modules = loaded(code.format(asked, str(place), "2.png"))
+        assert {"numpy", "sqlite3"} <= modules
+        slow = {"scipy", "numba", "sklearn", "onnx", "onnxruntime", "matplotlib", "fastapi"}
+        assert not modules & (slow | {"httpx", "uvicorn", "jinja2"})
+
+
+def test_learned_similarities_and_annotators_are_light():
+    modules = loaded("import lookalike.similarity.oasis, lookalike.annotation.ridge")
+    assert not modules & {"scipy", "numba", "sklearn"}

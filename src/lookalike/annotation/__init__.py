@@ -5,7 +5,7 @@ import typing
 from lookalike.core.lazy import exports as _exports
 
 if typing.TYPE_CHECKING:
-    from lookalike.annotation.base import Annotator, Tag
+    from lookalike.annotation.base import Annotator
     from lookalike.annotation.ensemble import Ensemble
     from lookalike.annotation.linear import LinearRanker
     from lookalike.annotation.neighbours import NearestNeighbours
@@ -40,6 +40,6 @@ __getattr__ = _exports(
         "OneVsRest": "one_vs_rest",
         "Parts": "parts",
         "Ridge": "ridge",
-        "Tag": "base",
+        "Tag": "tag",
     },
 )

@@ -1,23 +1,26 @@
 """The base class of annotators, and how they find the best words."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.glance import Glance
 from lookalike.annotation.held_out import Split, hold_out
 from lookalike.annotation.lessons import Lessons, blocks
+from lookalike.annotation.tag import Tag
 from lookalike.annotation.words import pack_words, unpack_words
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_share, check_whole
 from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.estimator import Estimator
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, Stored
@@ -38,16 +41,7 @@ class Ranking:
     scores: NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """A word for a picture; ``confidence`` is its probability of being right, NaN if unknown."""
-
-    word: str
-    score: float
-    confidence: float
-
-
-class Annotator(Stored, BaseEstimator):
+class Annotator(Stored, Estimator):
     """Rank words for pictures: f_i(x) for the word i and the picture x, larger is better.
 
     A subclass learns in ``_learn``, implements :meth:`scores`, and saves what it learned besides

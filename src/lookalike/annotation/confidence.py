@@ -1,13 +1,15 @@
 """Estimate the confidence of words, so that about 80 % of the words given with 80 % are right."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.annotation._fast.top import keep_top
+from lookalike.core import sparse as sp
 
 CANDIDATES = 20
 """The number of best words of each held-out picture that confidence is learned from."""
@@ -45,7 +47,7 @@ class Confidence:
     c: float = 0.0
 
     @classmethod
-    def learned(cls, scores: NDArray[np.float32], has: sp.csr_matrix) -> "Confidence | None":
+    def learned(cls, scores: NDArray[np.float32], has: sp.csr_matrix) -> Confidence | None:
         """Learn from scores (pictures × words) and the true words; None from too few pictures."""
         if scores.shape[0] < LEAST:
             return None
@@ -73,7 +75,7 @@ class Confidence:
         return asdict(self)
 
     @classmethod
-    def read(cls, written: dict[str, Any] | None) -> "Confidence | None":
+    def read(cls, written: dict[str, Any] | None) -> Confidence | None:
         """Return the confidence that :meth:`written` wrote; None for None."""
         if written is None:
             return None

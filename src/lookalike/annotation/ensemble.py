@@ -1,5 +1,7 @@
 """Rank words by several annotators together."""
 
+from __future__ import annotations
+
 import json
 import secrets
 from collections.abc import Iterator, Sequence
@@ -9,15 +11,14 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from lookalike.annotation.base import Annotator, check_fitted
 from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.held_out import Split
 from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.registry import ANNOTATORS
+from lookalike.core import sparse as sp
 from lookalike.core.arrays import write_whole
 from lookalike.core.checks import check_share
 from lookalike.core.errors import DamagedFile, InvalidInput
@@ -151,7 +152,8 @@ class Ensemble(Annotator):
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
         fitted: list[Annotator] = []
         for model in self._given():
-            fitted.append(clone(model).fit(split.learned.vectors, split.learned.names()))
+            from_scratch = type(model)(**model.get_params(deep=False))
+            fitted.append(from_scratch.fit(split.learned.vectors, split.learned.names()))
             progress(len(fitted), len(self.models))
         if split.judged is None:
             self._publish(fitted, np.ones(len(fitted), np.float32))

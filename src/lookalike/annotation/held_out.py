@@ -1,13 +1,15 @@
 """Hold pictures out of training, and evaluate on them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.annotation.lessons import Lessons, blocks
+from lookalike.core import sparse as sp
 from lookalike.core.ranking import Judgement, judge
 
 MOST_HELD_OUT = 2000

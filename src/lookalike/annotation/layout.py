@@ -1,11 +1,13 @@
 """Arrange pictures' vectors for the compiled loops."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from lookalike.annotation._fast.wsabie import Pictures
+from lookalike.core import sparse as sp
 from lookalike.core.checks import is_number
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, squared_lengths

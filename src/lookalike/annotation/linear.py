@@ -1,12 +1,13 @@
 """Rank words by f_i(x) = w_iᵀx: one vector per word, in the space of the pictures."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation._fast.linear import Rows, pair_steps, score_rows, warp_steps
@@ -22,6 +23,7 @@ from lookalike.annotation.held_out import Split, clearly_worse, precision
 from lookalike.annotation.layout import LARGEST, lay_out, mean_length
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import read_words
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_choice, check_number, check_share, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
@@ -47,7 +49,7 @@ class Taught:
     mean_length: float
 
     @classmethod
-    def of(cls, lessons: Lessons, mean_length: float) -> "Taught":
+    def of(cls, lessons: Lessons, mean_length: float) -> Taught:
         """Arrange pictures with words; ``mean_length`` is that of the pictures given to ``fit``."""
         truth = Truth(lessons.has.indices.astype(np.uint32), lessons.has.indptr.astype(np.uint64))
         lengths = squared_lengths(lessons.vectors).astype(np.float32)

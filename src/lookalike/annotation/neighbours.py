@@ -1,10 +1,11 @@
 """Give a picture the words of the most similar ones, found exactly or by random trees."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation._fast.top import keep_top
@@ -14,6 +15,7 @@ from lookalike.annotation.confidence import Confidence, enough
 from lookalike.annotation.held_out import Split, precision
 from lookalike.annotation.layout import lay_out
 from lookalike.annotation.lessons import Lessons, blocks
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_share, check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState

@@ -6,6 +6,8 @@ memory, shuffles the block and visits it, so that a pass reads each run once, se
 each block is well mixed, in whatever order the pictures were written.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +16,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation.lessons import blocks
 from lookalike.annotation.words import read_words
+from lookalike.core import sparse as sp
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.vectors import check_vectors, stack_rows

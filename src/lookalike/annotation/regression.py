@@ -1,14 +1,16 @@
 """Least squares onto words: solved exactly for short vectors, by iterating for long ones."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.annotation.lessons import blocks
+from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors
 
 GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

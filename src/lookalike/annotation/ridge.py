@@ -1,11 +1,12 @@
 """Ridge regression onto words: the closed form that other annotators are compared with."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation.base import Annotator, check_matrix
@@ -23,6 +24,7 @@ from lookalike.annotation.regression import (
     gram,
 )
 from lookalike.annotation.words import read_words
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_number, check_share
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress

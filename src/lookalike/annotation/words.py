@@ -1,14 +1,16 @@
 """Number the words of pictures, and find which pictures have which word."""
 
+from __future__ import annotations
+
 import zlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.text import word_key
 from lookalike.supervision import Relevance

@@ -1,11 +1,12 @@
 """WSABIE: embed pictures and words in one space, learned by ranking words for pictures."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from lookalike.annotation.base import InnerProductAnnotator, check_fitted, check_matrix
@@ -23,6 +24,7 @@ from lookalike.annotation.training import (
     bounded,
 )
 from lookalike.annotation.words import read_words
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_choice, check_number, check_share, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent

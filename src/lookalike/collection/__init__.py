@@ -7,6 +7,7 @@ from lookalike.collection.answers import (
     Event,
     Figures,
     InUse,
+    KnownWord,
     Learned,
     Match,
     ModelRow,
@@ -16,6 +17,7 @@ from lookalike.collection.answers import (
     Standing,
     Suggestion,
     Trial,
+    WordCounts,
     WordsToLearn,
 )
 from lookalike.collection.collection import Collection
@@ -30,6 +32,7 @@ __all__ = [
     "Event",
     "Figures",
     "InUse",
+    "KnownWord",
     "Learned",
     "Match",
     "ModelRow",
@@ -43,5 +46,6 @@ __all__ = [
     "Tagging",
     "Trial",
     "Where",
+    "WordCounts",
     "WordsToLearn",
 ]

@@ -10,8 +10,8 @@ from lookalike.images import Refused
 Ref: TypeAlias = int | str
 """A picture of the collection by its id, or a kept query by its token."""
 
-Source: TypeAlias = Literal["start", "learned", "given"]
-"""Where a word comes from: what the feature knew from the start, an annotator, or a person."""
+Source: TypeAlias = Literal["start", "learned", "given", "name"]
+"""Where a word comes from: known to the feature from the start, an annotator, labels, or names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Added:
     added : int
         New pictures.
     known : int
-        Files that were in the collection already, as they are.
+        Pictures that were in the collection already, as they are.
     copies, moved : int
         Files with the content of a picture known from another path; ``moved`` where that path
         is gone.
@@ -365,7 +365,8 @@ class RankerInfo:
 class Match:
     """A picture that a search found; ``path`` is the first of its ``places``.
 
-    For a word, ``source`` says where the word comes from; else it is None.
+    For a word, ``source`` says whether the picture has it as a label (``given``) or in the ``name``
+    of its file or a folder, or probably fits (``learned`` or ``start``); else it is None.
     """
 
     id: int
@@ -373,6 +374,37 @@ class Match:
     score: float
     places: tuple[Path, ...]
     source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """How many pictures a search by word finds.
+
+    Attributes
+    ----------
+    tagged, named, probable : int
+        Those labelled with it, others whose files or folders are named so, and others that it
+        probably fits.
+    terms : tuple of str
+        The words that the text was taken for.
+    unknown : tuple of str
+        Those of them that no picture has and nothing is known of.
+    """
+
+    tagged: int
+    named: int
+    probable: int
+    terms: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWord:
+    """A word to search by, and how many pictures have it; of a start word, about how many."""
+
+    word: str
+    pictures: int
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)

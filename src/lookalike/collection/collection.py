@@ -1,5 +1,7 @@
 """The collection: a folder that keeps pictures, searches them and learns."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -7,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from lookalike.collection.answers import (
     Event,
     Figures,
     InUse,
+    KnownWord,
     Learned,
     Match,
     ModelRow,
@@ -29,28 +32,25 @@ from lookalike.collection.answers import (
     SavedSearch,
     Standing,
     Suggestion,
+    WordCounts,
     WordsToLearn,
 )
 from lookalike.collection.opened import Opened
-from lookalike.collection.pictures import adding, browsing, imports, missing, removing
+from lookalike.collection.pictures import browsing, imports, missing, removing
 from lookalike.collection.pictures import labels as by_hand
 from lookalike.collection.pictures.describing import read_picture
-from lookalike.collection.pictures.features import add_feature, add_ranker, by_name
 from lookalike.collection.pictures.filter import Where
-from lookalike.collection.search import albums, exporting, queries, searching, suggesting
-from lookalike.collection.search.explaining import Case, reasons
+from lookalike.collection.search import albums, queries, searching
+from lookalike.collection.search.completing import words_like
 from lookalike.collection.search.queries import Box, Query
 from lookalike.collection.search.rankers import Rankers
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
-from lookalike.collection.search.view_parts import view_weights
-from lookalike.collection.search.words import known_word, search_word
+from lookalike.collection.search.words import Ranked, check_text, known_word, rank_word
 from lookalike.collection.store import albums as stored_albums
 from lookalike.collection.store import binned, events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.labels import LabelSource
-from lookalike.collection.training import choosing, judging, learning
-from lookalike.collection.training.given import NamedClicks, NamedLabels, read_given
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import (
@@ -65,6 +65,9 @@ from lookalike.core.text import word_key
 from lookalike.features import Feature
 from lookalike.images import Limits, Refused, find_pictures
 from lookalike.index.reranker import Reranker
+
+if TYPE_CHECKING:
+    from lookalike.collection.training.given import NamedClicks, NamedLabels
 
 T = TypeVar("T")
 
@@ -126,6 +129,8 @@ class Collection:
         index : str, optional
             The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
         """
+        from lookalike.collection.pictures.features import add_ranker, by_name
+
         chosen = by_name(features)
         with Folder.making(Path(path)) as folder:
             Database.create(folder.database)
@@ -251,6 +256,8 @@ class Collection:
             Told how many files are done; before that, where a feature is fitted, the steps; and
             after it the steps of learning again, where the collection has grown so much.
         """
+        from lookalike.collection.pictures import adding
+
         return adding.add(
             self._opened,
             sources,
@@ -294,6 +301,8 @@ class Collection:
         InvalidInput
             If the collection has that feature, or a ranker of that name, already.
         """
+        from lookalike.collection.pictures.features import add_feature
+
         called = feature.name if name is None else name
         add_feature(
             self._opened,
@@ -613,8 +622,8 @@ class Collection:
         folders: bool = False,
         clicks: NamedClicks | None = None,
         threshold: float = 0.0,
-        method: str = learning.METHOD,
-        words: str = choosing.AUTO,
+        method: str = "oasis",
+        words: str = "auto",
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
         hold_back: float = 0.2,
@@ -675,6 +684,9 @@ class Collection:
         progress : callable
             Told the steps of learning what is alike, then those of learning words.
         """
+        from lookalike.collection.training import learning
+        from lookalike.collection.training.given import read_given
+
         if not 0 < hold_back < 1:
             raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
         return learning.learn(
@@ -694,6 +706,8 @@ class Collection:
 
     def evaluate(self, by: str | None = None) -> tuple[Figures, Figures]:
         """Judge cosine and what searches use now, on the pictures last held out."""
+        from lookalike.collection.training import judging
+
         return judging.evaluate_similarity(
             self.path, self._opened.database, self._opened.rankers.get(by)
         )
@@ -704,6 +718,8 @@ class Collection:
         The first is the ranking of all words by how many pictures have them, the same for each
         picture.
         """
+        from lookalike.collection.training import judging
+
         ranker = self._opened.rankers.get(by)
         annotator = self._opened.rankers.annotator(ranker)
         return judging.evaluate_words(self.path, self._opened.database, ranker, annotator)
@@ -718,6 +734,8 @@ class Collection:
         What was learned together is undone together. Returns what its ranker uses then. Labels
         that were imported to learn from stay; undoing the event that is returned takes them back.
         """
+        from lookalike.collection.training import learning
+
         return learning.rollback(self._opened)
 
     # Votes and the log
@@ -895,43 +913,57 @@ class Collection:
         where: Where | None = None,
         min_score: float | None = None,
     ) -> list[Match]:
-        """Find the pictures that a word suits most, best first.
+        """Find pictures by words: those labelled with them, named so, and those they probably fit.
 
-        The score of a word that was learned is W_wᵀVx (paper 2, Eq. 1), an inner product of the
-        stored vector x with VᵀW_w, so that no index has to be made for words. The scores of ``tag``
-        add to it what the word gets from every picture alike.
+        Pictures labelled with the word come first, then those whose file or folders bear it in
+        their names, then those it probably fits, the best first in each part. Those it was refused
+        for are left out of the last. Of several words, all must fit; a label of several words, such
+        as ``polar bear``, counts as one.
 
-        A word that was not learned may be a *start word*, one that the feature of the ranker knows
-        without being taught: the default network's 1,000 classes, their synonyms, and broader words
-        such as dog and animal. Then the score is the confidence that the picture shows it, pictures
-        labelled with it come first, and pictures that it was refused for, or that show it with a
-        confidence below 0.01, are left out. It also answers for a learned word where it ranks the
-        pictures better that learning held out.
+        How well a word that was learned fits is W_wᵀVx (paper 2, Eq. 1), from 0 for what the
+        average picture has to 1 for the best. A word that was not learned may be a *start word*,
+        one that the feature of the ranker knows without being taught: the default network's 1,000
+        classes, their synonyms, and broader words such as dog and animal. Then it is the confidence
+        that the picture shows it, and pictures with a confidence below 0.01 are left out. A start
+        word also answers for a learned word where it ranks the pictures better that learning held
+        out. With several words, the score is the product.
 
         Parameters
         ----------
         word : str
-            A word that was learned or is a start word, in any case and Unicode form.
+            One word or several, in any case and Unicode form.
         by : str, optional
-            The ranker whose words to use; by default the first that has learned some, and the first
-            that knows start words.
-        k, offset, where, min_score
+            The ranker whose words to use; by default, and for words it does not know, the first
+            that has learned some, and the first that knows start words.
+        k, offset, where
             As for :meth:`search`.
+        min_score : float, optional
+            Leave out pictures that score less; labels and names score 1.
 
         Returns
         -------
         list of Match
-            Each says by its ``source`` whether the word was given, learned or a start word.
+            Each says by its ``source`` where it comes from: ``given``, ``name``, ``learned`` or
+            ``start``. Empty if nothing fits.
         """
-        return search_word(
-            self._opened,
-            word,
-            k,
-            by=by,
-            offset=offset,
-            among=self._matching(where),
-            min_score=min_score,
-        )
+        ranked = self._ranked(word, by, where)
+        return ranked.page(self._opened, k, offset, min_score)
+
+    def count_word(
+        self, word: str, *, by: str | None = None, where: Where | None = None
+    ) -> WordCounts:
+        """Count the pictures that :meth:`search_word` finds, in each of its parts."""
+        return self._ranked(word, by, where).counts
+
+    def words_like(self, typed: str, k: int = 12) -> list[KnownWord]:
+        """Complete what was typed to words that pictures have.
+
+        Labels, start words and names of folders that contain it: at their start, at a word's start,
+        then elsewhere; where none does, those spelled most like it. Of several words, the last is
+        completed.
+        """
+        most = check_whole("words_like", "k", k, 1)
+        return words_like(typed, most, self.labels_used(), self.start_words(), self.folders())
 
     def keep_query(
         self,
@@ -981,6 +1013,8 @@ class Collection:
 
         Other pictures are named by their files, or as ``named`` says.
         """
+        from lookalike.collection.search.explaining import reasons
+
         queries.check_ask(ask)
         ranker = self._opened.rankers.get(by)
         annotator = self._opened.rankers.annotator(ranker)
@@ -991,6 +1025,8 @@ class Collection:
 
         Empty for a feature of one view, and for a method that does not weigh views.
         """
+        from lookalike.collection.search.view_parts import view_weights
+
         return view_weights(self._opened.rankers.get(by))
 
     def view_parts(self, ask: Ask, picture: int, *, by: str | None = None) -> dict[str, float]:
@@ -999,6 +1035,8 @@ class Collection:
         They are shares, negative for views that lower it, and 1 together without their signs.
         Empty for a feature of one view.
         """
+        from lookalike.collection.search.explaining import Case
+
         queries.check_ask(ask)
         return Case(self._opened.rankers.get(by), None, self._opened.database, ask, picture).views()
 
@@ -1007,6 +1045,8 @@ class Collection:
 
         The file is safetensors, with a recipe of some ten lines of NumPy beside it.
         """
+        from lookalike.collection.search import exporting
+
         exporting.export(self._opened.rankers.get(by), self._opened.database, Path(path))
 
     # Albums
@@ -1154,7 +1194,7 @@ class Collection:
         """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
         most = check_whole("word_neighbours", "k", k, 1)
         _, annotator = self._opened.rankers.naming(by)
-        return annotator.related_words(known_word(self.path, word, annotator)[0], most)
+        return annotator.related_words(known_word(self.path, word, annotator), most)
 
     def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
         """Suggest words for a picture that it does not have and was not refused, best first.
@@ -1163,6 +1203,8 @@ class Collection:
         word just given to a picture is suggested for those like it at once. Start words that were
         not learned come last.
         """
+        from lookalike.collection.search import suggesting
+
         ranker = self._opened.rankers.get(by)
         return suggesting.suggest(
             ranker, self._opened.rankers.annotator(ranker), self._opened.database, picture, k
@@ -1218,6 +1260,13 @@ class Collection:
         found = self._matching(where)
         return Where(pictures=() if found is None else tuple(found.tolist()))
 
+    def _ranked(self, word: str, by: str | None, where: Where | None) -> Ranked:
+        """Return all that a search by word finds, again while nobody has written since."""
+        return self._once(self._rank, check_text(word), by, where)
+
+    def _rank(self, _: Database, text: str, by: str | None, where: Where | None) -> Ranked:
+        return rank_word(self._opened, text, by, self._matching(where))
+
     def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
         """Return the ids to search among, rising, or None for all."""
         if where is None:
@@ -1235,11 +1284,11 @@ class Collection:
             found = np.setdiff1d(found, left_out)
         return found
 
-    def _once(self, read: Callable[..., T], *given: Where | None) -> T:
+    def _once(self, read: Callable[..., T], *given: Hashable) -> T:
         """Read something of all pictures, or return it again while nobody has written since."""
-        for where in given:
-            if where is not None:
-                where.check()
+        for one in given:
+            if isinstance(one, Where):
+                one.check()
         return self._kept((read, *given), lambda: read(self._opened.database, *given))
 
     def _kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:

@@ -1,10 +1,13 @@
 """Weigh paired differences: how large they are on average, and how far that may be chance."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+
+from lookalike.core import sparse as sp
 
 CERTAIN = 2.5
 """Standard errors above which a gain is not taken for chance, which gives as much once in 160."""

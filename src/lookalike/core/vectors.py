@@ -1,14 +1,16 @@
 """Vectors, one row per picture: their type, how they are checked, and how they are scaled."""
 
+from __future__ import annotations
+
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 
-Vectors: TypeAlias = NDArray[np.float32] | sp.csr_matrix
+Vectors: TypeAlias = "NDArray[np.float32] | sp.csr_matrix"
 """One row per picture: a C-contiguous float32 array, or a CSR matrix with sorted float32 rows."""
 
 _ROWS = 1024

@@ -1,14 +1,16 @@
 """The measures of paper 2, section 4: precision, average precision and sibling precision at k."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation.words import read_words
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.progress import Progress, silent
 from lookalike.core.ranking import check_cutoffs, judge

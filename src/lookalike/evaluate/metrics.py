@@ -1,12 +1,14 @@
 """The measures of paper 1, section 5.1: precision at top k and mean average precision."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.ranking import CUTOFFS, Judgement, judge, judge_in_blocks

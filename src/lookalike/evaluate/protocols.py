@@ -1,15 +1,17 @@
 """The experimental protocol of paper 1, section 5.3.2."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent

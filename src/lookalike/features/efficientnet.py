@@ -26,6 +26,9 @@ from lookalike.features.torch_file import read_tensors
 MEAN = 127 / 255
 STD = 128 / 255
 
+INPUT, OUTPUT, DIMENSION = "pixels", "vector", 1280
+"""The names of a graph's input and output, and the length of its vectors."""
+
 LEAST_SIDE = 32
 
 _EPSILON = 1e-3
@@ -105,8 +108,7 @@ def graph(network: Network, side: int | None = None) -> bytes:
         If the package with the weights is not installed; the message says how to install it.
     """
     length = network.side if side is None else side
-    stem = network.identity if length == network.side else f"{network.identity}-{length}"
-    file, seal = (cache_folder() / f"{stem}.{ending}" for ending in ("onnx", "sha256"))
+    file, seal = _cached(network, length)
     try:
         content = file.read_bytes()
         if hashlib.sha256(content).hexdigest().encode() == seal.read_bytes():
@@ -121,6 +123,18 @@ def graph(network: Network, side: int | None = None) -> bytes:
     except OSError as error:
         logger.warning("cannot cache the model in %s, so it is built each time: %s", file, error)
     return built
+
+
+def check_available(network: Network, side: int | None = None) -> None:
+    """Raise what :func:`graph` would, if a network can neither be built nor is cached."""
+    if not (is_installed(network) or _cached(network, side or network.side)[0].exists()):
+        graph(network, side)
+
+
+def _cached(network: Network, side: int) -> tuple[Path, Path]:
+    """Return where a graph and its hash are cached."""
+    stem = network.identity if side == network.side else f"{network.identity}-{side}"
+    return cache_folder() / f"{stem}.onnx", cache_folder() / f"{stem}.sha256"
 
 
 def classifier(network: Network) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -180,7 +194,7 @@ def build(network: Network, tensors: dict[str, NDArray[Any]], side: int) -> byte
     from onnx import TensorProto, checker, helper
 
     layers = _Layers(tensors, side)
-    x = layers.convolve("pixels", "_conv_stem", "_bn0", stride=2)
+    x = layers.convolve(INPUT, "_conv_stem", "_bn0", stride=2)
     index = 0
     for repeats, first_stride in zip(network.repeats, _STRIDES, strict=True):
         for repeat in range(repeats):
@@ -188,12 +202,12 @@ def build(network: Network, tensors: dict[str, NDArray[Any]], side: int) -> byte
             index += 1
     x = layers.convolve(x, "_conv_head", "_bn1")
     x = layers.add("GlobalAveragePool", [x])
-    layers.nodes.append(helper.make_node("Flatten", [x], ["vector"]))
+    layers.nodes.append(helper.make_node("Flatten", [x], [OUTPUT]))
     graph = helper.make_graph(
         layers.nodes,
         f"efficientnet-{network.name}",
-        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, side, side])],
-        [helper.make_tensor_value_info("vector", TensorProto.FLOAT, ["n", 1280])],
+        [helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, ["n", 3, side, side])],
+        [helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, ["n", DIMENSION])],
         initializer=layers.constants,
     )
     model = helper.make_model(

@@ -16,7 +16,7 @@ from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import Vectors, unit_rows
 from lookalike.features import efficientnet
 from lookalike.features.base import Feature
-from lookalike.features.onnx_model import MOST_SIDE, Channels, ImageModel, Layout
+from lookalike.features.onnx_model import MOST_SIDE, BuiltModel, Channels, ImageModel, Layout
 from lookalike.features.records import pack_vector, unpack_vectors
 from lookalike.features.start_words import StartWords
 
@@ -78,17 +78,41 @@ class Embedding(Feature):
         if self._network is not None:
             if side is not None:
                 check_whole("Embedding", "side", side, efficientnet.LEAST_SIDE, MOST_SIDE)
-            content, identity = efficientnet.graph(self._network, side), self._network.identity
-            who = f"Embedding: the model {identity}"
+            identity = self._network.identity
+            self._who = f"Embedding: the model {identity}"
+            self._model = self._built(self._network, side, layout, mean, std)
         else:
             content = self._content = _content(name)
             identity = hashlib.sha256(content).hexdigest()
-            who = "Embedding: the model" + ("" if isinstance(model, bytes) else f" {model}")
-        self._who = who
-        self._model = ImageModel(content, who, side=side, layout=layout, mean=mean, std=std)
+            given = "" if isinstance(model, bytes) else f" {model}"
+            self._who = f"Embedding: the model{given}"
+            self._model = ImageModel(
+                content, self._who, side=side, layout=layout, mean=mean, std=std
+            )
         made = {"model": identity, "output": self._model.output, "preparation": _PREPARATION}
         self._fingerprint = fingerprint({"kind": KIND, **made, **self.settings()}, {})
         self.dimension = self._model.dimension
+
+    def _built(
+        self,
+        network: efficientnet.Network,
+        side: int | None,
+        layout: Layout | None,
+        mean: Channels,
+        std: Channels,
+    ) -> ImageModel:
+        """Return a network's model, opened on first use; one in another layout is refused now."""
+        if layout not in (None, "NCHW"):
+            content = efficientnet.graph(network, side)
+            return ImageModel(content, self._who, side=side, layout=layout, mean=mean, std=std)
+        efficientnet.check_available(network, side)
+        return BuiltModel(
+            lambda: efficientnet.graph(network, side),
+            self._who,
+            side=network.side if side is None else side,
+            mean=mean,
+            std=std,
+        )
 
     @property
     def fingerprint(self) -> str:

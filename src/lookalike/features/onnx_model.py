@@ -1,15 +1,16 @@
 """Run any ONNX image model: pictures as bytes in, one vector each out."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
+from lookalike.features import efficientnet
 
 Layout: TypeAlias = Literal["NCHW", "NHWC"]
 Channels: TypeAlias = float | Sequence[float] | None
@@ -50,7 +51,7 @@ class ImageModel:
         std: Channels,
     ) -> None:
         self._who = who
-        self._session = _session(content, who)
+        self._content: Callable[[], bytes] = lambda: content
         entry = _only_input(self._session, who)
         self._input = entry.name
         self._number = _NUMBERS[entry.type]
@@ -60,11 +61,13 @@ class ImageModel:
         self.batch: int = entry.shape[0] if fixed else 1
         properties = dict(self._session.get_modelmeta().custom_metadata_map)
         self.mean = _three("mean", _property("mean", properties) if mean is None else mean)
-        self.std = _three("std", _property("std", properties) if std is None else std)
-        if self.std.min() <= 0:
-            raise InvalidInput(f"Embedding: std must be above 0; got {self.std.tolist()}.")
+        self.std = _checked_std(_property("std", properties) if std is None else std)
         self._reversed = properties.get("Image.BitmapPixelFormat") == "Bgr8"
         self.output, self.dimension = self._probe(self.batch if fixed else 2)
+
+    @cached_property
+    def _session(self) -> Any:
+        return _opened(self._content(), self._who)
 
     def run(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return vectors (n, dimension) for bytes (n, side, side, 3); n is at most ``batch``."""
@@ -122,7 +125,33 @@ class ImageModel:
         )
 
 
-def _session(content: bytes, who: str) -> Any:
+class BuiltModel(ImageModel):
+    """A model of ``efficientnet``, of which all is known without opening it.
+
+    ONNX Runtime takes longer to open it than a search of what is stored.
+    """
+
+    def __init__(
+        self,
+        content: Callable[[], bytes],
+        who: str,
+        *,
+        side: int,
+        mean: Channels,
+        std: Channels,
+    ) -> None:
+        self._who, self._content = who, content
+        self._input, self._number = efficientnet.INPUT, np.float32
+        self._reversed = False
+        self.layout, self.side, self.batch = "NCHW", side, 1
+        self.mean = _three("mean", efficientnet.MEAN if mean is None else mean)
+        self.std = _checked_std(efficientnet.STD if std is None else std)
+        self.output, self.dimension = efficientnet.OUTPUT, efficientnet.DIMENSION
+
+
+def _opened(content: bytes, who: str) -> Any:
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -194,6 +223,13 @@ def _property(parameter: Literal["mean", "std"], properties: dict[str, str]) -> 
     pixel_range = properties.get("Image.NominalPixelRange", "")
     pair = _PIXEL_RANGES.get(pixel_range, (IMAGENET_MEAN, IMAGENET_STD))
     return pair[parameter == "std"]
+
+
+def _checked_std(values: Any) -> NDArray[np.float64]:
+    std = _three("std", values)
+    if std.min() <= 0:
+        raise InvalidInput(f"Embedding: std must be above 0; got {std.tolist()}.")
+    return std
 
 
 def _three(parameter: str, values: Any) -> NDArray[np.float64]:

@@ -3,12 +3,14 @@
 The databases of collections contain these bytes: their layout never changes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors
 
 

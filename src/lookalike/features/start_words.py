@@ -1,5 +1,7 @@
 """Words before anybody taught any: those of the classes a network was trained to tell apart."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors, dense
 
@@ -55,7 +57,7 @@ class Vocabulary:
         self._names = {_key(name): name for names, _ in named for name in names}
 
     @classmethod
-    def read(cls, path: Path, classes: int) -> "Vocabulary":
+    def read(cls, path: Path, classes: int) -> Vocabulary:
         """Read a table: names divided by ``; ``, a tab, and classes as ``3,5-9``; # is a remark."""
         rows = []
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -100,14 +102,14 @@ class Likely:
     chances: NDArray[np.float16]
 
     @classmethod
-    def stacked(cls, parts: Sequence["Likely"]) -> "Likely":
+    def stacked(cls, parts: Sequence[Likely]) -> Likely:
         """Return the rows of all parts."""
         return cls(
             np.concatenate([part.classes for part in parts]),
             np.concatenate([part.chances for part in parts]),
         )
 
-    def taken(self, rows: NDArray[Any]) -> "Likely":
+    def taken(self, rows: NDArray[Any]) -> Likely:
         """Return some rows, by a mask or by number."""
         return Likely(self.classes[rows], self.chances[rows])
 

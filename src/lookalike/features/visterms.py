@@ -1,14 +1,16 @@
 """Describe a picture as a bag of visual terms: paper 1, section 3."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from PIL import Image
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.fingerprint import fingerprint

@@ -1,17 +1,19 @@
 """The base class of indexes: stable ids, scales, search, scores, save and open."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors
 
-Matrix: TypeAlias = ArrayLike | sp.spmatrix | sp.sparray
+Matrix: TypeAlias = "ArrayLike | sp.spmatrix | sp.sparray"
 """Vectors as a caller may give them, one row per picture."""
 
 

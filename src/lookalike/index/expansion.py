@@ -1,8 +1,10 @@
 """Score hits again by the mean of a query and its first hits."""
 
-import numpy as np
-import scipy.sparse as sp
+from __future__ import annotations
 
+import numpy as np
+
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_whole
 from lookalike.core.vectors import Vectors, stack_rows
 from lookalike.index.base import Hits

@@ -1,13 +1,15 @@
 """Exact search among sparse vectors: inverted lists, which visit only shared columns."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.index._fast.sparse import add_lists, offer_rows, set_rows

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack, cast
+from urllib.parse import quote
 
 import httpx
 
@@ -119,10 +120,11 @@ class Client:
         learned: bool = True,
         **where: Unpack[Filters],
     ) -> list[Match]:
-        """Return the pictures most like some and unlike others, or those matching a word.
+        """Return the pictures most like some and unlike others, or those matching words.
 
-        The best match comes first. ``by`` names a ranker, as :meth:`rankers` lists them; by
-        default it is the first.
+        The best match comes first; of those matching words, the tagged ones (``source`` is
+        ``given``), then those named so (``name``), then those they probably fit. ``by`` names a
+        ranker, as :meth:`rankers` lists them; by default it is the first.
         """
         asked = {
             **{"like": _several(like), "unlike": _several(unlike), "word": word},
@@ -130,6 +132,13 @@ class Client:
         }
         answer = self._get("/api/search", {**asked, **_filters(where)})
         return cast("list[Match]", answer["matches"])
+
+    def count_word(
+        self, word: str, *, by: str | None = None, **where: Unpack[Filters]
+    ) -> dict[str, Any]:
+        """Count the pictures that a search by words finds: tagged, named so, and probable ones."""
+        asked = {"word": word, "k": 1, "by": by, **_filters(where)}
+        return cast("dict[str, Any]", self._get("/api/search", asked)["counts"])
 
     def search_file(
         self, path: str | Path, *, k: int = 10, by: str | None = None, **where: Unpack[Filters]
@@ -269,7 +278,7 @@ class Client:
         return cast("list[dict[str, Any]]", answer["suggestions"])
 
     def words(self, start: str = "", k: int = 100) -> list[dict[str, Any]]:
-        """Return words to search by: labels, and start words, with how many pictures have each."""
+        """Return words to search by: labels, start words and folder names that pictures have."""
         answer = self._get("/api/words", {"start": start, "k": k})
         return cast("list[dict[str, Any]]", answer["words"])
 
@@ -291,7 +300,9 @@ class Client:
 
     def add(self, picture: str | Path | bytes) -> Picture:
         """Upload a picture file and add it to the collection."""
-        return cast("Picture", self._send("/api/pictures", _content(picture))["picture"])
+        name = "" if isinstance(picture, bytes) else Path(picture).name
+        query = f"?name={quote(os.fsencode(name))}" if name else ""
+        return cast("Picture", self._send(f"/api/pictures{query}", _content(picture))["picture"])
 
     def delete(self, number: int) -> None:
         """Move a picture to the bin."""
@@ -379,6 +390,7 @@ class Client:
         target = Path(path)
         part = target.with_name(f".{target.name}.part")
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             part.write_bytes(content)
             part.replace(target)
         except OSError as error:

@@ -1,6 +1,7 @@
 """The demo: index 4,009 emoji, learn their categories, and compare the rankings."""
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,11 @@ QUERIES_EACH = 20
 GAINED, TYPICAL, LOST = 4, 3, 2
 """How many queries are shown: of those that gained most, of the middle, of those that lost most."""
 
+SMALL_WORDS = frozenset(
+    ["and", "for", "from", "the", "with", "without", "shaped", "sign", "symbol"]
+)
+"""Words of names that say little."""
+
 STOP = "Finished work is kept; run the same command again to continue."
 
 
@@ -39,6 +45,7 @@ def run_demo(folder: Path, screen: Screen) -> None:
         before, after = store.evaluate()
         words = store.evaluate_words()
         page = _sheet(store, samples, unseen, before, after)
+        _learn_names(store, samples, screen)
         sheet = folder / "contact-sheet.html"
         write_whole(sheet, page.encode())
         total = len(store)
@@ -55,7 +62,7 @@ def run_demo(folder: Path, screen: Screen) -> None:
         "Try next:",
         f"  lookalike serve {quote(str(place))}",
         f"  lookalike search {quote(str(unseen[0].path))} -c {quote(str(place))}",
-        f"  lookalike search --word {quote(unseen[-1].category)} -c {quote(str(place))}",
+        f"  lookalike search --word cat -c {quote(str(place))}",
         "  lookalike index ~/Pictures",
         "  lookalike learn --folders",
     )
@@ -108,6 +115,30 @@ def _learn(store: Collection, samples: list[Sample], unseen: list[Sample], scree
     }
     with screen.bar("Learning their categories") as progress:
         store.learn(labels, hold_back=HOLD_BACK, progress=progress)
+
+
+def name_words(name: str) -> list[str]:
+    """Return the words of an emoji's name that tell what it shows.
+
+    Examples
+    --------
+    >>> name_words("cat face with heart-shaped eyes")
+    ['cat', 'face', 'heart', 'eyes']
+    """
+    words = re.findall(r"[^\W\d_]{3,}", name)
+    return list(dict.fromkeys(word for word in words if word not in SMALL_WORDS))
+
+
+def _learn_names(store: Collection, samples: list[Sample], screen: Screen) -> None:
+    """Give pictures the words of their names, beside their categories, unless that was done."""
+    if any(len(labels) > 1 for labels in store.labels().values()):
+        return
+    labels: dict[str | Path, Sequence[str]] = {
+        sample.path: list(dict.fromkeys([sample.category, *name_words(sample.name)]))
+        for sample in without_variants(samples)
+    }
+    with screen.bar("Learning their names") as progress:
+        store.learn(labels, words="ridge", hold_back=HOLD_BACK, progress=progress)
 
 
 def _tagged(store: Collection, unseen: list[Sample]) -> list[list[str]]:

@@ -8,16 +8,35 @@ if TYPE_CHECKING:
     from lookalike.collection import Figures
 
 
+COSINE, COMMONEST = "cosine", "commonest words"
+"""What searches and words are compared with where nothing was learned."""
+
+
 def figures_table(
-    screen: Screen, before: "Figures", after: "Figures", *, what: str = "Ranking"
+    screen: Screen,
+    before: "Figures",
+    after: "Figures",
+    *,
+    what: str = "Ranking",
+    baseline: str = "before",
+    judged: str = "after",
 ) -> None:
-    """Show what learning changed; ``what`` names what was evaluated on held-out pictures."""
+    """Show what learning changed.
+
+    ``what`` names what was evaluated on held-out pictures, ``baseline`` and ``judged`` the two that
+    are compared.
+    """
     screen.table(
-        ["", "before", "after", "change"],
+        ["", baseline, judged, "change"],
         figures_rows(before, after),
         title=f"{what} on {counted(after.queries, 'held-out picture')}",
-        numbers=["before", "after", "change"],
+        numbers=[baseline, judged, "change"],
     )
+
+
+def shown_score(score: float) -> float:
+    """Return a score as it is shown: from 0 to 1, in the same order."""
+    return min(max(score, 0.0), 1.0)
 
 
 def figures_rows(before: "Figures", after: "Figures") -> list[list[str]]:

@@ -10,14 +10,6 @@ from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
@@ -135,6 +127,15 @@ class Screen:
         if self.as_json or not console.is_terminal:
             yield silent
             return
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            SpinnerColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+        from rich.progress import Progress as Bars
+
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -146,7 +147,10 @@ class Screen:
             task = bars.add_task(what, total=None)
 
             def progress(done: int, total: int) -> None:
-                bars.update(task, completed=done, total=total)
+                # After the last step something is still to be saved: the bar goes on moving.
+                over = total > 0 and done >= total
+                said = f"{what}: finishing" if over else what
+                bars.update(task, completed=done, total=None if over else total, description=said)
 
             yield progress
 

@@ -1,15 +1,17 @@
 """The base class of similarities, and the checks of their input."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.estimator import Estimator
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Stored
 from lookalike.core.vectors import Vectors, check_vectors
@@ -39,7 +41,7 @@ class Formula:
     asked_scale: str = "np.ones(x.shape[0])"
 
 
-class Similarity(Stored, BaseEstimator):
+class Similarity(Stored, Estimator):
     """Score a query against items by an inner product; learning changes the query's side.
 
     A subclass learns in :meth:`fit` and transforms queries in :meth:`query_vectors`. An index

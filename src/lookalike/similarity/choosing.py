@@ -1,12 +1,14 @@
 """Choose on held-out comparisons how long to train and how far to follow the result."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.blend import POINTS, Path

@@ -1,11 +1,13 @@
 """Check the labels for a learner of classes: one for each picture."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.similarity.registry import learning_from
 from lookalike.supervision import Relevance

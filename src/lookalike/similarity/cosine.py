@@ -1,9 +1,11 @@
 """Compare vectors by the cosine of the angle between them."""
 
+from __future__ import annotations
+
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, squared_lengths
 from lookalike.similarity.base import Formula, scaled_rows

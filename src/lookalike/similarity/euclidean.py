@@ -1,9 +1,11 @@
 """Compare vectors by the Euclidean distance between them."""
 
+from __future__ import annotations
+
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.linear_map import distance_items, distance_queries, moderate
 from lookalike.similarity.unlearned import Unlearned

@@ -1,14 +1,16 @@
 """Evaluate a similarity on held-out comparisons."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.evidence import Difference, paired_difference
 from lookalike.core.ranking import judge
 from lookalike.core.vectors import Vectors, dense, squared_lengths
@@ -55,25 +57,25 @@ class Verdict:
         """The standard error of ``figure``."""
         return _standard_error(self.each, self.weights)
 
-    def better_than(self, start: "Verdict") -> bool:
+    def better_than(self, start: Verdict) -> bool:
         """Return whether this is better, and no worse in precision at 1, by one standard error."""
         gain, first = self.gains(start)
         return gain.mean > gain.error and not first.is_loss
 
-    def gains(self, start: "Verdict") -> tuple[Difference, Difference]:
+    def gains(self, start: Verdict) -> tuple[Difference, Difference]:
         """Return how much better this is than the start, and how much in precision at 1."""
         return (
             paired_difference(start.each, self.each, self.groups, self.weights),
             paired_difference(start.first, self.first, self.groups, self.weights),
         )
 
-    def part(self, some: NDArray[np.bool_]) -> "Verdict":
+    def part(self, some: NDArray[np.bool_]) -> Verdict:
         """Return the verdict on some of the queries."""
         weights = self.weights[some] / self.weights[some].sum()
         return Verdict(self.each[some], weights, self.first[some], self.groups[some])
 
     @classmethod
-    def joined(cls, parts: Sequence["Verdict"]) -> "Verdict":
+    def joined(cls, parts: Sequence[Verdict]) -> Verdict:
         """Return one verdict for several that count the same."""
         return cls(
             np.concatenate([part.each for part in parts]),

@@ -1,15 +1,16 @@
 """The base class of similarities that are a linear map: z = A (x − mean), then compare."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned
@@ -200,6 +201,8 @@ class Rotated:
         Gradient steps from the identity never change what the training vectors do not span, so
         there the metric stays the identity.
         """
+        import scipy.linalg
+
         values, vectors = scipy.linalg.eigh((M + M.T) / 2)
         root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
         inside = self.axes.T @ ((root - np.eye(len(root))) @ self.axes)
@@ -223,6 +226,8 @@ def principal_axes(
     Z : ndarray of shape (n, k)
         ``(X − mean) @ axes.T``.
     """
+    import scipy.linalg
+
     rows = dense(X)
     mean = rows.mean(axis=0)
     centred = rows - mean

@@ -1,9 +1,11 @@
 """Learn a metric in which neighbours of the same class are nearest, by a margin (LMNN)."""
 
+from __future__ import annotations
+
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_number, check_whole
 from lookalike.similarity._fast.lmnn import hinges
 from lookalike.similarity.descent import Descent
@@ -81,7 +83,7 @@ class LMNN(Descent):
         check_whole("LMNN", "neighbours", self.neighbours, 1)
         check_number("LMNN", "weight", self.weight, below=1)
 
-    def _loss(self, Z: Matrix, codes: NDArray[np.int64]) -> "Margins":
+    def _loss(self, Z: Matrix, codes: NDArray[np.int64]) -> Margins:
         return Margins(Z, codes, int(self.neighbours), float(self.weight))
 
 

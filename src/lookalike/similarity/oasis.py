@@ -1,14 +1,16 @@
 """OASIS: a bilinear similarity learned online from triplets, by passive-aggressive steps."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_choice, check_number, check_whole, is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent

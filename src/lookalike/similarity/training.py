@@ -1,13 +1,15 @@
 """Run OASIS steps: blocks of triplets through the compiled loop, on one thread or several."""
 
+from __future__ import annotations
+
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, squared_lengths
 from lookalike.similarity._fast import oasis as loops

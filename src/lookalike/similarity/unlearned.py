@@ -1,10 +1,12 @@
 """The base class of similarities that learn nothing."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned

@@ -1,14 +1,16 @@
 """Turn clicks on the results of queries into relevance between pictures."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_share, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent

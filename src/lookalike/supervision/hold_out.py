@@ -1,9 +1,11 @@
 """Choose held-out pictures so that they can be evaluated."""
 
+from __future__ import annotations
+
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_number
 from lookalike.core.errors import InvalidInput
 

@@ -1,14 +1,16 @@
 """Which pictures are related, from labels or from weighted pairs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import label_name
 from lookalike.supervision import hold_out
@@ -61,7 +63,7 @@ class Relevance:
             array.setflags(write=False)
 
     @classmethod
-    def of(cls, y: Any, n: int | None = None) -> "Relevance":
+    def of(cls, y: Any, n: int | None = None) -> Relevance:
         """Return the relevance for whatever a learner's ``fit(X, y)`` takes.
 
         Parameters
@@ -155,7 +157,7 @@ class Relevance:
         what = "pairs" if self.labels_ is None else f"entries of {len(self.labels_)} labels"
         return f"<Relevance of {len(self)} pictures, {self.links.nnz} {what}>"
 
-    def subset(self, rows: ArrayLike) -> "Relevance":
+    def subset(self, rows: ArrayLike) -> Relevance:
         """Return the relevance of the pictures in ``rows``, numbered in that order."""
         chosen = self._checked("rows", rows)
         if len(np.unique(chosen)) != len(chosen):
@@ -251,8 +253,8 @@ class Relevance:
     def has_alike(self) -> NDArray[np.bool_]:
         """Which pictures are related to another."""
         if self.labels_ is None:
-            return np.diff(self.links.indptr) > 0
-        return self._pattern @ (np.diff(self.members.indptr) >= 2)
+            return np.asarray(np.diff(self.links.indptr) > 0)
+        return np.asarray(self._pattern @ (np.diff(self.members.indptr) >= 2))
 
     @cached_property
     def has_unlike(self) -> NDArray[np.bool_]:

@@ -1,11 +1,13 @@
 """Draw triplets from relevance, without ever listing them all."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_choice
 from lookalike.core.errors import InvalidInput
 from lookalike.supervision._fast import sampling as loops

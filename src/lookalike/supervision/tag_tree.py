@@ -1,14 +1,15 @@
 """Which word is a kind of which: parents, paths from the top, siblings."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import label_name, word_key
@@ -47,7 +48,7 @@ class TagTree:
     meanings: dict[str, tuple[int, ...]]
 
     @classmethod
-    def from_paths(cls, words: Iterable[str]) -> "TagTree":
+    def from_paths(cls, words: Iterable[str]) -> TagTree:
         """Return the tree of words that are paths: the parent of ``a/b/c`` is the word ``a/b``."""
         relations = Relations("TagTree.from_paths")
         for number, word in enumerate(words, start=1):
@@ -254,6 +255,8 @@ class Relations:
                 )
 
     def _check_cycles(self, above: sp.csr_matrix) -> None:
+        from scipy.sparse.csgraph import connected_components
+
         parts, part = connected_components(above, connection="strong")
         if parts == above.shape[0]:
             return

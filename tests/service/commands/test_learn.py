@@ -11,7 +11,13 @@ from lookalike import Collection
 def test_learn_from_folders(run, changeable):
     ran = run("learn", "--folders", "-c", changeable, "--seed", 3)
     assert ran.code == 0
-    for words in ("mean average precision", "precision at 1", "precision at 10", "before", "after"):
+    for words in (
+        "mean average precision",
+        "precision at 1",
+        "precision at 10",
+        "in use (oasis)",
+        "new (oasis)",
+    ):
         assert words in ran.out
     assert "Ranking on" in ran.out
     assert "Words on" in ran.out

@@ -75,7 +75,7 @@ def test_a_search_by_likeness_tells_all_of_its_matches(reader, kept):
     assert first["path"] == str(matches[0].path) == first["places"][0]
     assert (first["width"], first["height"], first["format"]) == (row.width, row.height, "PNG")
     assert (first["verdict"], first["labels"]) == (0, [])
-    assert first["thumbnail"] == f"/thumbnail/{row.id}.jpg"
+    assert first["thumbnail"] == f"/thumbnail/{row.id}.jpg?v={row.sha256[:16]}"
     assert reader.get(first["thumbnail"]).headers["content-type"] == "image/jpeg"
 
 

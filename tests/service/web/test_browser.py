@@ -7,8 +7,10 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import Ask
+from lookalike.service.web.app import make_app
+from tests.service.pictures import draw
 from tests.service.web.browser import Watched, chromium, plainly
-from tests.service.web.served import png, served
+from tests.service.web.served import png, running, served
 
 DROP = """([name, content]) => {
     const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
@@ -61,6 +63,27 @@ def answered(page, path):
 
 
 @plainly
+def test_two_collections_on_the_same_port_do_not_share_thumbnails(browser, tmp_path, model, run):
+    places = []
+    for name, side in (("demo", 24), ("own", 40)):
+        draw(tmp_path / name / "a.png", (200, 90, 30), side, side=side)
+        places.append(tmp_path / f"{name}.collection")
+        assert run("index", tmp_path / name, "-c", places[-1], "--model", model).code == 0
+    context, port, widths = browser.new_context(), 0, []
+    for place in places:
+        with Collection.open(place) as opened, running(make_app(opened), port) as address:
+            port = int(address.rpartition(":")[2])
+            page = context.new_page()
+            page.goto(address)
+            image = page.locator(".tile img")
+            page.wait_for_function("document.querySelector('.tile img').complete")
+            widths.append(image.evaluate("image => image.naturalWidth"))
+            page.close()
+    context.close()
+    assert widths == [24, 40]
+
+
+@plainly
 def test_a_chosen_picture_is_searched_with_and_voted_on(window, store):
     page = window.open("/")
     assert len(window.order()) == 27
@@ -99,7 +122,7 @@ def test_a_chosen_picture_is_searched_with_and_voted_on(window, store):
     settled(page)
     assert window.order() == voted
 
-    page.get_by_text("Before learning").click()
+    page.get_by_text("Show without learning").click()
     page.wait_for_url(re.compile("learned=false"))
     assert len(window.order()) == 27
 
@@ -219,32 +242,30 @@ def test_the_focus_stays_in_its_place_when_its_picture_is_voted_away(window, sto
 
 
 @plainly
-def test_the_slider_cuts_off_and_filters_are_in_the_address(window, store):
+def test_the_best_are_cut_off_and_filters_are_in_the_address(window, store):
     first = next(iter(store.pictures())).id
-    scores = [match.score for match in store.search(Ask((first,)), 26)]
+    best = [str(match.id) for match in store.search(Ask((first,)), 20)]
     page = window.open(f"/search?like={first}")
-    least = round(scores[5], 2)
-    page.locator("#cut").fill(str(least))
     with answered(page, "/part/matches"):
-        page.locator("#cut").dispatch_event("change")
+        page.get_by_label("Show", exact=True).select_option("20")
     page.locator(".tile").nth(20).wait_for(state="detached")
-    assert len(window.order()) == sum(score >= least for score in scores)
-    assert f"min_score={least:g}" in page.url
+    assert window.order() == best
+    assert "most=20" in page.url
     page.click("[data-open=filters]")
     page.get_by_label("PNG").check()
     page.get_by_label("Tag", exact=True).fill("red")
     page.get_by_role("button", name="Apply", exact=True).click()
     page.wait_for_url(re.compile("tag=red"))
-    assert re.search(f"like={first}.*min_score=.*format=PNG", page.url)
+    assert re.search(f"like={first}.*most=20.*format=PNG", page.url)
     assert "folder" not in page.url
     page.locator(".chip", has_text="tag: red").click()
     page.wait_for_url(lambda url: "tag=red" not in url)
-    page.get_by_text("Before learning").click()
+    page.get_by_text("Show without learning").click()
     page.wait_for_url(re.compile("learned=false"))
     page.locator(".chip", has_text="PNG").click()
     page.wait_for_url(lambda url: "PNG" not in url)
     assert "learned=false" in page.url
-    assert f"min_score={least:g}" in page.url
+    assert "most=20" in page.url
 
 
 @plainly
@@ -530,3 +551,78 @@ def test_learning_is_for_the_ranker_in_view(browser, two):
         page.get_by_text("about brightness").wait_for()
         window.close()
         assert (window.trouble, window.abroad) == ([], [])
+
+
+@plainly
+def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store):
+    reds = [row.id for row in store.pictures() if row.places[0].parent.name == "red"]
+    greens = [row.id for row in store.pictures() if row.places[0].parent.name == "green"]
+    store.say(greens[0], "Lieblingsbild")
+    page = window.open("/search?word=lieblingsbild")
+    assert page.locator("h2.part").all_text_contents() == ["Tagged (1)"]
+    assert window.order() == [str(greens[0])]
+    # A word that was learned: all that have it before all that may.
+    store.say(reds[0], "red", shows=False)
+    page = window.open("/search?word=red")
+    assert page.locator("h2.part").all_text_contents() == ["Tagged (8)", "Named so (1)", "Probably"]
+    assert set(window.order()[:8]) == {str(number) for number in reds[1:]}
+    # Completed as it is typed, from words that have pictures, and several together.
+    page.fill("#word", "lieb")
+    page.get_by_role("option", name=re.compile("Lieblingsbild")).click()
+    page.wait_for_url(re.compile("word=Lieblingsbild"))
+    page.fill("#word", "green liebl")
+    page.get_by_role("option", name=re.compile("green Lieblingsbild")).click()
+    page.wait_for_url(re.compile("word=green"))
+    assert window.order() == [str(greens[0])]
+    assert page.locator(".vote").count() == 0
+
+
+@plainly
+def test_a_missing_file_shows_its_thumbnail_and_no_bare_icon(browser, store, tmp_path):
+    path = tmp_path / "gone.png"
+    draw(path, (200, 10, 10), 999)
+    store.add([path])
+    number = store.find(path)
+    path.unlink()
+    with served(store) as client:
+        window = Watched(browser, str(client.base_url).rstrip("/"))
+        page = window.open(f"/picture/{number}")
+        page.wait_for_selector(".toast.bad")
+        page.wait_for_function("document.getElementById('large').naturalWidth > 0")
+        page = window.open("/")
+        page.evaluate("document.querySelector('.tile img').src = '/thumbnail/99999.jpg'")
+        page.wait_for_selector(".tile .broken")
+        assert page.locator(".tile img").first.is_hidden()
+        window.close()
+
+
+@plainly
+def test_whoever_may_only_read_sees_no_buttons_that_cannot_work(browser, store):
+    first = next(iter(store.pictures())).id
+    store.say(first, "sky")
+    with served(store, key="k" * 24, read_key="r" * 24) as client:
+        for key, may in (("k" * 24, True), ("r" * 24, False)):
+            window = Watched(
+                browser,
+                str(client.base_url).rstrip("/"),
+                extra_http_headers={"Authorization": f"Bearer {key}"},
+            )
+            for path, mark in (
+                (f"/search?like={first}", ".vote"),
+                (f"/picture/{first}", "[data-remove]"),
+                (f"/picture/{first}", ".tag button"),
+                ("/learned", "[data-job]"),
+                ("/", "a[href='/add']"),
+            ):
+                page = window.open(path)
+                assert page.locator(mark).first.is_visible() is may, (path, mark, key[0])
+            window.close()
+
+
+@plainly
+def test_the_api_page_works_offline(window):
+    page = window.open("/docs")
+    page.get_by_text("Search by pictures or by words").click()
+    assert page.get_by_text("Leave out matches after this many of the best.").is_visible()
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -23,13 +23,27 @@ def add(indexed, *paths):
 
 def test_thumbnails(served):
     client = served()
-    answer = client.get("/thumbnail/1.jpg")
+    address = client.get("/api/pictures/1").json()["thumbnail"]
+    answer = client.get(address)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "image/jpeg"
     assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert Image.open(io.BytesIO(answer.content)).size == (24, 24)
     assert answer.content == client.app.state.collection.thumbnail(1)
+
+
+def test_nothing_named_by_id_alone_is_kept_without_asking(served, pictures):
+    client = served()
+    address = client.get("/api/pictures/1").json()["thumbnail"]
+    assert content_hash((pictures / "0.png").read_bytes()).startswith(address.partition("=")[2])
+    for path in ("/thumbnail/1.jpg", "/image/1", "/api/pictures/1", "/", "/api/search?like=1"):
+        assert client.get(path).headers["cache-control"] == "private, no-cache", path
+    assert client.get("/thumbnail/1.jpg").content == client.get(address).content
+    for other in ("/thumbnail/2.jpg", "/thumbnail/99.jpg"):
+        answer = client.get(address.replace("/thumbnail/1.jpg", other))
+        assert answer.status_code == 404
+    assert client.get("/thumbnail/1.jpg?v=").status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/thumbnail/1.jpg", "/image/1"])

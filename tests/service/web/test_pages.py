@@ -210,7 +210,7 @@ def test_thumbs_on_a_word_say_whether_it_is_right(client, store, run):
     first, second, *_ = [row.id for row in store.pictures()]
     store.say(first, "sky")
     found = client.get("/search?word=SKY").text
-    assert "tagged" in Page(found).text
+    assert "Tagged (1)" in Page(found).text
     vote = {"word": "sky", "picture": second, "verdict": 1}
     assert client.post("/part/votes", data=vote).status_code == 200
     assert store.labels_of([second]) == {second: ["sky"]}
@@ -328,7 +328,7 @@ def test_an_unknown_word_offers_tags_in_its_place(client, store):
     page = Page(client.get("/search?word=apple").text)
     links = [link["href"] for link in page.all("a") if link.get("href", "").startswith("/search?w")]
     assert links == ["/search?word=apple-juice", "/search?word=%3Ci%3Eapple"]
-    assert "No picture is tagged “apple”" in page.text
+    assert "No picture is tagged or named “apple”" in page.text
     assert 'href="/search?word=stapler"' in client.get("/search?word=stappler").text
     nothing = Page(client.get("/search?word=%3Cb%3Ezebra").text).text
     assert "Tag a few pictures" in nothing

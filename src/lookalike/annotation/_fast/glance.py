@@ -1,10 +1,9 @@
 """Select by rounded vectors which words may be among a picture's best."""
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 
 Floats = NDArray[np.float32]
 

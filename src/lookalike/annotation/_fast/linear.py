@@ -8,11 +8,10 @@ dense pictures it is row-major, and a score runs along a row.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
 from lookalike.annotation._fast.wsabie import Pictures, Truth, embed
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 from lookalike.core._fast.random import next_below
 
 Floats = NDArray[np.float32]

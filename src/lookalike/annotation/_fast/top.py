@@ -1,10 +1,9 @@
 """Keep the best words of each picture."""
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 
 
 @njit(**LOOP)

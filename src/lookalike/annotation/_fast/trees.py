@@ -11,12 +11,11 @@ into the same leaf.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
 from lookalike.annotation._fast.linear import product
 from lookalike.annotation._fast.wsabie import Pictures
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 
 Floats = NDArray[np.float32]
 

@@ -8,10 +8,9 @@ traffic: the rows of V that the picture has are read once, and written if there 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 from lookalike.core._fast.random import next_below
 
 Floats = NDArray[np.float32]

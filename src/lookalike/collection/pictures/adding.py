@@ -117,6 +117,7 @@ class Adder:
         self._again: list[Path] = []
         self._resaid: list[Path] = []
         self._restored: set[int] = set()
+        self._unchanged: set[int] = set()
         self.added = Added()
 
     def run(self, paths: Sequence[Path]) -> None:
@@ -124,7 +125,7 @@ class Adder:
         total = len(paths)
         self._progress(0, total)
         queue = list(self._changed(paths))
-        self.added.known += total - len(queue)
+        self.added.known += len(self._unchanged)
         done = total - len(queue)
         try:
             while queue:
@@ -176,13 +177,15 @@ class Adder:
             except (OSError, ValueError):
                 self._sizes[path] = (-1, -1)
             row = self._database.row(
-                "SELECT size, mtime_ns, sidecar FROM places "
+                "SELECT size, mtime_ns, sidecar, picture FROM places "
                 "WHERE path = CAST(? AS TEXT) AND lost IS NULL",
                 stored(path),
             )
             known = None if row is None else row[:2]
             out = left_out and digest(stored(path), *self._sizes[path]) in left_out
             wanted = bool(back) and os.path.abspath(path) in back  # noqa: PTH100
+            if row is not None and known == self._sizes[path]:
+                self._unchanged.add(row[3])
             if wanted or (known != self._sizes[path] and not out):
                 yield path
             elif row is not None and row[2] != sidecar_facts(path):

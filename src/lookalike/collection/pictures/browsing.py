@@ -39,6 +39,11 @@ def matching(database: Database, where: Where | None) -> NDArray[np.int64] | Non
     return np.sort(rows.read_numbers(found[0][0]))
 
 
+def all_ids(database: Database) -> NDArray[np.int64]:
+    """Return the ids of all pictures, rising."""
+    return np.sort(rows.read_numbers(database.rows("SELECT group_concat(id) FROM pictures")[0][0]))
+
+
 def browse(
     database: Database, k: int, offset: int = 0, where: Where | None = None, order: str = "newest"
 ) -> list[PictureRow]:
@@ -167,6 +172,11 @@ def labels_used(database: Database) -> list[tuple[str, int]]:
         spelled.setdefault(key, []).append((-number, label))
     found = [(min(names)[1], -sum(number for number, _ in names)) for names in spelled.values()]
     return sorted(found, key=lambda item: (-item[1], item[0]))
+
+
+def is_label(database: Database, word: str) -> bool:
+    """Return whether a picture has a label, however it is spelled."""
+    return database.row("SELECT 1 FROM labels WHERE key = ? LIMIT 1", word_key(word)) is not None
 
 
 def labels_of(database: Database, ids: Iterable[int]) -> dict[int, list[str]]:

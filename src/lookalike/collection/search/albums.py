@@ -11,7 +11,7 @@ from lookalike.collection.opened import Opened
 from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search.queries import MOST_EXAMPLES, check_ask, spread
 from lookalike.collection.search.searching import ranked
-from lookalike.collection.search.words import search_word
+from lookalike.collection.search.words import check_text, rank_word
 from lookalike.collection.store import albums as stored
 from lookalike.collection.store import pictures
 from lookalike.collection.store.albums import AlbumRow
@@ -133,16 +133,7 @@ def found_ids(opened: Opened, search: SavedSearch, among: Among) -> NDArray[np.i
         )
         return np.array([number for number, _ in found or ()], np.int64)
     if search.word is not None:
-        matches = search_word(
-            opened,
-            search.word,
-            max(opened.database.count("pictures"), 1),
-            by=search.by,
-            offset=0,
-            among=chosen,
-            min_score=search.min_score,
-        )
-        return np.array([match.id for match in matches], np.int64)
+        return _by_word(opened, search, chosen)
     return pictures.ids(opened.database) if chosen is None else chosen
 
 
@@ -168,16 +159,7 @@ def _best(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
     if not row.most:
         return [], ""
     if search.ask is None:
-        found = search_word(
-            opened,
-            search.word or "",
-            row.most,
-            by=search.by,
-            offset=0,
-            among=among(search.where),
-            min_score=search.min_score,
-        )
-        return [match.id for match in found], ""
+        return _by_word(opened, search, among(search.where))[: row.most].tolist(), ""
     ask, whole = _left(opened, search.ask)
     if ask is None:
         return [], GONE
@@ -194,6 +176,15 @@ def _best(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
         limits=None,
     )
     return [number for number, _ in hits or ()], "" if whole else GONE.replace("The", "Some")
+
+
+def _by_word(
+    opened: Opened, search: SavedSearch, among: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """Return all that an album's words find, best first."""
+    found = rank_word(opened, check_text(search.word), search.by, among)
+    least = -np.inf if search.min_score is None else search.min_score
+    return found.ids[found.scores >= least]
 
 
 def _left(opened: Opened, ask: Ask) -> tuple[Ask | None, bool]:

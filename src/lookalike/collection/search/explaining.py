@@ -1,16 +1,17 @@
 """Explain in sentences why a picture was found: what speaks for it, and what against."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Ask, Ref
 from lookalike.collection.pictures.browsing import count, labels_of
 from lookalike.collection.pictures.filter import Where
@@ -28,6 +29,9 @@ from lookalike.core.text import shown, word_key
 from lookalike.core.vectors import Vectors, dense
 from lookalike.index.base import Index
 from lookalike.similarity.cosine import Cosine
+
+if TYPE_CHECKING:
+    from lookalike.annotation.base import Annotator
 
 NEARLY_THE_SAME = 0.95
 """The cosine above which two pictures are taken for nearly the same."""

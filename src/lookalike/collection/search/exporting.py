@@ -49,6 +49,7 @@ def export(ranker: Ranker, database: Database, path: Path) -> None:
     arrays = {**formula.arrays, **_votes(ranker), **_reduction(ranker)}
     manifest = _manifest(ranker, database, recipe(formula, arrays))
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         save_arrays(path, arrays, kind=KIND, manifest=manifest)
         write_whole(recipe_beside(path), _page(manifest).encode())
     except OSError as error:

@@ -1,11 +1,13 @@
 """The rankers of an open collection: loaded when they are first used, and swapped whole."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterable
 from pathlib import Path
 from threading import RLock
+from typing import TYPE_CHECKING
 
-from lookalike.annotation.base import Annotator
 from lookalike.annotation.registry import ANNOTATORS
 from lookalike.collection.answers import RankerInfo
 from lookalike.collection.search.ranker import Ranker
@@ -29,6 +31,9 @@ from lookalike.features.registry import FEATURES
 from lookalike.index.registry import RERANKERS
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.registry import SIMILARITIES
+
+if TYPE_CHECKING:
+    from lookalike.annotation.base import Annotator
 
 _log = logging.getLogger(__name__)
 
@@ -365,7 +370,13 @@ class Rankers:
             raise NotFitted(f"the feature {feature.name} must be fitted first.")
         if row.reduction is None:
             return Space(row.id, feature, index_kind=row.index_kind)
-        reduction = Reduction.load(self._folder.reduction(row.reduction))
+        try:
+            reduction = Reduction.load(self._folder.reduction(row.reduction))
+        except DamagedFile as error:
+            raise DamagedFile(
+                f"{error} Vectors cannot be compared without it: restore the file from a backup of "
+                f"{self._folder.path}, or make a new collection: lookalike index FOLDER -c NEW."
+            ) from error
         check_fingerprint(str(self._folder.path), row.reduction, reduction.fingerprint)
         check_fingerprint(str(self._folder.path), feature.fingerprint, reduction.parent_)
         return Space(row.id, feature, reduction, row.index_kind)

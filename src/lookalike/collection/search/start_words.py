@@ -1,4 +1,4 @@
-"""Start words in a collection: the likeliest classes of its pictures, and what a word finds."""
+"""Start words in a collection: the likeliest classes of its pictures, kept and counted."""
 
 import logging
 from dataclasses import dataclass
@@ -8,8 +8,6 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures import browsing
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.space import LEAST_DRIFT, Space, blocks
 from lookalike.collection.search.tagging import SURE_ENOUGH
@@ -19,7 +17,6 @@ from lookalike.collection.store.folder import Folder
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile
 from lookalike.core.stored import Arrays
-from lookalike.core.text import word_key
 from lookalike.features import Likely, StartWords
 from lookalike.features.start_words import LIKELIEST
 
@@ -166,46 +163,6 @@ class ClassCache:
             return dict(counts)
         finally:
             self._lock.release()
-
-
-def find_word(
-    database: Database,
-    known: PictureClasses,
-    start: StartWords,
-    word: str,
-    most: int,
-    among: NDArray[np.int64] | None,
-) -> list[tuple[int, float, bool]]:
-    """Return the pictures that a start word suits: ids, confidences, and whether it was given.
-
-    Those labelled with it come first, and those it was refused for are left out, as are pictures
-    that it suits with a confidence below 0.01.
-    """
-    found = start.vocabulary.find(word)
-    spelled = {word} if found is None else {word, found[0]}
-    classes = np.zeros(0, np.intp) if found is None else found[1]
-    sure = start.confidences(known.likely, classes)
-    given = np.zeros(len(sure), bool)
-    for name in spelled:
-        labelled = browsing.matching(database, Where(tags=(name,)))
-        given |= False if labelled is None else np.isin(known.ids, labelled)
-    refused = [
-        picture
-        for name in spelled
-        for (picture,) in database.rows(
-            "SELECT picture FROM refusals WHERE key = ?", word_key(name)
-        )
-    ]
-    sure[given] = 1
-    sure[np.isin(known.ids, refused)] = 0
-    if among is not None:
-        sure[~np.isin(known.ids, among)] = 0
-    rows = np.flatnonzero(sure >= LEAST_CONFIDENCE)
-    if len(rows) > most:
-        # Those at least as sure as the last that is wanted, so that ties go by id.
-        rows = rows[sure[rows] >= -np.partition(-sure[rows], most - 1)[most - 1]]
-    rows = rows[np.lexsort((known.ids[rows], -sure[rows], ~given[rows]))][:most]
-    return [(int(known.ids[row]), float(sure[row]), bool(given[row])) for row in rows]
 
 
 def _manifest(start: StartWords, fingerprint: str) -> dict[str, str | float | int]:

@@ -1,13 +1,15 @@
 """Suggest words for a picture: what was learned of it, and what the pictures most alike have."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Ask, Ref, Source, Suggestion
 from lookalike.collection.pictures.browsing import labels_of
 from lookalike.collection.search.ranker import Ranker
@@ -18,6 +20,9 @@ from lookalike.collection.store.pictures import read_numbers
 from lookalike.core.checks import check_whole
 from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors
+
+if TYPE_CHECKING:
+    from lookalike.annotation.base import Annotator
 
 LEAST_CONFIDENCE = SURE_ENOUGH / 2
 """Words less sure are not suggested, unless the pictures most alike have them."""
@@ -110,7 +115,9 @@ def suggest(
         else:
             # After all others, in their own order.
             source, why, worth = "start", KNOWN, -1.0 - places[key]
-        found.append((-worth, key, Suggestion(word, confidence, why, source)))
+        # What is shown is what they are sorted by.
+        told = confidence if source == "start" else min(max(worth, 0.0), 1.0)
+        found.append((-worth, key, Suggestion(word, told, why, source)))
     return [suggestion for *_, suggestion in sorted(found, key=lambda it: it[:2])[: int(k)]]
 
 

@@ -1,15 +1,17 @@
 """Give words to files: paths come in, and for each, in order, its words or the reason why not."""
 
+from __future__ import annotations
+
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.annotation.base import Annotator, Tag
+from lookalike.annotation.tag import Tag
 from lookalike.collection.answers import Source
 from lookalike.collection.search.queries import as_it_was
 from lookalike.collection.search.ranker import Ranker
@@ -21,6 +23,9 @@ from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors, stack_rows
 from lookalike.features import Described, Known, StartWords, describe_files
 from lookalike.images import Limits, Refused
+
+if TYPE_CHECKING:
+    from lookalike.annotation.base import Annotator
 
 SURE_ENOUGH = 0.5
 """The confidence of words that are given where none is asked for."""

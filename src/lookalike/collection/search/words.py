@@ -1,96 +1,281 @@
-"""Find pictures by word: one that was learned, or a start word, comes in, matches go out."""
+"""Find pictures by words: text comes in, pictures it was given to or may fit go out, ranked."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.annotation.base import Annotator
-from lookalike.collection.answers import Match
+from lookalike.collection.answers import Match, Source, WordCounts
 from lookalike.collection.opened import Opened
-from lookalike.collection.pictures.browsing import labels_of
+from lookalike.collection.pictures import browsing
+from lookalike.collection.pictures.filter import Where
+from lookalike.collection.pictures.names import named
 from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.search.searching import found_matches, most_found, pairs
-from lookalike.collection.search.start_words import find_word
+from lookalike.collection.search.searching import found_matches
+from lookalike.collection.search.start_words import LEAST_CONFIDENCE
 from lookalike.collection.store import models
-from lookalike.collection.store.database import Database
-from lookalike.core.errors import InvalidInput
+from lookalike.core.checks import check_whole
+from lookalike.core.errors import CollectionError, InvalidInput, MissingPart
 from lookalike.core.ranking import judge
-from lookalike.core.text import word_key
+from lookalike.core.text import label_name, word_key
 from lookalike.features import StartWords
-from lookalike.features.start_words import Vocabulary
+
+if TYPE_CHECKING:
+    from lookalike.annotation.base import Annotator
 
 LEAST_TO_JUDGE = 3
 """Pictures with a word, among those held out, from which a start word may be preferred."""
 
+MOST_TERMS = 20
+"""Words of a text that are looked for."""
 
-def search_word(
-    opened: Opened,
-    word: str,
-    k: int,
-    *,
-    by: str | None,
-    offset: int,
-    among: NDArray[np.int64] | None,
-    min_score: float | None,
-) -> list[Match]:
-    """Return the pictures that a word suits most, best first.
+LONGEST = 6
+"""The most words that are tried as one, as in ``polar bear``."""
 
-    A word that was learned is answered by the annotator, unless the start word of that name ranks
-    the pictures better that the annotator was judged by; other words are answered by start words.
+_SOURCES: tuple[Source, ...] = ("given", "name", "learned", "start")
+_GIVEN, _NAMED, _LEARNED, _START = range(4)
+
+Ids: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """All pictures that a text finds, best first.
+
+    Attributes
+    ----------
+    ids : int64 array
+    scores : float64 array
+        1 where the text was given or names the file, else how well it fits, above 0 and up to 1.
+    parts : uint8 array
+        Where each match comes from, rising: given, by name, learned, from the start.
+    terms, unknown : tuple of str
+        The words of the text, and those that no picture has and nothing is known of.
     """
-    learned, start = opened.rankers.annotated(by), opened.rankers.starting(by)
-    if learned is None and start is None:
-        raise opened.rankers.untaught()
-    annotator = None if learned is None else learned[1]
-    vocabulary = None if start is None else start[1].vocabulary
-    name, is_learned = known_word(opened.path, word, annotator, vocabulary)
-    if start is None or (
-        learned is not None and is_learned and not starts_better(opened, learned, start, name)
-    ):
-        known = learned or opened.rankers.naming(by)
-        return _learned(opened.database, *known, name, k, offset, among, min_score)
-    ranker, words = start
-    most = most_found("search_word", k, offset, ranker)
-    classes = opened.rankers.classes.of(ranker, words)
-    found = find_word(opened.database, classes, words, word, most, among)
-    given = {number for number, _, was_given in found if was_given}
-    hits = [(number, sure) for number, sure, _ in found]
-    return [
-        replace(match, source="given" if match.id in given else "start")
-        for match in found_matches(opened.database, hits, offset, min_score)
+
+    ids: Ids
+    scores: NDArray[np.float64]
+    parts: NDArray[np.uint8]
+    terms: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def counts(self) -> WordCounts:
+        """How many pictures each part has."""
+        given, by_name = (int((self.parts == part).sum()) for part in (_GIVEN, _NAMED))
+        probable = len(self.ids) - given - by_name
+        return WordCounts(given, by_name, probable, self.terms, self.unknown)
+
+    def page(self, opened: Opened, k: int, offset: int, min_score: float | None) -> list[Match]:
+        """Return some of the matches."""
+        last = check_whole("search_word", "k", k, 1) + check_whole(
+            "search_word", "offset", offset, 0
+        )
+        hits = list(zip(self.ids[:last].tolist(), self.scores[:last].tolist(), strict=True))
+        sources = dict(zip(self.ids[offset:last].tolist(), self.parts[offset:last], strict=True))
+        return [
+            replace(match, source=_SOURCES[sources[match.id]])
+            for match in found_matches(opened.database, hits, offset, min_score)
+        ]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """How a term fits pictures: given to them, in their names, and how well besides."""
+
+    given: NDArray[np.bool_]
+    by_name: NDArray[np.bool_]
+    likely: NDArray[np.float64]
+    source: int
+    is_known: bool
+
+
+def check_text(text: object) -> str:
+    """Return the text to search by, or raise InvalidInput."""
+    if not isinstance(text, str) or not (whole := label_name(text)):
+        raise InvalidInput(f"search_word: a word is text that is not empty; got {text!r:.80}.")
+    return whole
+
+
+def rank_word(opened: Opened, text: str, by: str | None, among: Ids | None) -> Ranked:
+    """Return all pictures that a text finds.
+
+    Pictures it was given to come first, then those whose files or folders are named so, then those
+    it probably fits. Of several words, all must fit. A word that was learned is answered by the
+    annotator, unless the start word of that name ranks the pictures better that the annotator was
+    judged by; other words are answered by start words.
+    """
+    knowing = _Knowing.of(opened, by)
+    ids = browsing.all_ids(opened.database) if among is None else among
+    terms = split(text, knowing.knows)
+    by_name = named(opened.database, terms)
+    fits = [
+        knowing.fit(term, ids, np.isin(ids, names))
+        for term, names in zip(terms, by_name, strict=True)
     ]
+    found = _combined(ids, fits)
+    unknown = tuple(
+        term
+        for term, fit, names in zip(terms, fits, by_name, strict=True)
+        if not fit.is_known and not names.size
+    )
+    if not found[0].size and knowing.trouble is not None:
+        raise knowing.trouble
+    return Ranked(*found, tuple(terms), unknown)
 
 
-def known_word(
-    path: Path, word: str, annotator: Annotator | None, start: Vocabulary | None = None
-) -> tuple[str, bool]:
-    """Return a word as it is spelled, and whether the annotator has learned it.
+def split(text: str, is_known: Callable[[str], bool]) -> list[str]:
+    """Return the words of a text, those known together as one.
+
+    Examples
+    --------
+    >>> split("polar bear, snow", {"polar bear"}.__contains__)
+    ['polar bear', 'snow']
+    """
+    if is_known(text):
+        return [text]
+    words = text.replace(",", " ").split()
+    terms: list[str] = []
+    while words and len(terms) < MOST_TERMS:
+        sizes = range(min(LONGEST, len(words)), 1, -1)
+        size = next((size for size in sizes if is_known(" ".join(words[:size]))), 1)
+        terms.append(" ".join(words[:size]))
+        words = words[size:]
+    return list(dict.fromkeys(terms)) or [text]
+
+
+def _combined(ids: Ids, fits: list[_Fit]) -> tuple[Ids, NDArray[np.float64], NDArray[np.uint8]]:
+    """Return the pictures that all terms fit, ranked, with their scores and parts."""
+    likely = np.prod([np.where(fit.given | fit.by_name, 1.0, fit.likely) for fit in fits], axis=0)
+    typical = np.prod([fit.likely for fit in fits], axis=0)
+    source = min(fit.source for fit in fits)
+    parts = np.full(len(ids), source, np.uint8)
+    parts[np.all([fit.given | fit.by_name for fit in fits], axis=0)] = _NAMED
+    parts[np.all([fit.given for fit in fits], axis=0)] = _GIVEN
+    rows = np.flatnonzero(likely > 0)
+    order = rows[np.lexsort((ids[rows], -typical[rows], -likely[rows], parts[rows]))]
+    return ids[order], likely[order], parts[order]
+
+
+@dataclass(frozen=True)
+class _Knowing:
+    """What knows words: labels, annotators and start words; ``trouble`` is why some does not."""
+
+    opened: Opened
+    annotators: list[tuple[Ranker, Annotator]]
+    starts: list[tuple[Ranker, StartWords]]
+    trouble: CollectionError | MissingPart | None
+
+    @classmethod
+    def of(cls, opened: Opened, by: str | None) -> _Knowing:
+        """Return what the ranker named knows, then what others do."""
+        if by is not None:
+            opened.rankers.row(by)
+        annotators: list[tuple[Ranker, Annotator]] = []
+        starts: list[tuple[Ranker, StartWords]] = []
+        trouble = None
+        for name in dict.fromkeys([by, None]):
+            try:
+                annotators += filter(None, [opened.rankers.annotated(name)])
+            except (CollectionError, MissingPart) as error:
+                trouble = trouble or error
+            with suppress(CollectionError, MissingPart):
+                starts += filter(None, [opened.rankers.starting(name)])
+        return cls(opened, annotators, starts, None if annotators or starts else trouble)
+
+    def knows(self, term: str) -> bool:
+        """Return whether a text is one word: given to a picture, learned, or a start word."""
+        return (
+            any(_has(annotator, term) for _, annotator in self.annotators)
+            or any(start.vocabulary.find(term) is not None for _, start in self.starts)
+            or browsing.is_label(self.opened.database, term)
+        )
+
+    def fit(self, term: str, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
+        """Return how a term fits pictures."""
+        database = self.opened.database
+        source, own, likely, other = self._likely(term)
+        names = {term, *other}
+        given = np.zeros(len(ids), bool)
+        for name in names:
+            labelled = browsing.matching(database, Where(tags=(name,)))
+            given |= False if labelled is None else np.isin(ids, labelled)
+        keys = set(map(word_key, names))
+        refused = [
+            picture
+            for picture, no in database.rows("SELECT picture, word FROM refusals")
+            if word_key(no) in keys
+        ]
+        here, there = np.isin(ids, own), np.isin(own, ids)
+        spread = np.zeros(len(ids))
+        spread[here] = likely[there]
+        spread[np.isin(ids, refused)] = 0
+        is_known = source is not None or bool(given.any()) or self.knows(term)
+        return _Fit(given, by_name, spread, _START if source is None else source, is_known)
+
+    def _likely(self, term: str) -> tuple[int | None, Ids, NDArray[np.float64], list[str]]:
+        """Return where a term comes from, how well it fits which pictures, and its other name."""
+        learned = next((one for one in self.annotators if _has(one[1], term)), None)
+        start = next((one for one in self.starts if one[1].vocabulary.find(term) is not None), None)
+        if learned is not None:
+            name = learned[1].words_[learned[1].word_number(term)]
+            if start is None or not starts_better(self.opened, learned, start, name):
+                return _LEARNED, *_learned(*learned, name), []
+        if start is not None and (found := start[1].vocabulary.find(term)) is not None:
+            classes = self.opened.rankers.classes.of(*start)
+            sure = np.asarray(start[1].confidences(classes.likely, found[1]), np.float64)
+            sure[sure < LEAST_CONFIDENCE] = 0
+            return _START, classes.ids, sure, [found[0]]
+        return None, np.zeros(0, np.int64), np.zeros(0), []
+
+
+def _has(annotator: Annotator, term: str) -> bool:
+    with suppress(InvalidInput):
+        annotator.word_number(term)
+        return True
+    return False
+
+
+def _learned(ranker: Ranker, annotator: Annotator, word: str) -> tuple[Ids, NDArray[np.float64]]:
+    """Return how well a learned word fits pictures, by rising id.
+
+    W_wᵀVx (paper 2, Eq. 1), from 0 for what the average picture has to 1 for the best: it is
+    an inner product of the stored vector x with VᵀW_w, so that no index has to be made for words.
+    """
+    # The inner product with the stored vector itself, not with one of unit length.
+    plain = ranker.plain.copy()
+    plain.set_scales(None)
+    ids = np.sort(plain.ids)
+    scores = plain.scores(annotator.word_queries([word]), ids)[0].astype(np.float64)
+    average = float(scores.mean()) if scores.size else 0.0
+    gap = float(scores.max(initial=average)) - average
+    return ids, np.clip((scores - average) / gap, 0, 1) if gap > 0 else np.ones(len(ids))
+
+
+def known_word(path: Path, word: str, annotator: Annotator) -> str:
+    """Return a word as the annotator spells it.
 
     Raises
     ------
     InvalidInput
-        If it was never learned and is no start word; it names those that are close.
+        If it was never learned; it names those that are close.
     """
     if not isinstance(word, str):
         raise InvalidInput(f"Collection: a word is text; got {word!r:.80}.")
-    words = () if annotator is None else annotator.words_
-    if annotator is not None:
-        with suppress(InvalidInput):
-            return words[annotator.word_number(word)], True
-    known = None if start is None else start.find(word)
-    if known is not None:
-        return known[0], False
-    spelled = {word_key(one): one for one in words}
+    if _has(annotator, word):
+        return annotator.words_[annotator.word_number(word)]
+    spelled = {word_key(one): one for one in annotator.words_}
     close = [spelled[key] for key in get_close_matches(word_key(word), spelled)]
-    close += [] if start is None else [one for one in start.close(word) if one not in close]
     near = f"Did you mean {' or '.join(map(repr, close))}?" if close else "Learn it first."
-    also = "" if start is None else f", and {len(start.words):,} start words"
     raise InvalidInput(
-        f"{path} has not learned the word {word!r:.80} (it knows {len(words):,}{also}). {near}"
+        f"{path} has not learned the word {word!r:.80} (it knows {len(spelled):,}). {near}"
     )
 
 
@@ -117,7 +302,7 @@ def _starts_better(
         return False
     classes = opened.rankers.classes.of(*start)
     held = np.intersect1d(np.intersect1d(sides[0], ranker.plain.ids), classes.ids)
-    key, labels = word_key(word), labels_of(opened.database, held.tolist())
+    key, labels = word_key(word), browsing.labels_of(opened.database, held.tolist())
     has = np.array([key in map(word_key, labels.get(n, ())) for n in held.tolist()], bool)
     if has.sum() < LEAST_TO_JUDGE:
         return False
@@ -126,24 +311,3 @@ def _starts_better(
     scores = np.stack([by_learning, words.confidences(rows, found[1])])
     judged = judge(scores, np.stack([has, has])).average_precision
     return bool(judged[1] > judged[0])
-
-
-def _learned(
-    database: Database,
-    ranker: Ranker,
-    annotator: Annotator,
-    word: str,
-    k: int,
-    offset: int,
-    among: NDArray[np.int64] | None,
-    min_score: float | None,
-) -> list[Match]:
-    most = most_found("search_word", k, offset, ranker)
-    # The inner product with the stored vector itself, not with one of unit length.
-    plain = ranker.plain.copy()
-    plain.set_scales(None)
-    hits = plain.search(annotator.word_queries([word]), most, among=among)
-    return [
-        replace(match, source="learned")
-        for match in found_matches(database, pairs(hits), offset, min_score)
-    ]

@@ -95,8 +95,8 @@ class Folder:
             version, feature = content["format"], content.get("feature", {})
         except (FileNotFoundError, NotADirectoryError) as error:
             raise CollectionError(
-                f"{self.path} is not a collection: it has no {self._manifest.name}. "
-                f"Make one with Collection.create or the command lookalike index."
+                f"There is no collection here ({self.path}). Make one: lookalike index FOLDER, "
+                f"or name one with -c."
             ) from error
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
             raise DamagedFile(f"{self._manifest} is damaged: {e}.") from e

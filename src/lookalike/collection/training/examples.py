@@ -1,10 +1,11 @@
 """Examples to learn from: what is alike, and what pictures are called, split to learn and judge."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.annotation.lessons import check_words
@@ -14,6 +15,7 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.store.labels import Clicks, Labels
 from lookalike.collection.store.models import Ids
 from lookalike.collection.training.given import Given
+from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors
 from lookalike.supervision import Relevance, clicks_to_relevance
@@ -48,14 +50,14 @@ class Alike:
     threshold: float = 0.0
 
     @classmethod
-    def of_labels(cls, labels: Labels) -> "Alike":
+    def of_labels(cls, labels: Labels) -> Alike:
         """Take pictures that share a label for alike."""
         ids = sorted(number for number, names in labels.items() if names)
         relevance = Relevance.of([set(labels[number]) for number in ids])
         return cls(np.array(ids, np.int64), relevance, "labels", len(relevance.labels_ or ()))
 
     @classmethod
-    def of_clicks(cls, clicks: Clicks, threshold: float = 0.0) -> "Alike":
+    def of_clicks(cls, clicks: Clicks, threshold: float = 0.0) -> Alike:
         """Take pictures chosen for the same query for alike (paper 1, Eq. 18-20)."""
         ids = sorted({number for chosen in clicks.values() for number in chosen})
         column = {number: place for place, number in enumerate(ids)}
@@ -69,14 +71,14 @@ class Alike:
         relevance = clicks_to_relevance(table, threshold=threshold)
         return cls(np.array(ids, np.int64), relevance, "clicks", len(clicks), threshold)
 
-    def among(self, ids: Ids) -> "Alike":
+    def among(self, ids: Ids) -> Alike:
         """Return what is known of some pictures only."""
         rows = np.flatnonzero(np.isin(self.ids, ids))
         if len(rows) == len(self.ids):
             return self
         return replace(self, ids=self.ids[rows], relevance=self.relevance.subset(rows))
 
-    def for_learner(self, learns_from: tuple[str, ...]) -> "Alike":
+    def for_learner(self, learns_from: tuple[str, ...]) -> Alike:
         """Return what a learner can use: of labels, one of classes takes pictures with one only."""
         if self.source != "labels" or "labels" in learns_from:
             return self
@@ -159,7 +161,7 @@ class Named:
     relevance: Relevance
 
     @classmethod
-    def of_labels(cls, labels: dict[int, list[str]]) -> "Named":
+    def of_labels(cls, labels: dict[int, list[str]]) -> Named:
         """Take labels for words."""
         ids = sorted(number for number, names in labels.items() if names)
         has, words = read_words("learn", [set(labels[number]) for number in ids], len(ids))
@@ -171,7 +173,7 @@ class Named:
         """The words, each as most pictures have it."""
         return self.relevance.labels_ or ()
 
-    def among(self, ids: Ids) -> "Named":
+    def among(self, ids: Ids) -> Named:
         """Return the words of some pictures only."""
         rows = np.flatnonzero(np.isin(self.ids, ids))
         return (
@@ -180,7 +182,7 @@ class Named:
             else Named(self.ids[rows], self.relevance.subset(rows))
         )
 
-    def commonest(self, rows: NDArray[np.intp]) -> "Commonest":
+    def commonest(self, rows: NDArray[np.intp]) -> Commonest:
         """Rank the words by how many of the pictures in ``rows`` have them."""
         uses = np.bincount(self.relevance.links[rows].indices, minlength=len(self.words))
         return Commonest(self.words, uses)

@@ -1,8 +1,10 @@
 """Judge what votes add: by votes that were not learned from, and by labelled pictures held out."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +12,15 @@ from numpy.typing import NDArray
 from lookalike.collection.answers import Standing
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
-from lookalike.collection.training.examples import alike
-from lookalike.collection.training.given import Given
 from lookalike.collection.votes.ledger import Ledger, Record
 from lookalike.core.errors import InvalidInput
 from lookalike.core.ranking import judge
 from lookalike.core.vectors import Vectors, dense
 from lookalike.index.base import Index
 from lookalike.similarity.base import Similarity
-from lookalike.supervision import Relevance
+
+if TYPE_CHECKING:
+    from lookalike.supervision import Relevance
 
 MOST = 200
 """Pictures that are judged by: enough to see harm, few enough to be asked at every vote."""
@@ -49,12 +51,15 @@ class HeldLabels:
     @classmethod
     def of(
         cls, database: Database, index: Index, similarity: Similarity, number: int | None
-    ) -> "HeldLabels | None":
+    ) -> HeldLabels | None:
         """Return those that the model in use was judged by; None where there are too few."""
         sides = models.sides(database, number)
         if sides is None:
             return None
         try:
+            from lookalike.collection.training.examples import alike
+            from lookalike.collection.training.given import Given
+
             known = alike(database, Given(), number)
         except InvalidInput:
             return None

@@ -12,6 +12,8 @@ themselves say. Directions are kept as the pictures they are made of, so that a 
 4·(|A| + |P|)·d and a few passes over the votes near it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -21,7 +23,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.collection.answers import Ask, Ref, Standing
@@ -30,6 +31,7 @@ from lookalike.collection.votes._fast.weights import vote_weights
 from lookalike.collection.votes.gate import HeldLabels, judged
 from lookalike.collection.votes.ledger import Ledger, Vote
 from lookalike.collection.votes.steps import Geometry, Weights, directions, fold_of
+from lookalike.core import sparse as sp
 from lookalike.core.errors import NotFound
 from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
 from lookalike.index.growing import GrowingArray
@@ -66,7 +68,7 @@ class Rows:
         """A row each."""
         return self._sparse if self._dense is None else self._dense.rows
 
-    def extended(self, new: dict[Ref, Vectors]) -> "Rows":
+    def extended(self, new: dict[Ref, Vectors]) -> Rows:
         """Add vectors under new names."""
         fresh = {name: vector for name, vector in new.items() if name not in self.places}
         if not fresh:
@@ -105,7 +107,7 @@ class Members:
     fold: GrowingArray[np.int64]
 
     @classmethod
-    def none(cls) -> "Members":
+    def none(cls) -> Members:
         """Start without any."""
         kinds: dict[str, Any] = {"step": np.float64, "width": np.float64}
         return cls(
@@ -115,7 +117,7 @@ class Members:
             }
         )
 
-    def extended(self, new: Mapping[str, ArrayLike]) -> "Members":
+    def extended(self, new: Mapping[str, ArrayLike]) -> Members:
         """Add the pictures of votes."""
         return Members(
             **{name: getattr(self, name).extended(np.asarray(it)) for name, it in new.items()}
@@ -150,7 +152,7 @@ class Preferences:
         self._people: dict[str, int] = {}
         self.ledger = Ledger()
 
-    def following(self, ledger: Ledger) -> "Preferences":
+    def following(self, ledger: Ledger) -> Preferences:
         """Return what a ledger that goes on from this one comes to."""
         known = len(self.ledger.votes)
         goes_on = ledger.votes[:known] == self.ledger.votes
@@ -164,13 +166,13 @@ class Preferences:
         following._add(ledger.votes[known if goes_on else 0 :])
         return following
 
-    def over(self, source: VectorSource) -> "Preferences":
+    def over(self, source: VectorSource) -> Preferences:
         """Return the same over an index that has more pictures."""
         other = copy(self)
         other.source = source
         return other
 
-    def judged_by(self, held: HeldLabels | None) -> "Preferences":
+    def judged_by(self, held: HeldLabels | None) -> Preferences:
         """Return the same with other labelled pictures to judge by."""
         other = copy(self)
         other.held = held

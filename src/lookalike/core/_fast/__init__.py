@@ -1,4 +1,5 @@
-"""Compiled loops shared by several stages: random numbers, ranking."""
+"""Compiled loops shared by several stages: random numbers, ranking; and how loops are compiled."""
 
-LOOP = {"nogil": True, "cache": True, "error_model": "numpy"}
-"""The options with which every loop is compiled."""
+from lookalike.core._fast.loop import LOOP, njit, uint64
+
+__all__ = ["LOOP", "njit", "uint64"]

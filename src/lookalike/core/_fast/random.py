@@ -1,10 +1,9 @@
 """Random numbers for compiled loops: xoshiro256++ (Blackman and Vigna, 2019), public domain."""
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 
 
 @njit(**LOOP, inline="always")

@@ -1,15 +1,17 @@
 """Describe the pictures of an experiment, fitted on the training part only; cache the vectors."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from PIL import Image
 
+from lookalike.core import sparse as sp
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, UnreadablePicture
 from lookalike.core.fingerprint import fingerprint
@@ -56,8 +58,8 @@ class Pictures(Sequence[Image.Image]):
     @overload
     def __getitem__(self, at: int) -> Image.Image: ...
     @overload
-    def __getitem__(self, at: slice) -> "Pictures": ...
-    def __getitem__(self, at: int | slice) -> "Image.Image | Pictures":
+    def __getitem__(self, at: slice) -> Pictures: ...
+    def __getitem__(self, at: int | slice) -> Image.Image | Pictures:
         if isinstance(at, slice):
             return Pictures(self._files[at], self._side)
         limits = Limits()

@@ -1,10 +1,9 @@
 """Count the colours and the patterns of a whole picture."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 from lookalike.features._fast.visterms import grey_with_margin, pattern_codes
 
 

@@ -5,10 +5,9 @@ of rows or threads.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 
 PANEL = 64
 GROUP = 4

@@ -1,10 +1,9 @@
 """Count local binary patterns and palette colours in the 32-pixel cells of a picture."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 
 CELL = 32
 PATTERNS = 59

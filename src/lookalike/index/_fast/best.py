@@ -4,10 +4,9 @@ A hit is better with the higher score, then the lower id. Free slots contain -in
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 
 FREE = np.iinfo(np.int64).max
 """The id of a free slot, worse than any real one."""

@@ -1,10 +1,9 @@
 """Exact top-k from approximate products: rescore whatever may be among the best."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 from lookalike.index._fast.best import is_among, offer
 
 CHUNK = 64

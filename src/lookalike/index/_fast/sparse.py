@@ -4,10 +4,9 @@ Both sum in float64 in the order of columns, so they agree to the last bit.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 from lookalike.index._fast.best import is_among, offer
 
 

@@ -3,13 +3,13 @@
 from dataclasses import asdict
 from typing import Any
 
-from lookalike.service.figures import figures_table
+from lookalike.service.figures import COMMONEST, COSINE, figures_table
 from lookalike.service.options import HERE, AsJson, By, Where, or_another
 from lookalike.service.screen import Screen
 
 
 def evaluate(by: By = None, collection: Where = HERE, as_json: AsJson = False) -> None:
-    """Measure ranking and words on held-out pictures, before and after learning."""
+    """Compare what is in use with cosine, or the commonest words, on held-out pictures."""
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
@@ -23,6 +23,7 @@ def evaluate(by: By = None, collection: Where = HERE, as_json: AsJson = False) -
         if "words" in learned:
             judged["words"] = store.evaluate_words(by)
     for name, (before, after) in judged.items():
-        figures_table(screen, before, after, what={"words": "Words"}.get(name, "Ranking"))
+        what, baseline = ("Words", COMMONEST) if name == "words" else ("Ranking", COSINE)
+        figures_table(screen, before, after, what=what, baseline=baseline, judged="in use")
         told[name] = {"before": asdict(before), "after": asdict(after)}
     screen.result(told)

@@ -1,6 +1,6 @@
 """The command ``lookalike learn``: train the similarity and the annotator."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.core.errors import InvalidInput
-from lookalike.service.figures import figures_table
+from lookalike.service.figures import COMMONEST, COSINE, figures_table
 from lookalike.service.options import HERE, AsJson, Seed, Where, or_another, read_settings
 from lookalike.service.screen import Screen, counted, kept
 
@@ -100,6 +100,11 @@ def learn(
     stop = "The collection is unchanged; run the same command again to learn."
     bar, other = screen.bar("Learning"), partial(or_another, option="--feature")
     with kept(stop), Collection.open(collection) as store, other(store), bar as progress:
+        in_use = {
+            model.kind: f"in use ({model.method})"
+            for model in store.models()
+            if model.current and model.ranker == (feature or store.rankers()[0].name)
+        }
         learned = store.learn(
             None if labels is None else _labels(labels),
             folders=folders,
@@ -114,7 +119,7 @@ def learn(
             progress=progress,
         )
         weights = store.view_weights(feature)
-    show_learned(screen, learned)
+    show_learned(screen, learned, in_use)
     if learned.labels is not None:
         body = learned.labels.body
         screen.say(
@@ -140,15 +145,24 @@ def learn(
     screen.result({"collection": collection, **asdict(learned), "views": weights})
 
 
-def show_learned(screen: Screen, learned: "Learned") -> None:
-    """Show the outcome of learning, for the similarity and for the annotator."""
-    for what, trial in (("Ranking", learned.similarity), ("Words", learned.words)):
+def show_learned(
+    screen: Screen, learned: "Learned", in_use: Mapping[str, str] | None = None
+) -> None:
+    """Show the outcome of learning, beside what was in use before, by kind of model."""
+    names = {"similarity": COSINE, "words": COMMONEST, **(in_use or {})}
+    for kind, what, trial in (
+        ("similarity", "Ranking", learned.similarity),
+        ("words", "Words", learned.words),
+    ):
         if trial is None:
             continue
         if trial.before is None or trial.after is None:
             screen.say(f"{what}: no new model. {trial.reason}")
             continue
-        figures_table(screen, trial.before, trial.after, what=what)
+        judged = f"new ({trial.method})"
+        figures_table(
+            screen, trial.before, trial.after, what=what, baseline=names[kind], judged=judged
+        )
         noun = "word" if trial is learned.words else "label"
         screen.say(
             f"Learned from {counted(trial.pictures, 'picture')} with "

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.core.errors import UnreadablePicture
+from lookalike.service.figures import shown_score
 from lookalike.service.options import HERE, AsJson, By, Where, or_another
 from lookalike.service.screen import Screen, counted
 
 if TYPE_CHECKING:
-    from lookalike.collection import Collection, Match
+    from lookalike.collection import Collection, Match, WordCounts
     from lookalike.collection import Where as Among
     from lookalike.service.contact_sheet import Tile
+
+CLOSE = 3
+KINDS = {"given": "tagged", "name": "named"}
 
 
 def search(
@@ -26,7 +30,11 @@ def search(
     *,
     word: Annotated[
         str | None,
-        typer.Option(metavar="WORD", help="Find pictures that match a word instead, such as dog."),
+        typer.Option(
+            metavar="WORDS",
+            help="Find pictures by words instead: tags, names of files and folders, or words such "
+            "as dog that are known without tags. Of several words, all must fit.",
+        ),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many pictures to show.")] = 10,
     by: By = None,
@@ -42,10 +50,10 @@ def search(
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Find the pictures most similar to one, or the best matches for a word.
+    """Find the pictures most similar to one, or those that words fit.
 
-    A word that was not learned may be a start word, known to the default model without teaching:
-    lookalike search --word dog finds dogs in a new collection.
+    By words, tagged pictures come first, then those whose file or folder is named so, then those
+    they probably fit: lookalike search --word dog finds dogs even in a new collection.
     """
     if (picture is None) == (word is None):
         raise typer.BadParameter("give either a PICTURE or --word WORD.")
@@ -55,25 +63,28 @@ def search(
         )
     from lookalike.collection import Collection
     from lookalike.collection import Where as Among
+    from lookalike.service.found_words import nothing_found
 
-    screen = Screen(as_json)
+    screen, counts = Screen(as_json), None
     among = None if album is None else Among(album=album)
     with Collection.open(collection) as store, or_another(store):
         if picture is None:
             matches = store.search_word(str(word), k, by=by, where=among)
+            counts = store.count_word(str(word), by=by, where=among)
+            close = [] if matches else store.words_like((counts.unknown or (str(word),))[0], CLOSE)
             if sheet is not None:
                 _write_word_sheet(sheet, store, str(word), matches)
         else:
             matches = _most_like(
                 store, picture, k, by=by, among=among, learned=not no_learning, sheet=sheet
             )
-    if any(match.source == "start" for match in matches):
-        screen.say(f"“{word}” is a start word, known before learning; scores are confidences.")
-    screen.table(
-        ["rank", "score", "picture"],
-        [[rank, f"{match.score:.4f}", match.path] for rank, match in enumerate(matches, start=1)],
-        numbers=["rank", "score"],
-    )
+    if counts is None:
+        _show_alike(screen, matches)
+    elif matches:
+        _show_words(screen, matches, counts)
+    else:
+        near = f" Did you mean {' or '.join(repr(one.word) for one in close)}?" if close else ""
+        screen.say(f"{nothing_found(str(word), counts)}{near}")
     if sheet is not None:
         screen.say(f"Results written to {sheet}.")
     found = [{"rank": rank, **asdict(match)} for rank, match in enumerate(matches, start=1)]
@@ -84,9 +95,40 @@ def search(
             "by": by,
             "album": album,
             "learned": not no_learning,
+            "counts": None if counts is None else asdict(counts),
             "matches": found,
             "sheet": sheet,
         }
+    )
+
+
+def _show_alike(screen: Screen, matches: "list[Match]") -> None:
+    screen.table(
+        ["rank", "score", "picture"],
+        [
+            [rank, f"{shown_score(match.score):.4f}", match.path]
+            for rank, match in enumerate(matches, start=1)
+        ],
+        numbers=["rank", "score"],
+    )
+
+
+def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") -> None:
+    screen.say(
+        f"Tagged: {counts.tagged:,}. Named so: {counts.named:,}. Probably: {counts.probable:,}."
+    )
+    screen.table(
+        ["rank", "match", "score", "picture"],
+        [
+            [
+                rank,
+                KINDS.get(str(match.source), "probably"),
+                "" if match.source in KINDS else f"{match.score:.4f}",
+                match.path,
+            ]
+            for rank, match in enumerate(matches, start=1)
+        ],
+        numbers=["rank", "score"],
     )
 
 
@@ -143,7 +185,8 @@ def _tiles(store: "Collection", matches: "list[Match]") -> "list[Tile]":
     from lookalike.service.contact_sheet import Tile
 
     return [
-        Tile(store.thumbnail(match.id), match.path.name, f"{match.score:.3f}") for match in matches
+        Tile(store.thumbnail(match.id), match.path.name, f"{shown_score(match.score):.3f}")
+        for match in matches
     ]
 
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,10 +90,11 @@ def serve(
 ) -> None:
     """Serve the web page and the API of a collection until Ctrl-C or SIGTERM.
 
+    Without a collection an empty one is made, and the page asks for a folder of pictures.
     Only this computer can reach the server, unless --host names another address, which needs a
     key.
     """
-    from lookalike.service.web.settings import Settings
+    from lookalike.service.web.settings import Settings, is_loopback
 
     settings = Settings(
         host=host,
@@ -106,7 +108,14 @@ def serve(
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
-    with Collection.open(folder or collection) as store, listening(settings) as door:
+    place = folder or collection
+    # Only where none was named: a name that is mistyped is told.
+    if place == HERE and not place.exists():
+        Collection.create(place).close()
+        screen.say(f"There was no collection here, so an empty one was made: {place}.")
+    with Collection.open(place) as store, listening(settings) as door:
+        if not store.roots() and not settings.allow and is_loopback(door.getsockname()[0]):
+            settings = replace(settings, allow=(Path.home(),))
         from lookalike.service.web.app import make_app
 
         address = address_of(settings.host, door)

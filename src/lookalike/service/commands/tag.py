@@ -98,6 +98,11 @@ def tag(
     with kept(stop), Collection.open(collection) as store, or_another(store), bar as progress:
         found = store.tag(pictures, k, by=by, min_confidence=min_confidence, progress=progress)
         said = _said(store, found.pictures) if write is Form.xmp else {}
+        likeliest = math.nan
+        if found.pictures and not any(picture.tags for picture in found.pictures):
+            every = store.tag(pictures, 1, by=by, min_confidence=0.0, progress=progress).pictures
+            sure = [picture.tags[0].confidence for picture in every if picture.tags]
+            likeliest = max(sure, default=math.nan)
     if not found.pictures and not found.refused:
         raise InvalidInput(
             f"tag: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
@@ -118,6 +123,11 @@ def tag(
         f"Found words{least} for {tagged:,} of {counted(len(found.pictures), 'picture')}.",
         *filter(None, [written.summary]),
     )
+    if not math.isnan(likeliest):
+        screen.say(
+            f"The likeliest word has a confidence of {likeliest:.2f}. To see it: "
+            f"--min-confidence {math.floor(100 * likeliest) / 100:g}"
+        )
     refused = [*found.refused, *written.refused]
     if refused:
         screen.table(
@@ -130,6 +140,7 @@ def tag(
             "collection": collection,
             "by": by,
             "min_confidence": min_confidence,
+            "likeliest": likeliest,
             "pictures": [asdict(picture) for picture in found.pictures],
             "written": written.files,
             "unchanged": written.unchanged,

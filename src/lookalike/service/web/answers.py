@@ -19,6 +19,9 @@ from lookalike.collection.answers import (
 from lookalike.core.text import shown
 
 Kind: TypeAlias = Literal["import", "rescan", "learn"]
+HASH = 16
+"""Digits of a picture's hash in the address of its thumbnail."""
+
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 
 
@@ -83,9 +86,20 @@ class MatchAnswer(PictureAnswer):
         description="The vote on it in this search: 1 for picked, -1 for rejected, else 0.",
     )
     source: Source | None = Field(
-        description="Where the word searched for comes from: `given` to this picture, `learned`, "
-        "or known from the `start`; null in a search by picture."
+        description="In a search by word: `given` if the picture is tagged with it, `name` if its "
+        "file or a folder is named so; `learned` or `start` if it probably fits, according to what "
+        "was learned or known from the start. Null in a search by picture."
     )
+
+
+class WordCountsAnswer(Answer):
+    """How many pictures a search by word finds in all, in the order of the matches."""
+
+    tagged: int = Field(description="Pictures tagged with it.")
+    named: int = Field(description="Others whose files or folders are named so.")
+    probable: int = Field(description="Others that it probably fits.")
+    terms: list[str] = Field(description="The words that the text was taken for.")
+    unknown: list[str] = Field(description="Those that no picture has and nothing is known of.")
 
 
 class SearchAnswer(Answer):
@@ -95,6 +109,7 @@ class SearchAnswer(Answer):
     rejected: list[int] = Field(
         description="Pictures rejected in this search; left out unless `learned` is false."
     )
+    counts: WordCountsAnswer | None = Field(description="Null in a search by picture.")
     reach: float | None = Field(
         description="Share of what was learned from labels or clicks that this search uses, from "
         "0 to 1; null for a word, or if nothing was learned or it is not used."
@@ -301,8 +316,10 @@ class WordAnswer(Answer):
     """A word to search by."""
 
     word: str
-    pictures: int = Field(description="Pictures it was given to, or that a start word suits.")
-    source: Source = Field(description="`given`, or known from the `start`.")
+    pictures: int = Field(description="Pictures that have it; for a start word, about how many.")
+    source: Source = Field(
+        description="`given` as a tag, known from the `start`, or the `name` of a folder."
+    )
 
 
 class WordsAnswer(Answer):
@@ -391,6 +408,11 @@ class StatusAnswer(Answer):
     watching: Watching
 
 
+def thumbnail_address(number: int, sha256: str) -> str:
+    """Return the address of a thumbnail, which no other picture of any collection has."""
+    return f"/thumbnail/{number}.jpg?v={sha256[:HASH]}"
+
+
 def picture_facts(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
     """Return the fields of the response for a picture."""
     places = [shown(place) for place in row.places]
@@ -407,6 +429,6 @@ def picture_facts(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
         "sha256": row.sha256,
         "missing": row.missing,
         "labels": [shown(label) for label in labels],
-        "thumbnail": f"/thumbnail/{row.id}.jpg",
+        "thumbnail": thumbnail_address(row.id, row.sha256),
         "image": f"/image/{row.id}",
     }

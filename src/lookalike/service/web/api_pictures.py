@@ -13,6 +13,7 @@ from lookalike.collection.pictures.adding import THUMBNAIL_SIDE
 from lookalike.collection.pictures.removing import UPLOADS
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
+from lookalike.core.text import nfc, without_controls
 from lookalike.images import content_hash
 from lookalike.service.web.answers import (
     Added,
@@ -44,6 +45,10 @@ from lookalike.service.web.users import User
 
 router = APIRouter(tags=["pictures"], route_class=Route)
 
+SUFFIXES = {"jpg": ("jpg", "jpeg"), "tif": ("tif", "tiff"), "heic": ("heic", "heif")}
+"""What the name of an uploaded file may end in, for the ending of its format."""
+
+MAX_STEM, MOST_SAME = 200, 1000
 _ENDINGS = {"JPEG": "jpg", "TIFF": "tif", "HEIF": "heic"}
 
 _PICTURE: dict[str, Any] = {
@@ -189,7 +194,14 @@ def empty(request: Request, said: Binned) -> Erased:
     responses={200: {"model": Added, "description": "It was already in the collection."}},
     openapi_extra=_PICTURE,
 )
-def add(request: Request, data: Body, response: Response) -> Added:
+def add(
+    request: Request,
+    data: Body,
+    response: Response,
+    name: Annotated[
+        str, Query(max_length=255, description="The file's name, which it keeps as far as it can.")
+    ] = "",
+) -> Added:
     """Add a picture file and store it; one already in the collection is not added again.
 
     One that is in the bin is restored.
@@ -202,8 +214,8 @@ def add(request: Request, data: Body, response: Response) -> Added:
         return Added(picture=_answer(collection, known), new=False)
     facts = decoder_of(request).decode(data, side=THUMBNAIL_SIDE).facts
     ending = _ENDINGS.get(facts.format, facts.format.lower())
-    path = _uploads(collection) / f"{sha256}.{ending}"
     with jobs_of(request).writing():
+        path = free_place(_uploads(collection), name, sha256, ending)
         try:
             write_whole(path, data)
         except OSError as error:
@@ -250,6 +262,29 @@ def keep_region(request: Request, region: Region) -> Token:
     collection, settings = collection_of(request), request.app.state.settings
     data, _ = original(collection, collection.picture(region.picture), settings)
     return Token.of(collection.keep_query(data, box=region.box, limits=settings.limits))
+
+
+def free_place(folder: Path, name: str, sha256: str, ending: str) -> Path:
+    r"""Return where to store an uploaded file: under its own name, if that is safe and free.
+
+    Examples
+    --------
+    >>> free_place(Path("uploads"), "../Café.JPEG", "0a1b", "jpg")
+    PosixPath('uploads/Café.JPEG')
+    >>> free_place(Path("uploads"), "..", "0a1b", "png")
+    PosixPath('uploads/0a1b.png')
+    """
+    last = without_controls(nfc(name)).replace("\\", "/").rpartition("/")[2].strip().lstrip(".")
+    stem, _, own = last.rpartition(".")
+    kind = own if stem and own.lower() in SUFFIXES.get(ending, (ending,)) else ending
+    called = (stem if stem and kind == own else last).encode()[:MAX_STEM].decode(errors="ignore")
+    if not called.strip():
+        return folder / f"{sha256}.{ending}"
+    for number in range(1, MOST_SAME):
+        again = "" if number == 1 else f" {number}"
+        if not (place := folder / f"{called}{again}.{kind}").exists():
+            return place
+    return folder / f"{sha256}.{ending}"
 
 
 def _uploads(collection: Collection) -> Path:

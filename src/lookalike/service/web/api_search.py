@@ -1,5 +1,6 @@
 """The API: searches, suggested words, and reasons for a match."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -17,6 +18,7 @@ from lookalike.service.web.answers import (
     ViewsAnswer,
     WordAnswer,
     WordsAnswer,
+    plain,
 )
 from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import match_facts
@@ -30,30 +32,31 @@ from lookalike.service.web.parameters import (
     ask,
     ref,
 )
-from lookalike.service.web.results import words_like
 from lookalike.service.web.state import collection_of, next_page
 
 router = APIRouter(tags=["search"], route_class=Route)
 
 
-@router.get("/search", summary="Search by picture or by word", response_model=SearchAnswer)
+@router.get("/search", summary="Search by pictures or by words", response_model=SearchAnswer)
 def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
-    """Return the pictures most like some and unlike others, or those matching a word, best first.
+    """Return the pictures most like some and unlike others, or those matching words, best first.
 
-    Give `like`, once or several times, or `word`. Filters are applied within the search: a page
-    is full as long as enough pictures pass them. What was picked in the same search before comes
-    first, and what was rejected is left out.
+    Give `like`, once or several times, or `word`: one word or several, all of which must fit.
+    Pictures tagged with it come first, then those whose files or folders are named so, then those
+    it probably fits. Filters are applied within the search: a page is full as long as enough
+    pictures pass them. What was picked in the same search before comes first, and what was
+    rejected is left out.
     """
     asked.check()
     collection, wanted = collection_of(request), asked.ask()
     # One more than asked for shows whether there is a next page.
-    most = asked.k + 1
+    most = asked.size(asked.k, asked.offset)
     verdicts: dict[int, int] = {}
-    reach = None
+    reach = counts = None
     if wanted is not None:
         found = collection.search(
             wanted,
-            most,
+            max(most, 1),
             by=asked.by,
             learned=asked.learned,
             offset=asked.offset,
@@ -64,17 +67,27 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
         reach = collection.reach(wanted, by=asked.by) if asked.learned else None
     else:
         found = collection.search_word(
-            asked.word or "", most, by=asked.by, offset=asked.offset, where=asked.where()
+            asked.word or "",
+            max(most, 1),
+            by=asked.by,
+            offset=asked.offset,
+            where=asked.where(),
+            min_score=asked.min_score,
         )
-        if asked.min_score is not None:
-            found = [match for match in found if match.score >= asked.min_score]
+        counts = collection.count_word(asked.word or "", by=asked.by, where=asked.where())
     after = asked.offset + asked.k
     more = len(found) > asked.k and after + asked.k <= MAX_REACH
-    matches = match_facts(collection, found[: asked.k], verdicts)
+    matches = match_facts(collection, found[: min(asked.k, most)], verdicts)
     following = next_page(request, more, offset=after)
     rejected = [number for number, verdict in verdicts.items() if verdict < 0]
     return JSONResponse(
-        {"matches": matches, "rejected": rejected, "reach": reach, "next": following}
+        {
+            "matches": matches,
+            "rejected": rejected,
+            "counts": None if counts is None else plain(asdict(counts)),
+            "reach": reach,
+            "next": following,
+        }
     )
 
 
@@ -84,11 +97,12 @@ def words(
     start: Annotated[str, Query(max_length=200, description="What they begin with.")] = "",
     k: Annotated[int, Query(ge=1, le=1000, description="Most words to return.")] = 100,
 ) -> WordsAnswer:
-    """Return labels, and start words that suit some pictures, most used first.
+    """Return labels, start words and folder names that some pictures have, most used first.
 
-    Those that begin with `start` come first, then those that contain it.
+    Those that begin with `start` come first, then those that contain it; where none does, those
+    spelled most like it. Of several words, the last is completed.
     """
-    found = words_like(collection_of(request), start, k)
+    found = collection_of(request).words_like(start, k)
     return WordsAnswer(
         words=[
             WordAnswer(word=shown(one.word), pictures=one.pictures, source=one.source)

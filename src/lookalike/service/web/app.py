@@ -16,7 +16,16 @@ from starlette.types import Scope
 from lookalike import __version__
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
-from lookalike.service.web import album_pages, api, api_errors, bin_page, files, fragments, pages
+from lookalike.service.web import (
+    album_pages,
+    api,
+    api_errors,
+    api_page,
+    bin_page,
+    files,
+    fragments,
+    pages,
+)
 from lookalike.service.web.answers import Problem
 from lookalike.service.web.bodies import Closing
 from lookalike.service.web.decoder import Decoder
@@ -62,7 +71,7 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         chosen.upload_limits, seconds=chosen.decode_seconds, memory=chosen.decode_memory
     )
     app.state.rates = Rates()
-    for part in (api, pages, album_pages, bin_page, fragments, files):
+    for part in (api, pages, api_page, album_pages, bin_page, fragments, files):
         app.include_router(part.router)
     app.mount("/static", _Static(directory=STATIC), name="static")
     app.add_middleware(Guard, settings=chosen, token=app.state.token, closing=app.state.closing)

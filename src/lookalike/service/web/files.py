@@ -7,12 +7,13 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from anyio import to_thread
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi import Path as InPath
 
 from lookalike.collection import Collection, PictureRow
 from lookalike.core.errors import NotFound, UnreadablePicture
 from lookalike.images import content_hash, read_bytes
+from lookalike.service.web.answers import HASH
 from lookalike.service.web.decoder import Decoder
 from lookalike.service.web.settings import Settings
 
@@ -26,6 +27,7 @@ SHOWN_AS_THEY_ARE = {
 }
 """The only formats served unchanged, by their detected content."""
 
+_ASK = "private, no-cache"
 _FOREVER = "private, max-age=31536000, immutable"
 _JPEG: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
@@ -46,15 +48,26 @@ router = APIRouter(tags=["files"], default_response_class=Response)
 
 
 @router.get("/thumbnail/{number}.jpg", responses=_JPEG)
-def show_thumbnail(number: Number, request: Request) -> Response:
-    """Return the thumbnail of a picture."""
-    return _small(request, request.app.state.collection.thumbnail(number))
+def show_thumbnail(
+    number: Number,
+    request: Request,
+    content: Annotated[
+        str | None,
+        Query(alias="v", max_length=64, description="The start of its hash, in listed addresses."),
+    ] = None,
+) -> Response:
+    """Return the thumbnail of a picture; with its hash in the address, it may be kept for ever."""
+    collection: Collection = request.app.state.collection
+    # An id means another picture in another collection, which may be served here tomorrow.
+    if content is not None and collection.picture(number).sha256[:HASH] != content:
+        raise NotFound(f"Picture {number} has other content. Reload the page.")
+    return _small(request, collection.thumbnail(number), _ASK if content is None else _FOREVER)
 
 
 @router.get("/query/{token}.jpg", responses=_JPEG)
 def show_query(token: Token, request: Request) -> Response:
     """Return the thumbnail of a stored query."""
-    return _small(request, request.app.state.collection.query_thumbnail(token))
+    return _small(request, request.app.state.collection.query_thumbnail(token), _FOREVER)
 
 
 @router.get("/image/{number}", responses=_PICTURE)
@@ -72,7 +85,7 @@ def _show_image(number: int, request: Request) -> Response:
     kind = SHOWN_AS_THEY_ARE.get(row.format)
     headers = {
         "ETag": f'"{row.sha256}{"" if kind else f"-{RENDITION_SIDE}"}"',
-        "Cache-Control": "private, no-cache",
+        "Cache-Control": _ASK,
     }
     if _is_known(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
@@ -137,8 +150,8 @@ def may_show(place: Path, folders: Iterable[Path]) -> bool:
     return not any(place.is_relative_to(os.path.abspath(folder)) for folder in known)  # noqa: PTH100
 
 
-def _small(request: Request, jpeg: bytes) -> Response:
-    headers = {"ETag": f'"{content_hash(jpeg)}"', "Cache-Control": _FOREVER}
+def _small(request: Request, jpeg: bytes, caching: str) -> Response:
+    headers = {"ETag": f'"{content_hash(jpeg)}"', "Cache-Control": caching}
     if _is_known(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return Response(jpeg, media_type="image/jpeg", headers=headers)

@@ -33,7 +33,6 @@ from lookalike.service.web.results import (
     find,
     ranks,
     rejected_tiles,
-    words_like,
 )
 from lookalike.service.web.state import collection_of, jobs_of, speaker
 from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
@@ -133,13 +132,13 @@ def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Respons
 @router.get("/words")
 def words(request: Request, start: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Return the words that begin with what was typed, then those that contain it."""
-    return _part(request, "words.html", words=words_like(collection_of(request), start, WORDS))
+    return _part(request, "words.html", words=collection_of(request).words_like(start, WORDS))
 
 
 @router.get("/tag-words")
 def tag_words(request: Request, word: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Return tags for a field's list of suggestions."""
-    return _part(request, "options.html", words=words_like(collection_of(request), word, WORDS))
+    return _part(request, "options.html", words=collection_of(request).words_like(word, WORDS))
 
 
 @router.get("/matches")

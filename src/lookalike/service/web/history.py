@@ -8,6 +8,7 @@ from lookalike.collection.answers import Event
 from lookalike.collection.store.events import UNDOABLE
 from lookalike.core.errors import CollectionError
 from lookalike.core.text import shown
+from lookalike.service.web.answers import thumbnail_address
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -15,39 +16,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An event of the log as shown on the page, without pictures that are gone."""
+    """An event of the log as shown on the page: its pictures by id, without those gone."""
 
     event: Event
     text: str
     word: str
-    pictures: list[int]
-    against: list[int]
+    pictures: dict[int, str]
+    against: dict[int, str]
     asked: list[str]
     can_undo: bool
 
 
 def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
     """Return events in words, with those of their pictures that still exist."""
-    known: dict[int, bool] = {}
+    known: dict[int, str] = {}
 
-    def there(ids: Iterable[Any]) -> list[int]:
+    def there(ids: Iterable[Any]) -> dict[int, str]:
         for number in ids:
             if isinstance(number, int) and number not in known:
                 try:
-                    collection.picture(number)
-                    known[number] = True
+                    known[number] = thumbnail_address(number, collection.picture(number).sha256)
                 except CollectionError:
-                    known[number] = False
-        return [number for number in ids if known.get(number)]
+                    known[number] = ""
+        return {number: known[number] for number in ids if known.get(number)}
 
     found = []
     for event in log:
         body = event.body
         pictures = body.get("picked", [body["picture"]] if "picture" in body else [])
         asked = [
-            f"/query/{ref}.jpg" if isinstance(ref, str) else f"/thumbnail/{ref}.jpg"
+            address
             for ref in body.get("like", ())
-            if isinstance(ref, str) or there([ref])
+            for address in (
+                [f"/query/{ref}.jpg"] if isinstance(ref, str) else there([ref]).values()
+            )
         ]
         found.append(
             Told(

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Condition, Event, Thread
 from typing import Any
 
-from lookalike.collection import Collection
+from lookalike.collection import Collection, Learned
 from lookalike.collection.training.choosing import AUTO, new_annotators
 from lookalike.collection.training.learning import METHOD
 from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError
@@ -184,8 +184,7 @@ class Jobs:
             learn = partial(self._collection.learn, progress=job.progress, **how)
             learned = import_jobs.when_free(job, learn)
         job.result = plain(asdict(learned))
-        trials = [trial for trial in (learned.similarity, learned.words) if trial is not None]
-        return " ".join(trial.reason for trial in trials)
+        return outcome(learned)
 
     def all(self) -> list[Job]:
         """Return the jobs, newest first; the last 50 are kept."""
@@ -315,6 +314,21 @@ class Jobs:
 
         with suppress(CollectionBusy, TooMuch):
             self._start(Job("learn", work, same="learn by itself"))
+
+
+def outcome(learned: Learned) -> str:
+    """Return in a few words what learning came to, first for words, then for likeness."""
+    told = []
+    for name, trial in (("Words", learned.words), ("Likeness", learned.similarity)):
+        if trial is None:
+            continue
+        if trial.published:
+            told.append(f"{name}: learned, in use.")
+        elif trial.after is None:
+            told.append(f"{name}: nothing learned. {trial.reason}")
+        else:
+            told.append(f"{name}: no gain yet, unchanged.")
+    return " ".join(told)
 
 
 def _end(job: Job, state: State, message: str) -> None:

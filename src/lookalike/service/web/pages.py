@@ -15,6 +15,7 @@ from lookalike.collection.answers import PictureRow
 from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown, word_key
+from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.api_errors import refuse, refuse_values
 from lookalike.service.web.history import told
 from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
@@ -126,6 +127,7 @@ def page(
         "room": _ROOMS.get(request.url.path, ""),
         "token": getattr(request.app.state, "token", ""),
         "total": len(collection),
+        "may_write": getattr(request.state, "role", "write") == "write",
         "filters": filters or Filters.model_validate({}),
         "filter_path": path,
         "filter_kept": kept or [],
@@ -140,6 +142,8 @@ def page(
 def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
     """Show all pictures by month; the page itself contains only the first."""
     collection, where = collection_of(request), asked.where()
+    if where is None and not len(collection):
+        return add(request)
     if asked.order == "added":
         parts = [Section("", "Recently added", 0, collection.count(where))]
     else:
@@ -214,6 +218,7 @@ def picture(request: Request, number: int, given: Annotated[Looked, Query()]) ->
         "picture.html",
         by=asked.by,
         row=row,
+        thumbnail=thumbnail_address(row.id, row.sha256),
         labels=collection.labels_of([number]).get(number, []),
         before=before and address(f"/picture/{before[0]}", [*pairs, ("at", before[1])]),
         after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),
@@ -242,6 +247,7 @@ def add(request: Request) -> Response:
         request,
         "add.html",
         roots=list(dict.fromkeys([*collection.roots(), *allowed])),
+        has_folders=bool(collection.roots()),
         refused=refused[:REFUSED],
         refused_count=len(refused),
         missing_count=collection.count(Where(missing=True)),

@@ -184,7 +184,7 @@ class Browse(Page):
 
 
 class Search(Page):
-    """What to search for: pictures, or a word."""
+    """What to search for: pictures, or words."""
 
     like: list[RefText] = Field(
         default_factory=list,
@@ -197,13 +197,30 @@ class Search(Page):
         description="Pictures that matches should not be like.",
     )
     word: str | None = Field(
-        None, max_length=MAX_WORD, description="A word that matches should fit."
+        None,
+        max_length=MAX_WORD,
+        description="Words that matches should all fit: tags, names of files and folders, or "
+        "words that were learned or known from the start.",
     )
     by: By = None
     min_score: float | None = Field(
         None, allow_inf_nan=False, description="Leave out matches with a lower score."
     )
+    most: int | None = Field(
+        None, ge=1, le=MAX_REACH, description="Leave out matches after this many of the best."
+    )
     learned: bool = Field(True, description="Whether to use what was learned.")
+
+    def size(self, k: int, offset: int) -> int:
+        """Return how many matches to find for a page, one more than it shows if there are more.
+
+        Examples
+        --------
+        >>> best = Search(like=["1"], most=50)
+        >>> best.size(20, 0), best.size(20, 40), best.size(20, 60)
+        (21, 10, 0)
+        """
+        return k + 1 if self.most is None else max(min(k + 1, self.most - offset), 0)
 
     def ask(self) -> Ask | None:
         """Return the query of a search by picture; None for a search by word."""

@@ -1,15 +1,15 @@
 """The results of a search on the page: tiles with votes, or a message if there are none."""
 
-import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from lookalike.collection.answers import Source
+from lookalike.collection.answers import WordCounts
 from lookalike.collection.pictures.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
-from lookalike.core.text import label_name, shown, word_key
+from lookalike.core.text import shown
+from lookalike.service.figures import shown_score
+from lookalike.service.found_words import nothing_found
+from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.parameters import MAX_K, Search
 from lookalike.service.web.views import Pairs, Tile, alt_text, filter_pairs
 
@@ -30,12 +30,12 @@ class Results:
         Whether there are more matches.
     trouble : str
         Why the search failed, in a sentence.
-    note : str
-        A note about these results.
     said, rejected : int
         Numbers of pictures picked and rejected in this search, wherever they rank.
     instead : list of str
         Known words to search for instead of an unknown one.
+    counts : WordCounts or None
+        How many pictures a search by words finds.
     reach : float or None
         The share of what was learned that this search uses; None if nothing was learned.
     """
@@ -43,10 +43,10 @@ class Results:
     tiles: list[Tile]
     more: bool = False
     trouble: str = ""
-    note: str = ""
     said: int = 0
     rejected: int = 0
     instead: list[str] = field(default_factory=list)
+    counts: WordCounts | None = None
     reach: float | None = None
 
 
@@ -64,6 +64,8 @@ def option_pairs(search: Search) -> Pairs:
     pairs = by_pairs(search.by)
     if search.min_score is not None:
         pairs.append(("min_score", f"{search.min_score:g}"))
+    if search.most is not None:
+        pairs.append(("most", str(search.most)))
     if not search.learned:
         pairs.append(("learned", "false"))
     return pairs
@@ -80,11 +82,13 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
         search.check()
         ask = search.ask()
         if ask is None:
-            return _find_word(collection, search, k, offset)
+            return _find_words(collection, search, k, offset)
         verdicts = collection.verdicts(ask)
+        if not (size := search.size(k, offset)):
+            return Results([])
         matches = collection.search(
             ask,
-            k + 1,
+            size,
             by=search.by,
             learned=search.learned,
             offset=offset,
@@ -113,7 +117,13 @@ def rejected_tiles(collection: "Collection", search: Search) -> list[Tile]:
     )
     labels = collection.labels_of([row.id for row in rows])
     return [
-        Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0]), at, None, -1)
+        Tile(
+            row.id,
+            alt_text(labels.get(row.id, ()), row.places[0]),
+            at,
+            thumbnail_address(row.id, row.sha256),
+            verdict=-1,
+        )
         for at, row in enumerate(rows)
     ]
 
@@ -134,92 +144,32 @@ def ranks(collection: "Collection", search: Search) -> dict[int, int]:
     return {match.id: rank for rank, match in enumerate(found, start=1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word to search by, how many pictures have it, and whether it was given or a start word."""
-
-    word: str
-    pictures: int
-    source: Source
-
-
-def words_like(collection: "Collection", typed: str, most: int) -> list[Word]:
-    """Return words that contain what was typed: at their start, at a word's start, then elsewhere.
-
-    Among equals tags come first, then start words that suit some pictures, the most used first.
-    """
-    begin = word_key(label_name(typed))
-    known = [Word(word, count, "given") for word, count in collection.labels_used()]
-    given = {word_key(one.word) for one in known}
-    known += [
-        Word(word, count, "start")
-        for word, count in collection.start_words().items()
-        if word_key(word) not in given
-    ]
-    held = [one for one in known if begin in word_key(one.word)]
-
-    def place(one: Word) -> int:
-        key = word_key(one.word)
-        inside = any(part.startswith(begin) for part in re.split(r"[\W_]+", key))
-        return 0 if key.startswith(begin) else 1 if inside else 2
-
-    return sorted(held, key=place)[:most]
-
-
-def _find_word(collection: "Collection", search: Search, k: int, offset: int) -> Results:
-    word, where = search.word or "", search.where()
-    try:
-        matches = _suited(collection, search, k + 1, offset)
-    except (CollectionError, InvalidInput, MissingPart):
-        return _tagged(collection, word, where, k, offset)
-    refused = collection.refused_for(word, [match.id for match in matches])
-    labels = collection.labels_of([match.id for match in matches])
-    verdicts = {
-        match.id: _says(labels.get(match.id, ()), word) - (match.id in refused) for match in matches
-    }
-    tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
+def _find_words(collection: "Collection", search: Search, k: int, offset: int) -> Results:
+    """Return the results of a search by words: tagged, named, then probable ones."""
+    text, where = search.word or "", search.where()
+    counts = collection.count_word(text, by=search.by, where=where)
+    size = search.size(k, offset)
+    matches = (
+        collection.search_word(text, size, by=search.by, offset=offset, where=where) if size else []
+    )
     if not matches and where is None and not offset:
-        return Results([], trouble=f"No picture seems to show “{shown(word)}”.")
-    note = ""
-    if any(match.source == "start" for match in matches):
-        note = f"“{shown(word)}” is a start word, known before learning. Tag pictures to teach it."
-    return Results(tiles, len(matches) > k, note=note, said=len(refused))
+        instead = collection.words_like((counts.unknown or (text,))[0], INSTEAD)
+        return Results([], trouble=nothing_found(text, counts), instead=[o.word for o in instead])
+    verdicts = {match.id: 1 for match in matches if match.source == "given"}
+    tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
+    headings = _headings(counts)
+    headed = [replace(tile, heading=headings.get(tile.at, "")) for tile in tiles]
+    return Results(headed, len(matches) > k, counts=counts)
 
 
-def _suited(collection: "Collection", search: Search, k: int, offset: int) -> "list[Match]":
-    """Return what a word suits most, by another ranker where the one in view has no words."""
-    word, where = search.word or "", search.where()
-    if search.by is not None:
-        with suppress(CollectionError, MissingPart):
-            return collection.search_word(word, k, by=search.by, offset=offset, where=where)
-    return collection.search_word(word, k, offset=offset, where=where)
-
-
-def _tagged(
-    collection: "Collection", word: str, where: Where | None, k: int, offset: int
-) -> Results:
-    """Return the pictures tagged with a word that the annotator has not learned."""
-    tagged = replace(where or Where(), tags=(*(where or Where()).tags, word))
-    rows = collection.browse(k + 1, offset=offset, where=tagged)
-    if not rows:
-        why = f"No picture is tagged “{shown(word)}”, and the word has not been learned."
-        instead = [one.word for one in words_like(collection, word, INSTEAD)]
-        if not instead:
-            names = [name for name, _ in collection.labels_used()] + [*collection.start_words()]
-            known = {word_key(name): name for name in names}
-            instead = [known[key] for key in get_close_matches(word_key(word), known, INSTEAD)]
-        return Results([], trouble=why, instead=instead)
-    labels = collection.labels_of([row.id for row in rows])
-    tiles = [
-        Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0]), at, None, 1)
-        for at, row in enumerate(rows[:k], offset)
-    ]
-    note = f"Pictures tagged “{shown(word)}”. Once the word is learned, more pictures are found."
-    return Results(tiles, len(rows) > k, note=note)
-
-
-def _says(labels: "list[str] | tuple[str, ...]", word: str) -> int:
-    return int(word_key(word) in {word_key(label) for label in labels})
+def _headings(counts: WordCounts) -> dict[int, str]:
+    """Return the headings of the parts that have pictures, by the positions they stand before."""
+    named = counts.tagged + counts.named
+    return {
+        **({named: "Probably"} if counts.probable else {}),
+        **({counts.tagged: f"Named so ({counts.named:,})"} if counts.named else {}),
+        **({0: f"Tagged ({counts.tagged:,})"} if counts.tagged else {}),
+    }
 
 
 def _tiles(
@@ -230,14 +180,14 @@ def _tiles(
     *,
     scores: bool = True,
 ) -> list[Tile]:
-    labels = collection.labels_of([match.id for match in matches])
     return [
         Tile(
             match.id,
-            alt_text(labels.get(match.id, ()), match.path),
+            alt_text(labels, match.path),
             at,
-            match.score if scores else None,
+            thumbnail_address(row.id, row.sha256),
+            shown_score(match.score) if scores else None,
             verdicts.get(match.id, 0),
         )
-        for at, match in enumerate(matches, offset)
+        for at, (match, row, labels) in enumerate(collection.facts_of(matches), offset)
     ]

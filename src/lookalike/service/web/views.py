@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from lookalike.collection.answers import Ask, PictureRow, Ref
 from lookalike.core.errors import CollectionError
 from lookalike.core.text import shown
+from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.parameters import Filters
 
 if TYPE_CHECKING:
@@ -26,14 +27,20 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A picture in a grid; ``at`` is its position in the list, ``was`` its rank before a vote."""
+    """A picture in a grid.
+
+    ``at`` is its position in the list, ``was`` its rank before a vote, and ``heading`` what it
+    stands under.
+    """
 
     id: int
     alt: str
     at: int
+    thumbnail: str
     score: float | None = None
     verdict: int = 0
     was: int = 0
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +201,12 @@ def tiles(collection: "Collection", rows: Sequence[PictureRow], start: int) -> l
     """Return the tiles for a part of the list of all pictures."""
     labels = collection.labels_of([row.id for row in rows])
     return [
-        Tile(row.id, alt_text(labels.get(row.id, ()), row.places[0] if row.places else None), at)
+        Tile(
+            row.id,
+            alt_text(labels.get(row.id, ()), row.places[0] if row.places else None),
+            at,
+            thumbnail_address(row.id, row.sha256),
+        )
         for at, row in enumerate(rows, start)
     ]
 
@@ -221,7 +233,7 @@ def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
             try:
                 row = collection.picture(ref)
                 alt = alt_text(labels.get(ref, ()), row.places[0] if row.places else None)
-                thumbnail, number = f"/thumbnail/{ref}.jpg", ref
+                thumbnail, number = thumbnail_address(ref, row.sha256), ref
             except CollectionError:
                 alt, thumbnail = "a removed picture", ""
         found.append(Example(ref, alt, thumbnail, number, unlike, without, turned))

@@ -1,10 +1,9 @@
 """The compiled loop of ITML: Bregman projections onto one pair's constraint after another."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 
 Doubles = NDArray[np.float64]
 

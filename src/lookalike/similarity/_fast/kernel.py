@@ -6,10 +6,9 @@ number of steps that changed what is learned, and the sum of the losses.
 """
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 
 Floats = NDArray[np.float32]
 

@@ -3,10 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 from lookalike.core._fast.random import next_below
 
 

@@ -1,10 +1,9 @@
 """The compiled loop of LMNN: hinges of impostors against target neighbours."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 
 
 @njit(**LOOP, fastmath=True)

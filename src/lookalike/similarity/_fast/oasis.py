@@ -7,10 +7,9 @@ A dense step costs O(d²).
 """
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 
 Floats = NDArray[np.float32]
 

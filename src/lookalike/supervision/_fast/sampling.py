@@ -6,10 +6,9 @@ the items related to an item (``offsets``, ``others``), sorted. ``out`` has one 
 """
 
 import numpy as np
-from numba import njit, uint64
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit, uint64
 from lookalike.core._fast.random import next_below, next_unit
 
 Numbers = NDArray[np.uint32]

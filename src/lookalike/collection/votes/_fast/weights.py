@@ -1,10 +1,9 @@
 """Sum up, over all votes, how much of each of their pictures turns a query."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, njit
 
 
 @njit(**LOOP)

@@ -99,7 +99,10 @@ function show(box, job) {
   const parts = [head];
   if (!over) {
     const bar = document.createElement("progress");
-    if (job.total) {
+    // A bar without a value goes on moving: after the last step something is still to be saved.
+    if (job.total && job.done >= job.total && job.kind !== "learn") {
+      name.textContent += " finishing";
+    } else if (job.total) {
       bar.max = job.total;
       bar.value = job.done;
       // Steps of learning mean little to people, and usually fewer are needed than planned.
@@ -107,6 +110,12 @@ function show(box, job) {
     }
     bar.setAttribute("aria-label", NAMES[job.kind]);
     parts.push(bar);
+  }
+  if (job.state === "done" && job.kind !== "learn") {
+    const link = document.createElement("a");
+    link.href = "/";
+    link.textContent = "Show the pictures";
+    parts.push(link);
   }
   const message = job.message || (over ? "" : WHILE[job.kind] ?? LEAVE);
   if (message) {

@@ -51,6 +51,36 @@ function startDialogs() {
   });
 }
 
+// A picture that cannot be shown leaves its place with a mark, never a bare broken icon.
+function startBroken() {
+  const mark = (image) => {
+    if (image.dataset.broken !== undefined || !image.getAttribute("src")) return;
+    image.dataset.broken = "";
+    const stand = document.createElement("span");
+    stand.className = "broken";
+    stand.setAttribute("role", "img");
+    stand.setAttribute("aria-label", image.alt ? `${image.alt}: cannot be shown` : "cannot be shown");
+    stand.textContent = image.id === "large" ? "The file is missing or cannot be read." : "!";
+    stand.title = "The file is missing or cannot be read";
+    image.hidden = true;
+    image.after(stand);
+  };
+  document.addEventListener("error", ({ target }) => {
+    if (!(target instanceof HTMLImageElement)) return;
+    const small = document.querySelector("[data-thumbnail]")?.dataset.thumbnail;
+    // The viewer still has the stored thumbnail.
+    if (target.id === "large" && small && !target.src.endsWith(small)) {
+      target.src = small;
+      toast("The file is missing or cannot be read; this is its stored thumbnail.", { bad: true });
+    } else mark(target);
+  }, true);
+  for (const image of document.images) {
+    if (image.complete && image.getAttribute("src") && !image.naturalWidth && image.loading !== "lazy") {
+      image.src = image.getAttribute("src");
+    }
+  }
+}
+
 // Times arrive in UTC and are shown in local time.
 function tellTimes() {
   for (const time of document.querySelectorAll("time[datetime$=Z]:not([data-since])")) {
@@ -76,6 +106,7 @@ function startName() {
 }
 
 listenForTrouble();
+startBroken();
 startName();
 startTheme();
 startDialogs();

@@ -14,7 +14,7 @@ export function startSearch() {
 function startWords() {
   const field = document.getElementById("word");
   const list = document.getElementById("words");
-  if (innerWidth > 700) field.placeholder = "Search by word, or drop a picture";
+  if (innerWidth > 700) field.placeholder = "Words, names of files or folders, or drop a picture";
   let chosen = -1;
   let timer = 0;
   let asked = 0;
@@ -107,7 +107,7 @@ async function addAll(files) {
     item.append(picture, name, bar);
     list.prepend(item);
     try {
-      const answer = await upload("/api/pictures", file, (share) => { bar.value = share; });
+      const answer = await upload(`/api/pictures?name=${encodeURIComponent(file.name.slice(0, 200))}`, file, (share) => { bar.value = share; });
       picture.src = answer.picture.thumbnail;
       const link = document.createElement("a");
       link.href = `/picture/${answer.picture.id}`;

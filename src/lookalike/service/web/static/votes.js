@@ -1,4 +1,4 @@
-// Results: votes and undoing them, the new ranking, reasons, the cut-off.
+// Results: votes and undoing them, the new ranking, reasons.
 //
 // A vote is sent at once, but tiles move only when pointer and keys have rested for a moment, and
 // the tile under the hand (the pointer, or the focus of the keyboard) keeps its place until the
@@ -296,7 +296,7 @@ function keepOptions(form) {
   keepRanker(values.get("by"));
   for (const link of document.querySelectorAll(".chips a, .examples a[href^='/search']")) {
     const address = new URL(link.href);
-    for (const name of ["by", "min_score", "learned"]) {
+    for (const name of ["by", "most", "learned"]) {
       if (values.get(name)) address.searchParams.set(name, values.get(name));
       else address.searchParams.delete(name);
     }
@@ -345,10 +345,4 @@ export function startVoting() {
     tell(text, { action: "Undo", act: takeBack });
   });
   form.addEventListener("change", () => keepOptions(form));
-  const cut = document.getElementById("cut");
-  cut?.addEventListener("input", () => {
-    const value = Number(cut.value);
-    document.getElementById("cut-value").textContent = value ? `≥ ${value.toFixed(2)}` : "any";
-    form.elements.min_score.value = value ? cut.value : "";
-  });
 }

@@ -1,0 +1,19 @@
+"""What a search by words found, in words."""
+
+from lookalike.collection.answers import WordCounts
+from lookalike.core.text import shown
+
+
+def nothing_found(text: str, counts: WordCounts) -> str:
+    """Say that a search by words found nothing.
+
+    Examples
+    --------
+    >>> nothing_found("red zzz", WordCounts(0, 0, 0, ("red", "zzz"), ("zzz",)))
+    'No picture is tagged or named “zzz”.'
+    >>> nothing_found("dog", WordCounts(0, 0, 0, ("dog",)))
+    'No picture is tagged or named “dog”, and none seems to show it.'
+    """
+    names = " or ".join(f"“{shown(term)}”" for term in counts.unknown or (text,))
+    either = "" if counts.unknown else ", and none seems to show it"
+    return f"No picture is tagged or named {names}{either}."

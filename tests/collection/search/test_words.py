@@ -1,0 +1,152 @@
+"""Words find what they were given to first, from the first tag on, then what they may fit."""
+
+import numpy as np
+import pytest
+
+from lookalike import Collection
+from lookalike.collection import Where
+from lookalike.collection.pictures.names import named
+from lookalike.collection.search.words import split
+
+
+def parts(matches):
+    return [match.source for match in matches]
+
+
+def test_one_tag_is_found_before_anything_was_learned(collection):
+    collection.say(5, "Überraschung")
+    (match,) = collection.search_word("u\u0308berraschung")
+    assert (match.id, match.source, match.score) == (5, "given", 1.0)
+    counts = collection.count_word("ÜBERRASCHUNG")
+    assert (counts.tagged, counts.named, counts.probable, counts.unknown) == (1, 0, 0, ())
+
+
+def test_all_that_was_tagged_comes_before_what_a_model_prefers(collection):
+    # Half of what looks alike is tagged, and some that look otherwise: a model would mix them.
+    tagged = [*range(1, 5), 9, 10, 17]
+    paths = {row.id: row.places[0] for row in collection.pictures()}
+    collection.learn({paths[n]: ["pick"] if n in tagged else ["other"] for n in paths})
+    found = collection.search_word("pick", 99)
+    assert {match.id for match in found[: len(tagged)]} == set(tagged)
+    assert parts(found) == sorted(parts(found), key=["given", "name", "learned", "start"].index)
+    counts = collection.count_word("pick")
+    assert (counts.tagged, counts.named) == (len(tagged), 0)
+    assert counts.tagged + counts.probable == len(found) > len(tagged)
+    assert all(0 < match.score <= 1 for match in found)
+
+
+def test_pages_and_filters_hold_over_all_parts(collection, pictures):
+    collection.learn(folders=True)
+    away = [row.id for row in collection.pictures() if row.places[0].parent.name == "rot"][:2]
+    for number in away:
+        collection.say(number, "rot", shows=False)
+    whole = collection.search_word("rot", 99)
+    assert not set(away) & {match.id for match in whole if match.source == "learned"}
+    pages = [collection.search_word("rot", 5, offset=at) for at in range(0, len(whole) + 5, 5)]
+    assert [match for page in pages for match in page] == whole
+    where = Where(folder=str(pictures / "rot"))
+    within = collection.search_word("rot", 99, where=where)
+    assert {match.path.parent.name for match in within} == {"rot"}
+    counts = collection.count_word("rot", where=where)
+    assert (counts.tagged, counts.named + counts.probable) == (6, len(within) - 6)
+    assert [m for m in whole if m.score >= 0.5] == collection.search_word("rot", 99, min_score=0.5)
+
+
+def test_names_of_files_and_folders_are_found(collection, pictures):
+    some = collection.picture(3).places[0]
+    assert parts(collection.search_word(some.parent.name, 99)) == ["name"] * 8
+    both = collection.search_word(f"{some.stem} {some.parent.name.upper()}", 99)
+    assert [match.id for match in both] == [3]
+    assert parts(collection.search_word(pictures.name, 99)) == ["name"] * 24
+    # Folders above the one that was added are nobody's name for a picture.
+    assert collection.search_word(pictures.parent.name, 99) == []
+
+
+def test_a_name_counts_from_the_start_of_a_word(tmp_path, collection):
+    from tests.service.pictures import draw
+
+    for place, name in enumerate(["vacation", "my_cats", "IMG2034", "Ka\u0308tzchen", "100%"]):
+        draw(tmp_path / "neu" / f"{name}.png", (9, 99, 200), place)
+    collection.add([tmp_path / "neu"])
+    names = {row.id: row.places[0].stem for row in collection.pictures()}
+    found = {
+        text: [names[n] for n in named(collection._opened.database, [text])[0].tolist()]
+        for text in ("cat", "2034", "034", "käTZ", "%", ".png", "[")
+    }
+    assert found["cat"] == ["my_cats"]
+    assert found["2034"] == ["IMG2034"]
+    assert found["034"] == found["["] == []
+    assert found["käTZ"] == ["Ka\u0308tzchen"]
+    assert found["%"] == ["100%"]
+    assert len(found[".png"]) == len(collection)
+
+
+def test_of_several_words_all_must_fit(collection):
+    for number in (1, 2, 3):
+        collection.say(number, "polar bear")
+    collection.say(2, "snow")
+    collection.say(9, "snow")
+    assert [m.id for m in collection.search_word("polar bear snow")] == [2]
+    assert [m.id for m in collection.search_word("snow,Polar  bear")] == [2]
+    assert collection.count_word("snow polar bear").terms == ("snow", "polar bear")
+    assert collection.search_word("polar", 99) == []
+    assert collection.search_word("polar bear nothing", 99) == []
+    assert collection.count_word("polar bear nothing").unknown == ("nothing",)
+    collection.learn(folders=True)
+    # Learned and given together: what has the label and looks the part.
+    collection.say(20, "polar bear")
+    folder = collection.picture(20).places[0].parent.name
+    found = collection.search_word(f"{folder} polar bear", 99)
+    assert (found[0].id, found[0].source) == (20, "given")
+    assert {match.id for match in found} <= {1, 2, 3, 20}
+
+
+def test_text_is_split_into_known_words():
+    known = {"a b", "b c d", "x"}.__contains__
+    assert split("a b c d x", known) == ["a b", "c", "d", "x"]
+    assert split("b c d", known) == ["b c d"]
+    assert split("q b c d q", known) == ["q", "b c d"]
+    assert len(split("word " * 500, known)) == 1
+    assert len(split(" ".join(map(str, range(500))), known)) == 20
+
+
+def test_words_are_completed_with_those_that_have_pictures(collection):
+    for number, word in ((1, "red car"), (2, "red car"), (3, "card"), (4, "scar")):
+        collection.say(number, word)
+
+    def typed(text):
+        return [one.word for one in collection.words_like(text)]
+
+    assert typed("car") == ["card", "red car", "scar"]
+    assert typed("snow ca") == ["snow card", "snow red car", "snow scar"]
+    assert typed("CRAD") == ["card"]
+    assert typed("zzzzzz") == []
+    collection.undo(collection.said_of(3, "card")[0].number)
+    assert "card" not in typed("car")
+    folder = collection.picture(1).places[0].parent.name
+    (name,) = collection.words_like(folder)
+    assert (name.word, name.pictures, name.source) == (folder, 8, "name")
+
+
+def test_a_ranker_that_is_not_usable_hides_no_tags(collection, monkeypatch):
+    from lookalike.core.errors import MissingPart
+
+    collection.say(5, "gem")
+
+    def broken(self, by=None):
+        raise MissingPart("the part is gone")
+
+    monkeypatch.setattr(type(collection._opened.rankers), "annotated", broken)
+    assert [match.id for match in collection.search_word("gem")] == [5]
+    with pytest.raises(MissingPart):
+        collection.search_word("jewel")
+
+
+def test_the_ranking_is_kept_until_somebody_writes(collection, monkeypatch):
+    collection.say(5, "gem")
+    first = collection.search_word("gem")
+    with Collection.open(collection.path) as other:
+        other.say(6, "gem")
+    assert len(first) == 1
+    assert sorted(match.id for match in collection.search_word("gem")) == [5, 6]
+    assert np.isclose(collection.count_word("gem").tagged, 2)

@@ -1,0 +1,108 @@
+"""What commands say and make when something is missing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import httpx
+
+from lookalike.service.commands.serve import serve
+
+
+def test_no_collection_here(run, tmp_path):
+    ran = run("search", "x.png", "-c", tmp_path / "none")
+    assert ran.code == 1
+    assert "There is no collection here" in ran.err
+    assert "Make one: lookalike index FOLDER, or name one with -c." in ran.err.replace("\n", " ")
+
+
+def test_export_makes_folders(run, learned, tmp_path):
+    out = tmp_path / "a" / "b" / "learned.safetensors"
+    assert run("export", "--out", out, "-c", learned).code == 0
+    assert out.exists()
+    (tmp_path / "file").write_text("")
+    ran = run("export", "--out", tmp_path / "file" / "b.safetensors", "-c", learned)
+    assert ran.code == 1
+    assert "cannot be written" in ran.err
+
+
+def test_evaluate_names_what_it_compares_with(run, learned):
+    told = run("evaluate", "-c", learned).out
+    for name in ("cosine", "commonest words", "in use"):
+        assert name in told
+
+
+def test_tag_says_at_which_confidence_it_would_find_something(run, learned, photos, monkeypatch):
+    from lookalike import Collection
+    from lookalike.collection import PictureTag, TaggedPicture, Tagging
+
+    picture = photos / "red" / "0.png"
+
+    def tag(self, sources, k=10, *, by=None, min_confidence=None, progress=None, **other):
+        tags = (PictureTag("red", 1.0, 0.317),) if min_confidence == 0 else ()
+        return Tagging([TaggedPicture(picture, tags)])
+
+    monkeypatch.setattr(Collection, "tag", tag)
+    told = run("tag", picture, "-c", learned).out
+    assert "The likeliest word has a confidence of 0.32. To see it: --min-confidence 0.31" in told
+
+
+def test_pictures_are_counted_not_files(run, photos, model, tmp_path):
+    from shutil import copy
+
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    for name in ("a.png", "b.png", "c.png"):
+        copy(photos / "red" / "0.png", folder / name)
+    copy(photos / "red" / "1.png", folder / "d.png")
+    place = tmp_path / "store"
+    assert run("index", folder, "-c", place, "--model", model, "--json").json["added"] == 2
+    assert run("index", folder, "-c", place, "--json").json["known"] == 2
+
+
+def test_a_missing_reduction_names_its_remedy(tmp_path):
+    import pytest
+
+    from lookalike import Collection
+    from lookalike.core.errors import DamagedFile
+    from tests.collection.colours import Colours, album
+
+    album(tmp_path / "bilder")
+    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
+        made.add([tmp_path / "bilder"])
+        row = made._opened.rankers.row()
+        from dataclasses import replace
+
+        with pytest.raises(DamagedFile, match="restore the file from a backup"):
+            made._opened.rankers._space(replace(row, reduction="0" * 32))
+
+
+def test_serve_without_a_collection_makes_one(tmp_path):
+    command = "from lookalike.service.command_line import main; main()"
+    served = subprocess.Popen(
+        [sys.executable, "-c", command, "serve", "--port", "0", "--json"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    try:
+        told = json.loads(served.stdout.readline())
+        assert told["pictures"] == 0
+        page = httpx.get(told["address"], trust_env=False).text
+        assert "No pictures yet" in page
+        assert str(tmp_path) in page
+        assert (tmp_path / "lookalike.collection").is_dir()
+    finally:
+        served.send_signal(signal.SIGINT)
+        served.communicate(timeout=30)
+
+
+def test_serve_does_not_make_what_was_named(run, tmp_path):
+    ran = run("serve", tmp_path / "typo")
+    assert ran.code == 1
+    assert "There is no collection here" in ran.err
+    assert not (tmp_path / "typo").exists()
+    assert callable(serve)
