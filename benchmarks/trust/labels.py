@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -32,7 +33,7 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Where
 from lookalike.collection.answers import Event
-from lookalike.core.errors import InvalidInput
+from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.core.text import word_key
 from lookalike.features import Visterms
 from lookalike.images.keywords import sidecar_of
@@ -172,8 +173,9 @@ class Walk:
         """Learn from what there is, or go back."""
         if self.random.random() < 0.5:
             self._learn(store)
-        elif any(model.current for model in store.models()):
-            store.rollback()
+        else:
+            with suppress(CollectionError):  # there is no model, or no older one is kept
+                store.rollback()
 
     def _learn(self, store: Collection, **given: Any) -> None:
         try:

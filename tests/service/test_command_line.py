@@ -126,7 +126,8 @@ def test_labels_are_written_with_their_sources(run, photos, changeable, tmp_path
     told = run("labels", "--out", tmp_path / "l.json", "-c", changeable, "--json").json
     rows = {row["file"]: row for row in json.loads((tmp_path / "l.json").read_text())}
     assert told["pictures"] == len(rows)
-    own = dict(zip(*[rows[str(photos / "red" / "0.png")][it] for it in ("tags", "sources")]))
+    row = rows[str(photos / "red" / "0.png")]
+    own = dict(zip(row["tags"], row["sources"], strict=True))
     assert own['Fünf, "sechs"'] == ["hand"]
     assert run("labels", "--out", tmp_path / "l.csv", "-c", changeable).code == 0
     text = (tmp_path / "l.csv").read_text()
