@@ -194,7 +194,7 @@ def test_a_second_writer_is_sent_away(collection, pictures):
     ):
         for work in (
             lambda: second.add([pictures]),
-            lambda: second.remove([1]),
+            lambda: second.empty_bin(),
             lambda: second.learn(folders=True),
             second.rollback,
         ):
@@ -219,7 +219,7 @@ def test_remove_is_all_or_nothing(collection, pictures):
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped):
+def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped):
     def stop(*_):
         raise KeyboardInterrupt
 
@@ -246,6 +246,7 @@ def test_what_is_removed_leaves_no_trace(tmp_path, pictures, monkeypatch, stoppe
             if stopped:
                 patch.setattr("lookalike.collection.search.space.Space.save_index", stop)
             collection.remove([3])
+            collection.empty_bin()
         assert found() == set()
         assert any((tmp_path / "c" / "cache").iterdir()) != stopped
         assert 3 not in ids(collection.search(1, 99))

@@ -211,7 +211,7 @@ def test_clicks(stripes):
         ({"labels": {f"{n}.png": ["a"] for n in range(60)}}, "nothing"),
         ({"labels": {f"{n}.png": [str(n)] for n in range(60)}}, "hold any out"),
         ({"labels": {"1.png": ["a"], "2.png": ["b"]}}, "hold any out"),
-        ({"labels": {"1.png": [], "2.png": []}}, "hold any out"),
+        ({"labels": {"1.png": [], "2.png": []}}, "has no labels"),
         ({"labels": labels(), "hold_back": 0}, "hold_back must be above 0"),
         ({"labels": labels(), "hold_back": 1.5}, "hold_back must be above 0"),
         (
@@ -282,7 +282,7 @@ def test_rollback(stripes):
 def test_rollback_of_the_first_model(stripes):
     plain = stripes.search(1, 9)
     stripes.learn(labels(), settings=QUICK)
-    assert stripes.rollback() == InUse(None, None)
+    assert stripes.rollback() == InUse(None, None, stripes.history()[-1].number)
     assert stripes.search(1, 9) == plain
 
 
