@@ -312,7 +312,9 @@ def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]
                 {"number": number, "kind": kind, "key": key, "body": json.loads(body)}
                 for number, kind, key, body in rows
             ],
-            "pictures": database.rows("SELECT picture, path FROM places"),
+            "pictures": database.rows(
+                "SELECT picture, path FROM places WHERE picture IN (SELECT id FROM pictures)"
+            ),
         }
 
 

@@ -90,8 +90,51 @@ def test_remove(run, photos, changeable):
     assert (told["removed"], told["pictures"]) == (2, 25)
     assert pictures[0].exists()
     ran = run("remove", photos / "red" / "2.png", "-c", changeable)
-    assert "1 removed; 24 pictures" in ran.out
+    assert "1 moved to the bin; 24 pictures" in ran.out
     assert run("remove", photos / "missing.png", "-c", changeable).code == 1
+    again = run("index", photos, "-c", changeable, "--json").json
+    assert (again["added"], again["pictures"]) == (0, 24)
+    ran = run("bin", "-c", changeable)
+    assert "3 pictures in the bin" in ran.out
+    assert run("restore", pictures[0], "-c", changeable, "--json").json["restored"] == 1
+    assert run("restore", pictures[0], "-c", changeable).code == 1
+    assert run("bin", "-c", changeable, "--empty", "--json").json["erased"] == 2
+    assert run("index", photos, "-c", changeable, "--json").json["added"] == 0
+    assert run("index", photos, "-c", changeable, "--removed", "--json").json["added"] == 2
+
+
+def test_missing(run, photos, changeable, tmp_path):
+    lost = photos / "red" / "0.png"
+    content = lost.read_bytes()
+    try:
+        lost.unlink()
+        ran = run("missing", "-c", changeable)
+        assert "1 picture missing" in ran.out
+        told = run("missing", "-c", changeable, "--remove", "--json").json
+        assert told["removed"] == 1
+        assert told["pictures"][0]["places"] == [str(lost)]
+        assert run("missing", "-c", changeable, "--json").json["pictures"] == []
+    finally:
+        lost.write_bytes(content)
+
+
+def test_labels_are_written_with_their_sources(run, photos, changeable, tmp_path):
+    from lookalike.collection import Collection
+
+    with Collection.open(changeable) as store:
+        store.say(store.find(photos / "red" / "0.png"), 'Fünf, "sechs"')
+    told = run("labels", "--out", tmp_path / "l.json", "-c", changeable, "--json").json
+    rows = {row["file"]: row for row in json.loads((tmp_path / "l.json").read_text())}
+    assert told["pictures"] == len(rows)
+    row = rows[str(photos / "red" / "0.png")]
+    own = dict(zip(row["tags"], row["sources"], strict=True))
+    assert own['Fünf, "sechs"'] == ["hand"]
+    assert run("labels", "--out", tmp_path / "l.csv", "-c", changeable).code == 0
+    text = (tmp_path / "l.csv").read_text()
+    assert text.startswith("file,tag,sources")
+    assert '"Fünf, ""sechs""",hand' in text
+    assert run("labels", "--out", tmp_path / "l.txt", "-c", changeable).code == 1
+    assert run("learn", "--tags", tmp_path / "l.csv", "-c", changeable).code == 0
 
 
 def test_rollback(run, photos, changeable):

@@ -6,10 +6,10 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from lookalike.images.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet
+from lookalike.images.xmp_elements import MAX_BYTES
 from lookalike.service import sidecars
 from lookalike.service.sidecars import levels, sidecar_of, write_sidecars
-from lookalike.service.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet
-from lookalike.service.xmp_elements import MAX_BYTES
 from lookalike.supervision import TagTree, read_tag_tree
 from tests.service.packets import PROGRAMS, packet
 

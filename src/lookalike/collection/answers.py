@@ -193,6 +193,9 @@ class Added:
         Hidden files and files of another ending that folders held.
     refused : list of Refused
         Files, folders and patterns that could not be used, each with the reason.
+    unread : list of str
+        Files and sidecars whose keywords could not be read, each with the reason; their pictures
+        are in the collection.
     learned_again : Learned or None
         What learning again came to, where the collection had grown so much that its vectors were
         reduced anew; None where that was not due or nothing had been learned.
@@ -208,6 +211,7 @@ class Added:
     removed: int = 0
     ignored: int = 0
     refused: list[Refused] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     learned_again: "Learned | None" = None
     unlearned: str = ""
     unlearned_words: str = ""

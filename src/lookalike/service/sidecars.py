@@ -22,9 +22,8 @@ So that no word is hidden or goes stale,
 """
 
 import errno
-import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -36,8 +35,9 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key, xml_text
 from lookalike.images import Limits, Refused, read_bytes
 from lookalike.images.find import why
-from lookalike.service.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet, Subjects
-from lookalike.service.xmp_elements import MAX_BYTES
+from lookalike.images.keywords import embedded_packet, sidecar_of
+from lookalike.images.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, LEARNED, Packet, Subjects
+from lookalike.images.xmp_elements import MAX_BYTES
 
 if TYPE_CHECKING:
     from lookalike.supervision import TagTree
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 Levels: TypeAlias = tuple[str, ...]
 """A word and those above it, from the top down."""
 
-_PACKET_BEGINS, _PACKET_ENDS = b"<x:xmpmeta", b"</x:xmpmeta>"
 _SIGNS = {BY_BARS: ("|", "/"), BY_SLASHES: ("/", "|")}
 """The separator of levels, and its replacement inside a level."""
 
@@ -73,6 +72,7 @@ def write_sidecars(
     tags: Mapping[Path, Sequence[str]],
     tree: "TagTree | None" = None,
     *,
+    learned: Mapping[Path, Collection[str]] | None = None,
     progress: Progress = silent,
 ) -> Sidecars:
     """Add words to the sidecars of pictures; failures are listed and do not stop the others.
@@ -86,6 +86,9 @@ def write_sidecars(
         The words of each picture; a picture without words is skipped.
     tree : TagTree, optional
         Gives the levels of words, see :func:`levels`.
+    learned : mapping of Path to collection of str, optional
+        Those of the words that nobody gave: what is added of them is also listed in
+        ``lookalike:learned``, so that it is told apart.
     progress : callable
         Called with the number of pictures done and the total.
 
@@ -97,7 +100,8 @@ def write_sidecars(
     for number, (picture, words) in enumerate(tags.items(), start=1):
         place = sidecar_of(picture)
         try:
-            written = _add(place, picture, [levels(word, tree) for word in words])
+            found = frozenset(map(word_key, (learned or {}).get(picture, ())))
+            written = _add(place, picture, [levels(word, tree) for word in words], found)
         except LookalikeError as error:
             done.refused.append(Refused(place, str(error)))
         except OSError as error:
@@ -109,13 +113,6 @@ def write_sidecars(
                 done.unchanged += 1
         progress(number, len(tags))
     return done
-
-
-def sidecar_of(picture: Path) -> Path:
-    """Return the path of a picture's sidecar."""
-    own = picture.with_name(f"{picture.name}.xmp")
-    shared = picture.with_suffix(".xmp")
-    return shared if os.path.lexists(shared) and not os.path.lexists(own) else own
 
 
 def levels(word: str, tree: "TagTree | None" = None) -> Levels:
@@ -136,7 +133,7 @@ def levels(word: str, tree: "TagTree | None" = None) -> Levels:
     return found or tuple(filter(None, [xml_text(word)]))
 
 
-def _add(place: Path, picture: Path, paths: Sequence[Levels]) -> bool:
+def _add(place: Path, picture: Path, paths: Sequence[Levels], learned: Collection[str]) -> bool:
     """Add to the sidecar at ``place``; return whether there was anything to add."""
     mode = _mode(place)
     content = EMPTY if mode is None else read_bytes(place, Limits(max_bytes=MAX_BYTES))
@@ -144,12 +141,19 @@ def _add(place: Path, picture: Path, paths: Sequence[Levels]) -> bool:
     if not any(packet.subjects(kind) for kind in ALL):
         packet = Packet(packet.with_subjects(_embedded(picture)))
     missing = _missing(packet, [path for path in paths if path])
+    missing[LEARNED] = [
+        path[-1] for path in paths if path and path[-1] in missing[FLAT] and _is_in(path, learned)
+    ]
     if not any(missing.values()):
         return False
     write_whole(place, packet.with_subjects(missing))
     if mode is not None:
         place.chmod(mode)
     return True
+
+
+def _is_in(path: Levels, words: Collection[str]) -> bool:
+    return word_key("/".join(path)) in words or word_key(path[-1]) in words
 
 
 def _mode(place: Path) -> int | None:
@@ -168,10 +172,7 @@ def _mode(place: Path) -> int | None:
 def _embedded(picture: Path) -> dict[Subjects, list[str]]:
     """Return the subjects embedded in a picture, wherever its format puts them."""
     try:
-        content = read_bytes(picture)
-        start = max(0, content.find(_PACKET_BEGINS))
-        end = content.find(_PACKET_ENDS, start) + len(_PACKET_ENDS)
-        packet = Packet(content[start:end])
+        packet = Packet(embedded_packet(read_bytes(picture)) or EMPTY)
     except LookalikeError:
         return {}
     return {kind: [*filter(None, map(xml_text, packet.subjects(kind)))] for kind in ALL}

@@ -18,6 +18,7 @@ from lookalike.collection import Ask, Collection
 from lookalike.collection.store import schema
 from lookalike.collection.store.database import Database
 from lookalike.core.errors import CollectionError, DamagedFile
+from lookalike.core.text import word_key
 
 OLDER = Path(__file__).parents[1] / "older"
 
@@ -94,6 +95,41 @@ def test_it_opens_and_nothing_is_lost(older):
         check(again, expected)
 
 
+def test_what_was_said_by_hand_is_told_from_what_was_imported(older):
+    """Words that the log gave are of the source hand, all others of files."""
+    place, expected = older
+    with sqlite3.connect(place / "collection.sqlite") as connection:
+        rows = connection.execute("SELECT number, kind, body FROM events ORDER BY number")
+        log = [(number, kind, json.loads(body)) for number, kind, body in rows]
+    undone = set()
+    for number, kind, body in reversed(log):
+        if kind == "undo" and number not in undone:
+            undone.add(body["event"])
+    said = {}
+    for number, kind, body in log:
+        if kind in ("tag", "correction") and number not in undone:
+            said[body["picture"], word_key(body["word"])] = (kind, body["before"][0])
+    with Collection.open(place) as collection:
+        assert {str(k): v for k, v in collection.labels().items()} == expected["labels"]
+        for number, labels in collection.label_sources().items():
+            for label, source in labels:
+                kind, before = said.get((number, word_key(label)), ("", [label]))
+                assert source in (["hand"] if kind == "tag" else []) + ["files"] * bool(before)
+        shown = {(n, word_key(it)) for n, names in collection.labels().items() for it in names}
+        by_hand = {own for own, (kind, _) in said.items() if kind == "tag"} & shown
+        found = {
+            (number, word_key(label))
+            for number, labels in collection.label_sources().items()
+            for label, source in labels
+            if source == "hand"
+        }
+        assert found == by_hand
+        collection.learn(folders=True, settings={"steps": 50, "blend": 0.5})
+        assert by_hand <= {
+            (n, word_key(it)) for n, names in collection.labels().items() for it in names
+        }
+
+
 def test_rollback_works_afterwards(older):
     place, expected = older
     with Collection.open(place) as collection:
@@ -132,9 +168,9 @@ def test_a_second_feature_can_be_added_to_it(older, tmp_path):
         assert "no such file" in collection.undescribed("colours")[0].reason
 
 
-@pytest.mark.parametrize("step", [2, 9, 16, 23, 30])
+@pytest.mark.parametrize("step", [2, 9, 16, 23, 30, 40, 50])
 def test_killed_in_the_middle_of_the_update_it_starts_again(older, step):
-    """A process that dies at the n-th statement of the update leaves version 3 or 4, whole."""
+    """A process that dies at the n-th statement of the update leaves one version, whole."""
     place, expected = older
     code = (
         "import os, signal, sqlite3, sys\n"

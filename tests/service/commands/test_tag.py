@@ -8,9 +8,9 @@ import pytest
 from lookalike import Collection
 from lookalike.collection import PictureTag, TaggedPicture, Tagging
 from lookalike.images import Refused
+from lookalike.images.xmp import ALL, FLAT, LEARNED, Packet
 from lookalike.service.commands import tag as command
 from lookalike.service.tag_tables import tags_csv, tags_json
-from lookalike.service.xmp import ALL, Packet
 from lookalike.supervision import read_labels
 from tests.service.packets import PROGRAMS
 
@@ -40,13 +40,22 @@ def tag(here, monkeypatch, run):
                 raise asked["answer"]
             return asked["answer"]
 
+        def find(self, path):
+            return 1
+
+        def label_sources(self, ids):
+            return {1: asked.get("said", [])}
+
+        def refused_for(self, word, ids):
+            return {1} if word in asked.get("refused", ()) else set()
+
     @contextmanager
     def opened(place):
         asked["place"] = place
         yield Store()
 
-    def call(answer, *args):
-        asked["answer"] = answer
+    def call(answer, *args, said=(), refused=()):
+        asked.update(answer=answer, said=said, refused=refused)
         return run("tag", here, *args)
 
     monkeypatch.setattr(Collection, "open", opened)
@@ -225,6 +234,18 @@ def test_a_tree_that_cannot_be_read_stops_before_the_work(tag, here):
     assert ran.code == 1
     assert "cycle" in ran.err
     assert "sources" not in tag.asked
+
+
+def test_sidecars_tell_what_people_said_from_what_was_learned(tag, here):
+    found = Tagging([tagged(here / "a.jpg", "cat", "Dog", "red")])
+    said = [("dog", "hand"), ("Köln", "files"), ("scans", "folders")]
+    assert tag(found, "--write", "xmp", said=said, refused=["red"]).code == 0
+    packet = Packet((here / "a.jpg.xmp").read_bytes())
+    assert packet.subjects(FLAT) == ["dog", "Köln", "cat"]
+    assert packet.subjects(LEARNED) == ["cat"]
+    # Said later, it is there already; what was learned is not read back as a keyword.
+    assert tag(found, "--write", "xmp", said=[("cat", "hand")], refused=["red", "Dog"]).code == 0
+    assert Packet((here / "a.jpg.xmp").read_bytes()).subjects(LEARNED) == ["cat"]
 
 
 def test_interrupted_says_what_is_kept(tag, here, monkeypatch):

@@ -385,26 +385,26 @@ def test_a_picture_is_deleted_and_its_file_stays(client, store):
     assert place.exists()
     assert 5 not in ids(got(client.get("/api/search?like=1&k=50")))
     refused(client.delete("/api/pictures/5"), 404, "5")
-    assert got(client.get("/api/events"))["events"][0]["kind"] == "deletion"
+    assert got(client.get("/api/events"))["events"][0]["kind"] == "removal"
 
 
-def test_a_deletion_waits_for_a_job_but_not_for_ever(client):
+def test_emptying_the_bin_waits_for_a_job_but_not_for_ever(client):
     client.app.state.jobs.patience = 0.05
     done = threading.Event()
     with client.app.state.jobs.writing():
         answers = []
 
-        def delete():
-            answers.append(client.delete("/api/pictures/5"))
+        def empty():
+            answers.append(client.post("/api/bin/empty", json={}))
             done.set()
 
-        thread = threading.Thread(target=delete)
+        thread = threading.Thread(target=empty)
         thread.start()
         assert done.wait(10)
         thread.join()
     refused(answers[0], 409, "A job is writing")
     assert answers[0].headers["Retry-After"]
-    got(client.delete("/api/pictures/5"))
+    assert got(client.post("/api/bin/empty", json={})) == {"erased": 0}
 
 
 def test_an_upload_is_kept_known_and_deleted_with_its_file(client, store):
@@ -418,6 +418,8 @@ def test_an_upload_is_kept_known_and_deleted_with_its_file(client, store):
     assert (again["new"], again["picture"]["id"]) == (False, number)
     assert client.get(told["picture"]["image"]).status_code == 200
     got(client.delete(f"/api/pictures/{number}"))
+    assert path.exists()
+    got(client.post("/api/bin/empty", json={}))
     assert not path.exists()
 
 
@@ -472,6 +474,7 @@ def test_an_upload_goes_whatever_the_collection_is_called_by(store, tmp_path, mo
         added = got(client.post("/api/pictures", content=png()), 201)["picture"]
         assert Path(added["path"]).exists()
         got(client.delete(f"/api/pictures/{added['id']}"))
+        got(client.post("/api/bin/empty", json={}))
         assert not Path(added["path"]).exists()
 
 

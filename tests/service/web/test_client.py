@@ -105,7 +105,7 @@ def test_learning_words_rolling_back_and_export(client, tmp_path):
     job = client.learn(folders=True)
     assert job["state"] == "done"
     assert client.search(word="rot", k=2)
-    assert set(client.rollback()) == {"model", "annotator"}
+    assert set(client.rollback()) == {"model", "annotator", "labels"}
     client.vote(1, picked=[9], rejected=[2])
     client.export(tmp_path / "learned.safetensors")
     assert (tmp_path / "learned.safetensors").stat().st_size > 8
@@ -167,7 +167,7 @@ def test_errors_are_those_of_a_collection(client, server, tmp_path):
         client.rollback()
     server.app.state.jobs.patience = 0.02
     with server.app.state.jobs.writing(), pytest.raises(CollectionBusy, match="A job is writing"):
-        client.delete(1)
+        client.empty_bin()
     server.app.state.rates = Rates(most=1)
     client.tag(1, "x")
     with pytest.raises(CollectionBusy, match="a minute"):

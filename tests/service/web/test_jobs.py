@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lookalike.collection import Collection
+from lookalike.collection import Collection, Where
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.service.web import import_jobs, jobs
 from lookalike.service.web.api_errors import TooMuch
@@ -134,17 +134,19 @@ def test_a_rescan_finds_new_changed_and_deleted_files(work, store, photos):
     job = ended(work.rescan())
     after = {row.places[0].name: row.id for row in store.pictures()}
     assert {"new.png", "moved.png"} <= after.keys()
-    assert not {"rot-1.png", "rot-2.png"} & after.keys()
+    assert "rot-2.png" not in after
+    assert store.picture(before["rot-1.png"]).missing, "a picture stays when its file goes"
     assert after["moved.png"] == before["rot-2.png"]
     assert after["rot-0.png"] != before["rot-0.png"]
-    assert (job.result["added"], job.result["moved"], job.result["removed"]) == (2, 1, 1)
+    assert (job.result["added"], job.result["moved"], job.result["missing"]) == (2, 1, 1)
 
 
 def test_a_picture_with_another_place_left_stays(work, store, photos):
     (photos / "copy.png").write_bytes((photos / "rot" / "rot-1.png").read_bytes())
     ended(work.bring_in([str(photos)]))
     (photos / "rot" / "rot-1.png").unlink()
-    assert ended(work.rescan()).result["removed"] == 0
+    ended(work.rescan())
+    assert store.count(Where(missing=True)) == 0
     assert len(store) == 12
 
 
@@ -153,33 +155,32 @@ def test_a_root_that_is_away_takes_no_pictures_along(work, store, photos, tmp_pa
         picture(tmp_path / "drive" / f"{number}.png", PALETTE["rot"], 900 + number)
     store.add([photos, tmp_path / "drive"])
     (tmp_path / "drive").rename(tmp_path / "unplugged")
-    assert ended(work.rescan()).result["removed"] == 0
+    assert ended(work.rescan()).result["missing"] == 3
     # Where it was mounted an empty folder stays.
     (tmp_path / "drive").mkdir()
-    assert ended(work.rescan()).result["removed"] == 0
+    assert ended(work.rescan()).result["missing"] == 0
     assert len(store) == 15
+    assert store.count(Where(missing=True)) == 3
     (tmp_path / "drive").rmdir()
     (tmp_path / "unplugged").rename(tmp_path / "drive")
     (tmp_path / "drive" / "0.png").unlink()
-    assert ended(work.rescan()).result["removed"] == 1
+    assert ended(work.rescan()).result["missing"] == 0
+    assert [row.places[0].name for row in store.browse(where=Where(missing=True))] == ["0.png"]
+    assert len(store) == 15
 
 
-def test_when_most_pictures_are_gone_none_is_removed_and_it_is_said(
-    work, store, photos, monkeypatch
-):
+def test_when_most_files_are_missing_it_is_said(work, store, photos, monkeypatch):
     monkeypatch.setattr(import_jobs, "FEW", 3)
     ended(work.bring_in([str(photos)]))
     files = sorted(photos.rglob("*.png"))
     for file in files[:7]:
         file.unlink()
-    assert ended(work.rescan()).result["removed"] == 0
+    assert ended(work.rescan()).result["missing"] == 7
     assert len(store) == 12
     assert "7 of 12" in work.trouble
     for number, file in enumerate(files[:4]):
         picture(file, PALETTE["blau"], number)
-    # Four files are new and take the places of four old ones; three are gone.
-    assert "7 of 12" in work.trouble
-    assert ended(work.rescan()).result["removed"] == 3
+    assert ended(work.rescan()).result["added"] == 4
     assert work.trouble == ""
 
 

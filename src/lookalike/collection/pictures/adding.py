@@ -10,18 +10,20 @@ from pathlib import Path
 
 from lookalike.collection.answers import Added
 from lookalike.collection.opened import Opened
+from lookalike.collection.pictures import keywords as kept_keywords
 from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECONDS
 from lookalike.collection.pictures.features import fitted
+from lookalike.collection.pictures.keywords import ReadKeywords
 from lookalike.collection.search.queries import query_token
 from lookalike.collection.store import binned, events, rankers
 from lookalike.collection.store.database import Database, now, numbers, stored
 from lookalike.collection.store.labels import HAND
-from lookalike.collection.store.pictures import file_facts
 from lookalike.collection.training.growing import grow
 from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
 from lookalike.features import Described, Feature, Known, describe_files
 from lookalike.images import Limits, Refused, find_pictures
+from lookalike.images.keywords import sidecar_facts
 
 THUMBNAIL_SIDE = 256
 
@@ -113,6 +115,7 @@ class Adder:
         self._sizes: dict[Path, tuple[int, int]] = {}
         self._pending: list[Described | Known | Refused] = []
         self._again: list[Path] = []
+        self._resaid: list[Path] = []
         self._restored: set[int] = set()
         self.added = Added()
 
@@ -137,10 +140,30 @@ class Adder:
                         self._progress(min(done, total), total)
                 self._commit()
                 queue, self._again = self._again, []
+            self._read_sidecars()
         except KeyboardInterrupt:
             self._commit()
             raise
+        finally:
+            with self._database.transaction() as connection:
+                kept_keywords.record(connection)
         self._progress(total, total)
+
+    def _read_sidecars(self) -> None:
+        """Read the keywords of unchanged files whose sidecars are new, changed or gone."""
+        for start in range(0, len(self._resaid), BATCH_PICTURES):
+            some = self._resaid[start : start + BATCH_PICTURES]
+            keywords = ReadKeywords(some, self._limits)
+            with self._database.transaction() as connection:
+                for path in some:
+                    found = connection.execute(
+                        "SELECT picture FROM places WHERE path = CAST(? AS TEXT) AND lost IS NULL",
+                        (stored(path),),
+                    ).fetchone()
+                    if found is not None:
+                        keywords.take(connection, path, int(found[0]))
+                keywords.keep(connection)
+            self.added.unread += keywords.problems
 
     def _changed(self, paths: Sequence[Path]) -> Iterator[Path]:
         """Leave out files that are in the collection, or were removed, as they are now."""
@@ -152,11 +175,18 @@ class Adder:
                 self._sizes[path] = (facts.st_size, facts.st_mtime_ns)
             except (OSError, ValueError):
                 self._sizes[path] = (-1, -1)
-            known = file_facts(self._database, path)
+            row = self._database.row(
+                "SELECT size, mtime_ns, sidecar FROM places "
+                "WHERE path = CAST(? AS TEXT) AND lost IS NULL",
+                stored(path),
+            )
+            known = None if row is None else row[:2]
             out = left_out and digest(stored(path), *self._sizes[path]) in left_out
             wanted = bool(back) and os.path.abspath(path) in back  # noqa: PTH100
             if wanted or (known != self._sizes[path] and not out):
                 yield path
+            elif row is not None and row[2] != sidecar_facts(path):
+                self._resaid.append(path)
 
     def _left_out(self) -> set[bytes]:
         return {found for (found,) in self._database.rows("SELECT digest FROM left_out")}
@@ -185,6 +215,9 @@ class Adder:
         if not self._pending:
             return
         added, again, left = Added(), list[Path](), list[int]()
+        usable = [it.path for it in self._pending if not isinstance(it, Refused)]
+        keywords = ReadKeywords(usable, self._limits)
+        added.unread += keywords.problems
         with self._database.transaction() as connection:
             for outcome in self._pending:
                 if isinstance(outcome, Refused):
@@ -194,11 +227,13 @@ class Adder:
                     again.append(outcome.path)
                 else:
                     left += self._put(connection, outcome.path, picture)
+                    keywords.take(connection, outcome.path, picture)
+            keywords.keep(connection)
             binned.move(connection, "restoration", sorted(self._restored))
             self._let_go(connection, left)
         self._pending, self._restored = [], set()
         self._again += again
-        for name in ("added", "known", "copies", "moved", "removed", "refused"):
+        for name in ("added", "known", "copies", "moved", "removed", "refused", "unread"):
             setattr(self.added, name, getattr(self.added, name) + getattr(added, name))
 
     def _picture(

@@ -142,6 +142,7 @@ _BIN = (
 
 _PLACES = (
     # Where files lie, or lay until they were lost; a path may have been the place of several.
+    # "sidecar" has the size and time of the sidecar when keywords were last read, NULL for never.
     """
     CREATE TABLE places_now (
         id INTEGER PRIMARY KEY,
@@ -149,10 +150,11 @@ _PLACES = (
         picture INTEGER NOT NULL REFERENCES all_pictures ON DELETE CASCADE,
         size INTEGER NOT NULL,
         mtime_ns INTEGER NOT NULL,
-        lost TEXT
+        lost TEXT,
+        sidecar TEXT
     )
     """,
-    "INSERT INTO places_now SELECT id, path, picture, size, mtime_ns, NULL FROM places",
+    "INSERT INTO places_now SELECT id, path, picture, size, mtime_ns, NULL, NULL FROM places",
     "DROP TABLE places",
     "ALTER TABLE places_now RENAME TO places",
     "CREATE INDEX places_by_path ON places (path)",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from lookalike.collection import Added, RankerInfo
     from lookalike.images import Refused
 
+SHOWN_UNREAD = 10
+
 STOP = "Finished work is kept; run the same command again to continue."
 
 
@@ -229,6 +231,10 @@ def _show_added(screen: Screen, added: "Added") -> None:
     if added.unlearned_words:
         screen.say(f"The annotator is no longer used: {added.unlearned_words}")
     _show_refused(screen, added.refused, f"{counted(len(added.refused), 'file')} refused")
+    for problem in added.unread[:SHOWN_UNREAD]:
+        screen.say(problem)
+    if len(added.unread) > SHOWN_UNREAD:
+        screen.say(f"… and {len(added.unread) - SHOWN_UNREAD:,} more; use --json for all.")
 
 
 def _show_refused(screen: Screen, refused: "Sequence[Refused]", title: str) -> None:

@@ -1,7 +1,7 @@
 """The command ``lookalike tag``: show words for pictures, or write them to files."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from lookalike.service.screen import Screen, counted, kept
 
 if TYPE_CHECKING:
     from lookalike.annotation import Tag
-    from lookalike.collection import TaggedPicture
+    from lookalike.collection import Collection, TaggedPicture
     from lookalike.images import Refused
     from lookalike.supervision import TagTree
 
@@ -82,7 +82,9 @@ def tag(
     While nothing has been learned, start words are found: those that the default model knows
     without teaching, such as dalmatian, dog and animal, the most telling first.
     Without --write the words are only shown. Sidecars (photo.jpg.xmp, as read by darktable,
-    digiKam and immich) keep their content, and no word is added twice. Words with slashes, such
+    digiKam and immich) keep their content, and no word is added twice. They get what people said
+    of pictures in the collection, too; words that were only learned are also listed in
+    lookalike:learned. Words with slashes, such
     as animal/cat, and words in the hierarchy of --tree are written with their levels. Files that
     cannot be used are listed with the reason, and the exit code is 3.
     """
@@ -95,13 +97,14 @@ def tag(
     bar = screen.bar("Reading pictures")
     with kept(stop), Collection.open(collection) as store, or_another(store), bar as progress:
         found = store.tag(pictures, k, by=by, min_confidence=min_confidence, progress=progress)
+        said = _said(store, found.pictures) if write is Form.xmp else {}
     if not found.pictures and not found.refused:
         raise InvalidInput(
             f"tag: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
             f"pictures, or a quoted pattern such as 'photos/*.jpg'."
         )
     if write is Form.xmp:
-        written = _write_sidecars(found.pictures, above, screen)
+        written = _write_sidecars(found.pictures, said, above, screen)
     elif place is not None:
         written = _write_table(found.pictures, place, as_csv=write is Form.csv)
     else:
@@ -202,15 +205,45 @@ def _is_text(path: Path) -> bool:
     return True
 
 
+def _said(
+    store: "Collection", pictures: "Sequence[TaggedPicture]"
+) -> "dict[Path, tuple[list[str], set[str]]]":
+    """Return what people said of pictures: labels, and the found words that they refused."""
+    ids = {picture.path: store.find(picture.path) for picture in pictures}
+    given = store.label_sources(number for number in ids.values() if number is not None)
+    refused = {
+        word: store.refused_for(word, [number for number in ids.values() if number is not None])
+        for word in {tag.word for picture in pictures for tag in picture.tags}
+    }
+    return {
+        path: (
+            [label for label, source in given.get(number, ()) if source != "folders"],
+            {word for word, some in refused.items() if number in some},
+        )
+        for path, number in ids.items()
+        if number is not None
+    }
+
+
 def _write_sidecars(
-    pictures: "Sequence[TaggedPicture]", tree: "TagTree | None", screen: Screen
+    pictures: "Sequence[TaggedPicture]",
+    said: "Mapping[Path, tuple[list[str], set[str]]]",
+    tree: "TagTree | None",
+    screen: Screen,
 ) -> _Written:
+    from lookalike.core.text import word_key
     from lookalike.service.sidecars import write_sidecars
 
-    tags = {picture.path: [tag.word for tag in picture.tags] for picture in pictures}
+    tags, learned = {}, {}
+    for picture in pictures:
+        labels, refused = said.get(picture.path, ([], set()))
+        known = {word_key(label) for label in labels}
+        found = [tag.word for tag in picture.tags if word_key(tag.word) not in known]
+        learned[picture.path] = [word for word in found if word not in refused]
+        tags[picture.path] = [*dict.fromkeys(labels), *learned[picture.path]]
     stop = "The sidecars written so far are kept; run the same command again to continue."
     with kept(stop), screen.bar("Writing sidecars") as progress:
-        done = write_sidecars(tags, tree, progress=progress)
+        done = write_sidecars(tags, tree, learned=learned, progress=progress)
     summary = (
         f"{counted(len(done.written), 'sidecar')} written; "
         f"{done.unchanged:,} already had every word."

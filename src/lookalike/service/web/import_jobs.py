@@ -207,6 +207,9 @@ class _Tally:
         if not again:
             self._counts["refused"] += len(added.refused)
             self._refused += added.refused[: SHOWN_REFUSED - len(self._refused)]
+        if added.unread:
+            more = f" ({len(added.unread):,} such files)" if len(added.unread) > 1 else ""
+            self._notes.append(f"{shown(added.unread[0])}{more}.")
         if added.learned_again is not None:
             self._notes.append("The collection has grown, so its models were retrained.")
         if added.unlearned:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import DamagedFile
 from lookalike.core.text import xml_text
-from lookalike.service import xmp, xmp_elements
-from lookalike.service.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet
-from lookalike.service.xmp_elements import MAX_DEPTH
+from lookalike.images import xmp, xmp_elements
+from lookalike.images.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet
+from lookalike.images.xmp_elements import MAX_DEPTH
 from tests.service.packets import PROGRAMS, packet
 
 RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"

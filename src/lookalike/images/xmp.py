@@ -11,7 +11,7 @@ from typing import TypeAlias
 from xml.sax.saxutils import escape
 
 from lookalike.core.errors import DamagedFile
-from lookalike.service.xmp_elements import META, RDF, Element, Name, find_elements
+from lookalike.images.xmp_elements import META, RDF, Element, Name, find_elements
 
 _Change: TypeAlias = tuple[int, int, str]
 """Start and end of the bytes to replace, and the new text."""
@@ -38,6 +38,8 @@ FLAT = Subjects("dc", "http://purl.org/dc/elements/1.1/", "subject", "Bag")
 BY_BARS = Subjects("lr", "http://ns.adobe.com/lightroom/1.0/", "hierarchicalSubject", "Bag")
 BY_SLASHES = Subjects("digiKam", "http://www.digikam.org/ns/1.0/", "TagsList", "Seq")
 ALL = (FLAT, BY_BARS, BY_SLASHES)
+LEARNED = Subjects("lookalike", "urn:lookalike:1.0", "learned", "Bag")
+"""Those of the subjects that nobody gave: an annotator found them."""
 
 _LISTS = frozenset((RDF, kind) for kind in ("Bag", "Seq", "Alt"))
 
@@ -59,12 +61,12 @@ class Packet:
     Parameters
     ----------
     content : bytes
-        What :func:`~lookalike.service.xmp_elements.find_elements` takes.
+        What :func:`~lookalike.images.xmp_elements.find_elements` takes.
     """
 
     def __init__(self, content: bytes) -> None:
         self.content = content
-        self._rdf = find_elements(content, [kind.full_name for kind in ALL])
+        self._rdf = find_elements(content, [kind.full_name for kind in (*ALL, LEARNED)])
         self._newline = "\r\n" if b"\r\n" in content else "\n"
 
     def subjects(self, kind: Subjects) -> list[str]:
@@ -100,7 +102,7 @@ class Packet:
     def _check(self, content: bytes, added: Mapping[Subjects, Sequence[str]]) -> None:
         """Parse the result and compare, since a mistake would lose data of other programs."""
         after = Packet(content)
-        for kind in ALL:
+        for kind in (*ALL, LEARNED):
             if sorted(after.subjects(kind)) != sorted([*self.subjects(kind), *added.get(kind, ())]):
                 raise _not_understood(kind)
 

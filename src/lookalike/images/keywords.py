@@ -1,0 +1,120 @@
+"""Read the keywords that other programs gave a picture: in XMP sidecars, embedded XMP and IPTC.
+
+Of what ``lookalike tag`` wrote to a sidecar, the words it had only learned are left out.
+"""
+
+import os
+import struct
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image, IptcImagePlugin
+
+from lookalike.core.errors import LookalikeError
+from lookalike.core.text import first_control, label_name, word_key
+from lookalike.images.read import Limits, read_bytes
+from lookalike.images.xmp import BY_BARS, BY_SLASHES, FLAT, LEARNED, Packet
+from lookalike.images.xmp_elements import MAX_BYTES
+
+MOST, LONGEST = 2000, 1000
+"""Keywords of a picture, and characters of one, that are read."""
+
+_PACKET_BEGINS, _PACKET_ENDS = b"<x:xmpmeta", b"</x:xmpmeta>"
+_JPEG = b"\xff\xd8"
+_HEAD = 1 << 20
+_IPTC_KEYWORDS = (2, 25)
+_UNREADABLE = (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """The keywords of a picture's file, and why some could not be read."""
+
+    words: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def sidecar_of(picture: Path) -> Path:
+    """Return the path of a picture's sidecar."""
+    own = picture.with_name(f"{picture.name}.xmp")
+    shared = picture.with_suffix(".xmp")
+    return shared if os.path.lexists(shared) and not os.path.lexists(own) else own
+
+
+def sidecar_facts(picture: Path) -> str:
+    """Return the size and time of a picture's sidecar as text; empty where there is none."""
+    try:
+        facts = sidecar_of(picture).stat()
+    except (OSError, ValueError):
+        return ""
+    return f"{facts.st_size} {facts.st_mtime_ns}"
+
+
+def embedded_packet(content: bytes) -> bytes | None:
+    """Return the XMP packet inside a picture's file, wherever its format puts it."""
+    start = content.find(_PACKET_BEGINS)
+    end = content.find(_PACKET_ENDS, start)
+    return None if start < 0 or end < 0 else content[start : end + len(_PACKET_ENDS)]
+
+
+def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
+    """Return the keywords of a picture, each once; what cannot be read is a problem, no error."""
+    words: dict[str, str] = {}
+    problems: list[str] = []
+
+    def take(found: list[str]) -> None:
+        for word in found:
+            name = label_name(word)
+            if name and len(name) <= LONGEST and first_control(name) is None and len(words) < MOST:
+                words.setdefault(word_key(name), name)
+
+    try:
+        content = read_bytes(picture, limits)
+    except LookalikeError as error:
+        return Keywords((), (f"{picture}: {error}",))
+    packets = [(picture, embedded_packet(content[:_HEAD] if _is_jpeg(content) else content))]
+    place = sidecar_of(picture)
+    if os.path.lexists(place):
+        try:
+            packets.append((place, read_bytes(place, Limits(max_bytes=MAX_BYTES))))
+        except LookalikeError as error:
+            problems.append(f"{place}: its keywords were not read: {error}")
+    for file, packet in packets:
+        if packet is not None:
+            try:
+                take(_subjects(Packet(packet)))
+            except LookalikeError as error:
+                problems.append(f"{file}: its keywords were not read: {error}")
+    try:
+        take(_iptc(content))
+    except UnicodeDecodeError:
+        problems.append(f"{picture}: its IPTC keywords are not in UTF-8, so they were not read")
+    return Keywords(tuple(words.values()), tuple(problems))
+
+
+def _is_jpeg(content: bytes) -> bool:
+    return content.startswith(_JPEG)
+
+
+def _subjects(packet: Packet) -> list[str]:
+    """Return the words of all lists, of paths the last level, without those that were learned."""
+    learned = {word_key(label_name(word)) for word in packet.subjects(LEARNED)}
+    words = packet.subjects(FLAT)
+    for kind, sign in ((BY_BARS, "|"), (BY_SLASHES, "/")):
+        words += [path.rsplit(sign, 1)[-1] for path in packet.subjects(kind)]
+    return [word for word in words if word_key(label_name(word)) not in learned]
+
+
+def _iptc(content: bytes) -> list[str]:
+    """Return the IPTC keywords of a JPEG or TIFF; UnicodeDecodeError if they are not UTF-8."""
+    if not content.startswith((_JPEG, b"II", b"MM")):
+        return []
+    try:
+        with Image.open(BytesIO(content), formats=("JPEG", "TIFF")) as image:
+            found = IptcImagePlugin.getiptcinfo(image) or {}
+    except _UNREADABLE:
+        return []
+    kept = found.get(_IPTC_KEYWORDS, [])
+    words = [kept] if isinstance(kept, bytes) else kept
+    return [word.decode("utf-8") for word in words[:MOST] if isinstance(word, bytes)]
