@@ -618,6 +618,10 @@ def test_openapi_tells_of_every_route(reader):
     }
     assert routes == {
         *[("get", "/api/pictures"), ("post", "/api/pictures"), ("get", "/api/pictures/{id}")],
+        *[("post", f"/api/selection/{name}") for name in ("tag", "remove", "examples")],
+        *[("get", "/api/albums"), ("post", "/api/albums"), ("get", "/api/albums/{id}")],
+        *[("delete", "/api/albums/{id}"), ("post", "/api/albums/{id}/opened")],
+        *[("get", "/api/albums/{id}/export"), ("get", "/api/pictures/ids")],
         *[("delete", "/api/pictures/{id}"), ("get", "/api/search"), ("post", "/api/queries")],
         *[("post", "/api/queries/region"), ("post", "/api/votes"), ("post", "/api/tags")],
         *[("post", "/api/tags/many"), ("post", "/api/pictures/remove"), ("get", "/api/bin")],
