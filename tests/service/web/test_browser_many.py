@@ -88,7 +88,7 @@ def test_many_are_selected_tagged_and_one_undo_takes_it_back(window, store):
     page.keyboard.press("x")
     page.get_by_text("5 selected").wait_for()
     chosen = {int(order[place]) for place in (1, 2, 4, 5, 7)}
-    page.get_by_role("button", name="Tag the selected").click()
+    page.get_by_role("button", name="Tag the selected pictures", exact=True).click()
     name_it(page, "Grün <i>")
     page.get_by_text("Tagged 5 pictures “Grün <i>”.").wait_for()
     assert {row.id for row in store.browse(50, where=Where(tags=("grün <I>",)))} == chosen

@@ -175,17 +175,17 @@ def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
         event = _undo(collection, own, said.key, who)
     else:
         # What only others rejected is brought back by a vote against theirs.
-        good = said.verdict > 0 or (
-            not said.verdict and collection.verdicts(asked)[said.picture] < 0
-        )
-        event = collection.vote(
-            asked,
-            picked=(said.picture,) if good else (),
-            rejected=() if good else (said.picture,),
-            shown=tuple(said.shown),
-            who=who,
-            key=said.key,
-        )
+        sign = said.verdict or (collection.verdicts(asked).get(said.picture, 0) < 0)
+        event = None
+        if sign:
+            event = collection.vote(
+                asked,
+                picked=(said.picture,) if sign > 0 else (),
+                rejected=() if sign > 0 else (said.picture,),
+                shown=tuple(said.shown),
+                who=who,
+                key=said.key,
+            )
     return _ranked_again(request, said, event, before)
 
 

@@ -13,6 +13,7 @@ export function startGrid() {
   for (const month of timeline.querySelectorAll(".month")) {
     const first = Number(month.dataset.start);
     const end = first + Number(month.dataset.count);
+    month.style.setProperty("--count", month.dataset.count);
     const known = month.querySelector(".chunk");
     let start = first;
     if (known) {
@@ -86,10 +87,12 @@ function startScrubber(timeline) {
   const here = document.createElement("b");
   const bubble = document.createElement("em");
   let places = [];
+  let whole = 0; // px to scroll; reading it while scrolling would lay out the page each time
+  let height = 0;
 
   function draw() {
-    const height = bar.clientHeight;
-    const whole = document.documentElement.scrollHeight - innerHeight;
+    height = bar.clientHeight;
+    whole = document.documentElement.scrollHeight - innerHeight;
     if (!height || whole <= 0) return;
     places = months.map((month) => month.offsetTop + timeline.offsetTop);
     const marks = [];
@@ -113,20 +116,19 @@ function startScrubber(timeline) {
   }
 
   function follow() {
-    const whole = document.documentElement.scrollHeight - innerHeight;
-    here.style.top = `${whole > 0 ? (scrollY / whole) * (bar.clientHeight - 3) : 0}px`;
+    const top = whole > 0 ? Math.min(1, scrollY / whole) * (height - 3) : 0;
+    here.style.transform = `translateY(${top}px)`;
   }
 
   function at(event) {
     const box = bar.getBoundingClientRect();
     const share = Math.min(1, Math.max(0, (event.clientY - box.top) / box.height));
-    const whole = document.documentElement.scrollHeight;
-    const place = share * whole;
+    const place = share * (whole + innerHeight);
     const next = places.findIndex((top) => top > place);
     const month = months[(next < 0 ? months.length : next) - 1] ?? months[0];
     bubble.textContent = month.querySelector("h2").textContent;
     bubble.style.top = `${share * box.height}px`;
-    return share * (whole - innerHeight);
+    return share * whole;
   }
 
   bar.addEventListener("pointermove", (event) => {
