@@ -58,9 +58,10 @@ class Views(Feature):
 
     A picture is decoded once, and described by the nine classic descriptors of paper 5 (OMKS),
     section 6.3.1, and by further features. Each view is centred, reduced to its first principal
-    components and scaled to unit length; then all are put side by side and scaled to unit length,
-    so that the cosine of two pictures is the mean of those of their views. A view that says
-    nothing of a picture, such as visual words of one without any corner, is a block of zeros.
+    components and scaled to unit length; then all are put side by side and scaled to unit length.
+    So the cosine of two pictures is the mean of those of their views, in which a further feature
+    counts as much as all classic ones together. A view that says nothing of a picture, such as
+    visual words of one without any corner, is a block of zeros.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ class Views(Feature):
             for name, width in self.blocks.items():
                 whole = _described(raw, name, self.words_)
                 (block,) = self.reductions_[name].apply(whole[None])
-                row[start : start + len(block)] = block
+                row[start : start + len(block)] = self._length(name) * block
                 start += width
         units: NDArray[np.float32] = unit_rows(rows)
         return units
@@ -223,6 +224,11 @@ class Views(Feature):
         if name in self._joined:
             return min(MOST_JOINED, self._joined[name].dimension)
         return min(self.components, GLOBAL[name][1] if name in GLOBAL else WORDS[name][1])
+
+    def _length(self, name: str) -> float:
+        """Return the length of a view's block; its square is how much it counts."""
+        classic = len(self._names) - len(self._joined)
+        return max(1, classic) ** 0.5 if name in self._joined else 1.0
 
     def _state(self) -> tuple[Arrays, Learned]:
         self._check_fitted()
