@@ -36,11 +36,14 @@ GLOBAL: dict[str, tuple[Describe, int]] = {
 }
 """The views that describe a picture as a whole, and their lengths."""
 
-LOCAL: dict[str, tuple[Describe, type[np.generic]]] = {
-    "sift": (sift.sift, np.uint8),
-    "surf": (surf.surf, np.float16),
+LOCAL: dict[str, tuple[Describe, int]] = {
+    "sift": (sift.sift, sift.WIDTH),
+    "surf": (surf.surf, surf.WIDTH),
 }
-"""What describes points of a picture, and the type that holds it while words are learned."""
+"""What describes points of a picture, and the lengths."""
+
+HELD = {"sift": np.uint8, "surf": np.float16}
+"""The types that hold descriptors of points while words are learned."""
 
 WORDS = {f"{name}{words}": (name, words) for name in LOCAL for words in (200, 1000)}
 """The views that count visual words: of which descriptor, and of how many."""
@@ -170,7 +173,7 @@ class Views(Feature):
 
         def raw_of(at: int) -> _Raw:
             raw = self._raw(images[drawn[at]])
-            kept = {name: rows.astype(LOCAL[name][1]) for name, rows in raw.points.items()}
+            kept = {name: rows.astype(HELD[name]) for name, rows in raw.points.items()}
             return _Raw(raw.whole, kept)
 
         raws = list(count.each(in_threads(raw_of, len(drawn))))
@@ -254,7 +257,7 @@ class Views(Feature):
                 own is not None
                 and (
                     own.words.dtype != np.float32
-                    or own.words.shape != (len(reduction.mean_), LOCAL_WIDTHS[WORDS[name][0]])
+                    or own.words.shape != (len(reduction.mean_), LOCAL[WORDS[name][0]][1])
                     or own.idf.dtype != np.float32
                     or own.idf.shape != (len(own.words),)
                 )
@@ -297,9 +300,6 @@ class Views(Feature):
                 )
             if name in names[:place]:
                 raise InvalidInput(f"Views: the view {name} is given twice. Give it once.")
-
-
-LOCAL_WIDTHS = {"sift": sift.WIDTH, "surf": surf.WIDTH}
 
 
 class _Raw(NamedTuple):

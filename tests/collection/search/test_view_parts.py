@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(folder):
     images = [Image.open(path).convert("RGB") for path in sorted(folder.rglob("*.png"))]
-    return Views(views="colour,edges", components=4).fit(images)
+    return Views(views="edges,colour", components=4).fit(images)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_vectors_of_several_views_are_not_reduced(collection, fitted, monkeypatc
 def test_before_learning_views_count_by_their_lengths(collection, monkeypatch):
     assert collection.view_weights() == pytest.approx({"colour": 0.5, "edges": 0.5}, abs=1e-3)
     vectors = ranker(collection).plain.vectors.copy()
-    vectors[:, 4:] *= 2
+    vectors[:, :4] *= 2
     monkeypatch.setattr(type(ranker(collection).plain), "vectors", property(lambda _: vectors))
     weights = collection.view_weights()
     assert weights == pytest.approx({"edges": 0.8, "colour": 0.2}, abs=1e-3)
@@ -77,7 +77,7 @@ def test_parts_are_what_lifts_a_picture_above_the_others(collection):
     every = np.asarray(plain.vectors, np.float64)
     lifts = {
         name: float((asked[:, at] @ found[:, at].T).item() - (every[:, at] @ asked[0, at]).mean())
-        for name, at in (("colour", slice(4)), ("edges", slice(4, 8)))
+        for name, at in (("edges", slice(4)), ("colour", slice(4, 8)))
     }
     total = sum(map(abs, lifts.values()))
     parts = collection.view_parts(Ask((1,)), 2)
@@ -101,7 +101,8 @@ def test_learning_by_views_gets_the_blocks(collection, open_gate):
     learned = collection.learn(folders=True, method="omks", settings=QUICK)
     assert learned.similarity.published
     model = ranker(collection).similarity
-    assert dict(model.blocks) == {"colour": 4, "edges": 4}
+    assert dict(model.blocks) == {"edges": 4, "colour": 4}
+    assert list(model.blocks) == ["edges", "colour"]
     weights = collection.view_weights()
     assert weights == model.view_weights_
     assert sum(weights.values()) == pytest.approx(1)
