@@ -76,6 +76,7 @@ EXPORTS = {
         "Reduction",
         "StartWords",
         "Vectors",
+        "Views",
         "Visterms",
         "Vocabulary",
         "describe_files",

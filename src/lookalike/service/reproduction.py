@@ -10,7 +10,7 @@ from typing import Any
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.evaluate import Spread, Table
-from lookalike.evaluate.reproduce import wsabie
+from lookalike.evaluate.reproduce import omks, wsabie
 from lookalike.evaluate.reproduce.oasis import reproduce
 from lookalike.service.screen import Screen, kept
 
@@ -35,7 +35,9 @@ def run_reproduction(
         options = ", ".join(f"--{name}" for name in said)
         raise InvalidInput(f"{options}: only for wsabie. Leave it out for {paper}.")
     run: Callable[..., list[Table]] = reproduce
-    if paper == "wsabie":
+    if paper == "omks":
+        run = omks.reproduce
+    elif paper == "wsabie":
         run = partial(wsabie.reproduce, **said)
     with kept(
         f"Vectors computed so far are kept in {out}; run the same command again to continue."

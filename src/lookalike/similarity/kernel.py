@@ -56,10 +56,9 @@ class KernelSimilarity(KernelLearner):
     4,096 training pictures. For more, the steps are taken on coordinates of the landmarks, O(r²)
     each for r landmarks.
 
-    *Departures.* ``positive``, ``normalize`` and ``blend`` are not in the paper. What is outside the
-    span of the landmarks is left out of κ(q, p), also where L = I: so scores are inner products
-    of stored vectors. With ``normalize`` this ranks taught kinds better, and others by what they
-    have in common with those taught.
+    *Departures.* ``positive``, ``normalize`` and ``blend`` are not in the paper. What κ(q, ·) and
+    κ(p, ·) have in common outside the span of the landmarks is left out of the score: so scores
+    are inner products of stored vectors.
 
     Examples
     --------
@@ -98,5 +97,5 @@ class KernelSimilarity(KernelLearner):
         kernel = Kernel.of(type(self).__name__, self.kernel)
         return [Source(kernel.name, "", ((slice(0, width), kernel),))]
 
-    def _sources_checked(self, who: str) -> None:
+    def _check_kernels(self, who: str) -> None:
         Kernel.of(who, self.kernel)

@@ -85,7 +85,14 @@ PLAIN: dict[str, Callable[[Pairs], Floats]] = {
     "linear": lambda pairs: pairs.products,
     "intersection": lambda pairs: pairs.minima,
 }
-"""Kernels without a bandwidth."""
+"""Kernels without σ, divided by the mean of their values of a training picture and itself."""
+
+SELF: dict[str, Callable[[Floats], NDArray[np.floating]]] = {
+    "cosine": lambda X: np.ones(len(X)),
+    "linear": lambda X: np.einsum("ij,ij->i", X, X, dtype=np.float64),
+    "intersection": lambda X: X.sum(axis=1, dtype=np.float64),
+}
+"""The values of pictures and themselves."""
 
 FROM_ZERO = ("chi2", "intersection")
 """Kernels of histograms, which are positive definite for values from 0 only."""
@@ -95,11 +102,12 @@ FROM_ZERO = ("chi2", "intersection")
 class Kernel:
     """A kernel κ(x, x′), of one view.
 
-    By name: ``linear`` is x·x′; ``cosine`` is (1 + cos)/2 (paper 5, section 6.3.2); ``rbf:σ`` is
-    exp(−|x − x′|²/(γσ²)); ``exponential:σ`` has |x − x′| in place of its square, as the formula of
-    section 6.3.2 is printed; ``chi2:σ`` has Σ (x − x′)²/(x + x′); ``intersection`` is Σ min(x, x′).
-    γ is the mean distance of the training pictures, so σ does not depend on the vectors' unit; σ
-    is 1 where none is given. A zero row has the cosine 0 to every other.
+    By name: ``linear`` is x·x′/γ; ``intersection`` is Σ min(x, x′)/γ; ``cosine`` is (1 + cos)/2
+    (paper 5, section 6.3.2); ``rbf:σ`` is exp(−|x − x′|²/(γσ²)); ``exponential:σ`` has |x − x′| in
+    place of its square, as the formula of section 6.3.2 is printed; ``chi2:σ`` has
+    Σ (x − x′)²/(x + x′). γ is the mean distance of the training pictures, or their mean value with
+    themselves, so nothing depends on the vectors' unit; σ is 1 where none is given. A zero row has
+    the cosine 0 to every other.
 
     Attributes
     ----------
@@ -139,22 +147,22 @@ class Kernel:
         return cls(given.strip(), sigma=width)
 
     def fitted(self, who: str, X: Floats) -> Self:
-        """Return the kernel with the bandwidth of the training pictures.
-
-        Where they are all the same it is 1, and so is every value of the kernel.
-        """
+        """Return the kernel with γ of the training pictures, or 1 where that would be 0."""
+        if self.function is not None:
+            return self
         family = self.name.partition(":")[0]
-        if self.function is None and family in DISTANCES:
-            step = -(-len(X) // SAMPLED)
-            sample = X[::step]
-            self._check_rows(who, sample)
-            with np.errstate(over="ignore", invalid="ignore"):
+        sample = X[:: -(-len(X) // SAMPLED)]
+        self._check_rows(who, sample)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if family in DISTANCES:
                 distances = DISTANCES[family](Pairs(sample, sample))
-            mean = float(distances.sum(dtype=np.float64)) / max(1, len(sample) * (len(sample) - 1))
-            if not np.isfinite(mean):
-                raise self._not_finite(who)
-            return replace(self, bandwidth=mean if mean > 0 else 1.0)
-        return self
+                total, count = distances.sum(dtype=np.float64), len(sample) * (len(sample) - 1)
+            else:
+                total, count = SELF[family](sample).sum(), len(sample)
+        mean = float(total) / max(1, count)
+        if not np.isfinite(mean):
+            raise self._not_finite(who)
+        return replace(self, bandwidth=mean if mean > 0 else 1.0)
 
     def values(self, who: str, pairs: Pairs) -> Floats:
         """Return the values of all pairs of rows, or raise InvalidInput if one is not finite."""
@@ -168,11 +176,11 @@ class Kernel:
                     scale = -1 / (self.bandwidth * self.sigma**2)
                     values = np.exp(DISTANCES[family](pairs) * np.float32(scale))
                 else:
-                    values = PLAIN[family](pairs)
+                    values = PLAIN[family](pairs) / np.float32(self.bandwidth)
         if values.shape != (len(pairs.X), len(pairs.Y)):
             raise InvalidInput(
-                f"{who}: the kernel {self.name} must return a value for each pair of rows, of shape "
-                f"{(len(pairs.X), len(pairs.Y))}; got {values.shape}."
+                f"{who}: the kernel {self.name} must return a value for each pair of rows, of "
+                f"shape {(len(pairs.X), len(pairs.Y))}; got {values.shape}."
             )
         if not np.isfinite(values).all():
             raise self._not_finite(who)

@@ -48,7 +48,7 @@ class MultiKernelSimilarity(KernelLearner):
     Attributes
     ----------
     weights_ : ndarray of shape (m,)
-        θ as shares, in the order of ``sources_``.
+        θ as shares, in the order of ``names_``.
     view_weights_ : dict of str to float
         The share of each view.
     mistakes_ : ndarray of shape (m,)
@@ -74,7 +74,7 @@ class MultiKernelSimilarity(KernelLearner):
     def __init__(
         self,
         *,
-        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.5",
+        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.55",
         blocks: Blocks = None,
         combine: Combine = "views",
         discount: float | None = None,
@@ -115,6 +115,6 @@ class MultiKernelSimilarity(KernelLearner):
             for kernel in kernels
         ]
 
-    def _sources_checked(self, who: str) -> None:
+    def _check_kernels(self, who: str) -> None:
         check_choice(who, "combine", self.combine, get_args(Combine))
         kernels_of(who, self.kernels)

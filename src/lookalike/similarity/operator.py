@@ -153,8 +153,9 @@ def learn_operator(
     """Return W after a step for each triplet, from the identity on, and the margins before each."""
     rows, K = coordinates.rows, coordinates.K
     if K is None:
-        W = np.eye(rows.shape[1], dtype=np.float32)
-        return W.astype(np.float64), step_mapped(rows, W, triplets, aggressiveness)
+        moved = np.eye(rows.shape[1], dtype=np.float32)
+        margins = step_mapped(rows, moved, triplets, aggressiveness)
+        return moved.astype(np.float64), margins
     A, margins = learn_coefficients(K, triplets, aggressiveness)
     phi = rows.astype(np.float64)
     W = np.eye(rows.shape[1]) + phi.T @ (A @ phi)
@@ -232,6 +233,11 @@ class Axes:
     turn: Floats | None
     spread: NDArray[np.float64]
 
+    @property
+    def width(self) -> int:
+        """The number of axes."""
+        return int(self.map.shape[1])
+
     @classmethod
     def of(
         cls, found: Coordinates, W: NDArray[np.float64] | None, blend: float | None, unit: bool
@@ -257,25 +263,28 @@ class Axes:
 
 
 def cut_together(axes: Sequence[Axes], weights: NDArray[np.float64], most: int) -> list[Axes]:
-    """Keep the ``most`` axes of several operators that matter most to their weighted sum.
+    """Keep at most ``most`` axes of all operators together, as many of each as it weighs.
 
-    An axis without any of the weighted spread is dropped as well.
+    What an operator with fewer axes leaves goes to the others. Axes without any spread are dropped.
     """
-    spreads = [weight * one.spread for weight, one in zip(weights, axes, strict=True)]
-    ranked = np.sort(np.concatenate(spreads))[::-1]
-    least = 1e-9 * float(ranked[0]) if len(ranked) else 0.0
-    if len(ranked) > most:
-        least = max(least, float(ranked[most]))
-    return [
-        one.cut(int(np.count_nonzero(spread > least)))
-        for one, spread in zip(axes, spreads, strict=True)
-    ]
+    spreads = [one.spread for one in axes]
+    sizes = np.array([np.count_nonzero(it > 1e-9 * it.max(initial=0)) for it in spreads])
+    kept = np.where(weights > 0, sizes, 0)
+    if kept.sum() > most:
+        # Shares rise until all together fill the room: the share of each is bounded by its size.
+        low, high = 0.0, float((kept / np.where(weights > 0, weights, 1)).max())
+        for _ in range(50):
+            middle = (low + high) / 2
+            fits = np.minimum(kept, np.floor(middle * weights)).sum() <= most
+            low, high = (middle, high) if fits else (low, middle)
+        kept = np.minimum(kept, np.floor(low * weights)).astype(int)
+    return [one.cut(int(count)) for one, count in zip(axes, kept, strict=True)]
 
 
 def choose_landmarks(X: Floats, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the rows of at most ``most`` pictures that stand for all: the nearest to k means.
+    """Return the rows of at most ``most`` pictures that stand for all: those nearest to k means.
 
-    Of the nearest to means, equal ones count once.
+    Vectors count at unit length.
     """
     if len(X) <= most:
         return np.arange(len(X))
@@ -283,6 +292,7 @@ def choose_landmarks(X: Floats, most: int, rng: np.random.Generator) -> NDArray[
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.metrics import pairwise_distances_argmin
 
+    units = unit_rows(X)
     found = MiniBatchKMeans(
         most,
         init="random",
@@ -290,5 +300,9 @@ def choose_landmarks(X: Floats, most: int, rng: np.random.Generator) -> NDArray[
         batch_size=max(4 * most, 1024),
         max_iter=5,
         random_state=int(rng.integers(2**31)),
-    ).fit(X)
-    return np.unique(pairwise_distances_argmin(found.cluster_centers_, X))
+    ).fit(units)
+    nearest = np.unique(pairwise_distances_argmin(found.cluster_centers_, units))
+    others = np.setdiff1d(np.arange(len(X)), nearest)
+    # Several means may have the same nearest picture.
+    more = rng.choice(others, most - len(nearest), replace=False)
+    return np.sort(np.concatenate([nearest, more]))

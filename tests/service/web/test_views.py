@@ -110,5 +110,5 @@ def test_the_client_has_them(taught):
     from tests.service.web.served import served
 
     with Collection.open(taught) as opened, served(opened) as http:
-        weights = Client(str(http.base_url)).view_weights()
-        assert weights == opened.view_weights()
+        with Client(str(http.base_url)) as client:
+            assert client.view_weights() == opened.view_weights()

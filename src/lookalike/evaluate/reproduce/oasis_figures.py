@@ -113,7 +113,7 @@ def figure_5(study: Study, most: int) -> Drawn:
         both = [(train_precision(one, fold), test_precision(one, fold)) for one in models]
         for name, values in zip(curves, zip(*both, strict=True), strict=True):
             curves[name].append(list(values))
-    return _draw(
+    return draw(
         study.path(5),
         f"Figure 5: OASIS while it learns, {study.pictures.title}",
         looks,
@@ -131,7 +131,7 @@ def figure_6(pictures: PictureSet, results: dict[str, Result | None], out: Path)
         for name, result in found.items()
     }
     chance = next(iter(found.values())).chance.scaled(100)
-    return _draw(
+    return draw(
         out / f"figure-6-{pictures.name}.png",
         f"Figure 6: precision at top k, {pictures.title}",
         CURVE,
@@ -165,7 +165,7 @@ def figure_7(study: Study, most: int) -> Drawn:
             points.append((ten, five, float(np.mean(alone))))
         for name, values in zip(curves, zip(*points, strict=True), strict=True):
             curves[name].append(list(values))
-    return _draw(
+    return draw(
         study.path(7),
         f"Figure 7: averages of rankers, {study.pictures.title}",
         looks,
@@ -198,7 +198,7 @@ def figure_8(study: Study, most: int) -> Drawn:
         ):
             models = learning(plain_oasis(symmetric=symmetric), fold, looks, stream)
             curves[name].append([test_precision(one, fold) for one in models])
-    return _draw(
+    return draw(
         study.path(8),
         f"Figure 8: symmetric variants, {study.pictures.title}",
         looks,
@@ -230,7 +230,7 @@ def figure_9(study: Study, most: int) -> Drawn:
         for t, stream in zip(periods, streams, strict=True):
             values = [test_precision(one, fold) for one in projecting(fold, looks, stream, t)]
             curves[f"every {t:,} steps"].append(values)
-    return _draw(
+    return draw(
         study.path(9),
         f"Figure 9: making W positive, {study.pictures.title}",
         looks,
@@ -267,7 +267,7 @@ def _euclidean(folds: Sequence[FoldVectors]) -> Level:
     return Level("Euclidean", 100 * found.mean, 100 * found.error)
 
 
-def _draw(
+def draw(
     path: Path,
     title: str,
     x: Sequence[int],

@@ -14,6 +14,7 @@ class Paper(StrEnum):
     """The papers whose tables can be reproduced."""
 
     oasis = "oasis"
+    omks = "omks"
     wsabie = "wsabie"
 
 
@@ -25,7 +26,9 @@ class Kind(StrEnum):
 
 
 def reproduce(
-    paper: Annotated[Paper, typer.Argument(metavar="PAPER", help="The paper: oasis or wsabie.")],
+    paper: Annotated[
+        Paper, typer.Argument(metavar="PAPER", help="The paper: oasis, omks or wsabie.")
+    ],
     *,
     data: Annotated[
         Path,

@@ -1,0 +1,320 @@
+"""The methods of paper 5, section 6.4, over named views of pictures."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.ranking import Judgement, judge
+from lookalike.core.seeds import loop_state
+from lookalike.evaluate.reproduce.oasis_tables import plain_oasis
+from lookalike.evaluate.reproduce.omks_views import NamedViews
+from lookalike.similarity.euclidean import Euclidean
+from lookalike.similarity.kernels import Floats, Kernel
+from lookalike.similarity.kitml import KITML
+from lookalike.similarity.krca import KRCA
+from lookalike.similarity.lmnn import LMNN
+from lookalike.similarity.operator import learn_coefficients
+from lookalike.similarity.rca import RCA
+from lookalike.supervision import Relevance, TripletSampler
+
+KERNELS = ("rbf:0.5", "rbf:1", "rbf:2", "cosine")
+"""The four kernels of section 6.3.2."""
+
+CUTOFFS = (1, 2, 3, 4, 5, 10, 50)
+AGGRESSIVENESS = (0.1, 1.0)
+"""C to choose from on the validation part."""
+
+MOST_SLOW = 1000
+"""Training pictures up to which the methods that take minutes are run."""
+
+WHO = "reproduce omks"
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to learn from, to choose by, to ask with and to rank.
+
+    ``first`` are learned from to choose by ``validation``; then ``train`` are learned from.
+    """
+
+    first: NDArray[np.intp]
+    validation: NDArray[np.intp]
+    train: NDArray[np.intp]
+    query: NDArray[np.intp]
+    test: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method reached on one split, and the CPU seconds of training what was chosen."""
+
+    judgement: Judgement
+    seconds: float
+    chosen: str = ""
+
+
+@dataclass
+class Experiment:
+    """One split of one set of pictures, with what several methods share."""
+
+    views: NamedViews
+    labels: NDArray[np.str_]
+    split: Split
+    ratio: float
+    seed: int
+    _scores: dict[str, "KernelScores"] = field(default_factory=dict)
+
+    def judged(self, scores: NDArray[Any]) -> Judgement:
+        """Judge the scores of queries and test pictures."""
+        return self._judge(scores, self.split.query, self.split.test)
+
+    def valued(self, scores: NDArray[Any]) -> float:
+        """Return the mean average precision of the validation pictures among themselves."""
+        rows = self.split.validation
+        return self._judge(scores, rows, rows).mean_average_precision
+
+    def _judge(
+        self, scores: NDArray[Any], queries: NDArray[np.intp], items: NDArray[np.intp]
+    ) -> Judgement:
+        relevant = self.labels[queries][:, None] == self.labels[items]
+        own = None
+        if np.array_equal(queries, items):
+            own = np.arange(len(queries))
+            np.fill_diagonal(relevant, False)
+        return judge(np.asarray(scores, np.float32), relevant, own=own, cutoffs=CUTOFFS)
+
+    def triplets(self, rows: NDArray[np.intp], ratio: float) -> NDArray[np.uint32]:
+        """Draw a triplet for a share of all positive pairs (section 6.2)."""
+        labels = self.labels[rows]
+        _, sizes = np.unique(labels, return_counts=True)
+        count = max(1, round(ratio * float((sizes * (sizes - 1)).sum())))
+        state = loop_state(np.random.default_rng([self.seed, len(rows)]))
+        return TripletSampler(Relevance.of(labels)).draw(state, count)
+
+    def concatenated(self) -> NamedViews:
+        """Return all views side by side, as one view."""
+        return {"all": np.hstack(list(self.views.values()))}
+
+    def each_kernel(self) -> Iterator[tuple[str, NDArray[np.float32], str]]:
+        """Yield the 36 kernels: a name, the view's rows and the kernel's name."""
+        for view, rows in self.views.items():
+            for kernel in KERNELS:
+                yield f"{view} {kernel}", rows, kernel
+
+    def kernel_scores(self) -> dict[str, "KernelScores"]:
+        """Learn OKS with each of the 36 kernels, once."""
+        if not self._scores:
+            for name, rows, kernel in self.each_kernel():
+                fitted = Kernel.of(WHO, kernel).fitted(WHO, rows[self.split.train])
+                self._scores[name] = learn_kernel(self, fitted.square(WHO, rows), self.ratio)
+        return self._scores
+
+
+@dataclass(frozen=True)
+class KernelScores:
+    """OKS with one kernel: what it is worth, and how it scores.
+
+    Attributes
+    ----------
+    value : float
+        The mean average precision on the validation part.
+    scores : ndarray
+        Of the queries and the test pictures, as Eq. 19 has them.
+    mistakes, steps : int
+        Σ z of Algorithm 2, and the triplets.
+    seconds : float
+        The CPU time of learning.
+    """
+
+    value: float
+    scores: Floats
+    mistakes: int
+    steps: int
+    seconds: float
+
+
+def learn_kernel(experiment: Experiment, K: Floats, ratio: float) -> KernelScores:
+    """Run Algorithm 1 on the kernel values of all pictures; C is chosen on the validation part."""
+    split = experiment.split
+    best: tuple[float, float] = (-1.0, AGGRESSIVENESS[0])
+    triplets = experiment.triplets(split.first, ratio)
+    for C in AGGRESSIVENESS:
+        A, _ = learn_coefficients(K[np.ix_(split.first, split.first)], triplets, C)
+        scores = _scores(K, A, split.first, split.validation, split.validation)
+        best = max(best, (experiment.valued(scores), -C))
+    value, C = best[0], abs(best[1])
+    triplets = experiment.triplets(split.train, ratio)
+    begin = time.process_time()
+    A, margins = learn_coefficients(K[np.ix_(split.train, split.train)], triplets, C)
+    seconds = time.process_time() - begin
+    scores = _scores(K, A, split.train, split.query, split.test)
+    mistakes = int(np.count_nonzero(margins <= 0))
+    return KernelScores(value, scores, mistakes, len(triplets), seconds)
+
+
+def _scores(
+    K: Floats,
+    A: Floats,
+    train: NDArray[np.intp],
+    queries: NDArray[np.intp],
+    items: NDArray[np.intp],
+) -> Floats:
+    """Return Eq. 19 for all pairs, also of pictures outside the span of the training part."""
+    learned = K[np.ix_(queries, train)] @ A @ K[np.ix_(train, items)]
+    return np.asarray(K[np.ix_(queries, items)] + learned, dtype=np.float32)
+
+
+def oks_best(experiment: Experiment) -> Outcome:
+    """OKS with the kernel that is best on the validation part."""
+    every = experiment.kernel_scores()
+    name = max(every, key=lambda one: every[one].value)
+    return Outcome(experiment.judged(every[name].scores), every[name].seconds, name)
+
+
+def oks_average(experiment: Experiment) -> Outcome:
+    """OKS with the mean of all kernels."""
+    K = average_kernel(experiment)
+    found = learn_kernel(experiment, K, experiment.ratio)
+    return Outcome(experiment.judged(found.scores), found.seconds)
+
+
+def average_kernel(experiment: Experiment) -> Floats:
+    """Return the mean of the values of all kernels."""
+    total, count = np.float32(0), 0
+    for _, rows, kernel in experiment.each_kernel():
+        fitted = Kernel.of(WHO, kernel).fitted(WHO, rows[experiment.split.train])
+        total, count = total + fitted.square(WHO, rows), count + 1
+    return np.asarray(total / np.float32(count), dtype=np.float32)
+
+
+def omks(weights: Callable[[Sequence[KernelScores]], NDArray[np.float64]]) -> Any:
+    """Return the method that adds the similarities of all kernels by some weights."""
+
+    def run(experiment: Experiment) -> Outcome:
+        every = list(experiment.kernel_scores().values())
+        shares = weights(every)
+        scores = sum(share * one.scores for share, one in zip(shares, every, strict=True))
+        seconds = sum(one.seconds for one in every)
+        names = list(experiment.kernel_scores())
+        best = ", ".join(f"{names[at]} {shares[at]:.2f}" for at in np.argsort(-shares)[:3])
+        return Outcome(experiment.judged(np.asarray(scores)), seconds, best)
+
+    return run
+
+
+def hedge_weights(every: Sequence[KernelScores]) -> NDArray[np.float64]:
+    """Return θ of Algorithm 2 as shares, with β of Theorem 2."""
+    mistakes = np.array([one.mistakes for one in every])
+    root = np.sqrt(every[0].steps)
+    beta = root / (root + np.sqrt(np.log(len(every))))
+    powers = beta ** (mistakes - mistakes.min()).astype(float)
+    return np.asarray(powers / powers.sum())
+
+
+def validation_weights(every: Sequence[KernelScores]) -> NDArray[np.float64]:
+    """Return e to the mean average precision on the validation part, as shares (OMKS-W)."""
+    powers = np.exp([one.value for one in every])
+    return np.asarray(powers / powers.sum())
+
+
+def uniform_weights(every: Sequence[KernelScores]) -> NDArray[np.float64]:
+    """Return the same share for all (OMKS-U)."""
+    return np.full(len(every), 1 / len(every))
+
+
+def vectors_best(
+    model: Callable[[str, int], Any], kernels: Sequence[str] = ("",), *, joined: bool = False
+) -> Any:
+    """Return a method on the view, or kernel of a view, that is best on the validation part."""
+
+    def run(experiment: Experiment) -> Outcome:
+        split, labels = experiment.split, experiment.labels
+        views = experiment.concatenated() if joined else experiment.views
+        best: tuple[float, str, str] = (-1.0, "", "")
+        several = len(views) * len(kernels) > 1
+        for view, rows in views.items() if several else ():
+            for kernel in kernels:
+                learned = model(kernel, experiment.seed).fit(rows[split.first], labels[split.first])
+                asked = rows[split.validation]
+                best = max(best, (experiment.valued(learned.scores(asked, asked)), view, kernel))
+        _, view, kernel = best if several else (0.0, next(iter(views)), kernels[0])
+        begin = time.process_time()
+        learned = model(kernel, experiment.seed).fit(views[view][split.train], labels[split.train])
+        seconds = time.process_time() - begin
+        scores = learned.scores(views[view][split.query], views[view][split.test])
+        return Outcome(experiment.judged(scores), seconds, f"{view} {kernel}".strip())
+
+    return run
+
+
+def kitml_average(experiment: Experiment) -> Outcome:
+    """KITML with the mean of all kernels, by the rows of its values on the training part."""
+    split = experiment.split
+    K = average_kernel(experiment)
+    values, axes = np.linalg.eigh(K[np.ix_(split.train, split.train)].astype(np.float64))
+    kept = values > 1e-6 * values[-1]
+    rows = (K[:, split.train] @ (axes[:, kept] / np.sqrt(values[kept]))).astype(np.float32)
+    begin = time.process_time()
+    learned = KITML(kernel="linear", random_state=experiment.seed)
+    learned.fit(rows[split.train], experiment.labels[split.train])
+    seconds = time.process_time() - begin
+    scores = learned.scores(rows[split.query], rows[split.test])
+    return Outcome(experiment.judged(scores), seconds)
+
+
+def _oasis(kernel: str, seed: int) -> Any:
+    return plain_oasis(steps=64_000, random_state=seed)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of section 6.4; a slow one is run on small training parts only."""
+
+    run: Callable[[Experiment], Outcome]
+    slow: bool = False
+    quick: bool = True
+
+
+METHODS: dict[str, Method] = {
+    "Eucl.-Best": Method(vectors_best(lambda kernel, seed: Euclidean())),
+    "RCA-Best": Method(vectors_best(lambda kernel, seed: RCA())),
+    "LMNN-Best": Method(vectors_best(lambda kernel, seed: LMNN()), slow=True, quick=False),
+    "OASIS-Best": Method(vectors_best(_oasis)),
+    "KRCA-Best": Method(
+        vectors_best(lambda kernel, seed: KRCA(kernel=kernel), KERNELS), slow=True, quick=False
+    ),
+    "KITML-Best": Method(
+        vectors_best(lambda kernel, seed: KITML(kernel=kernel, random_state=seed), KERNELS),
+        slow=True,
+        quick=False,
+    ),
+    "KITML-Avg": Method(kitml_average, slow=True, quick=False),
+    "Eucl.-Con": Method(vectors_best(lambda kernel, seed: Euclidean(), joined=True)),
+    "RCA-Con": Method(vectors_best(lambda kernel, seed: RCA(), joined=True)),
+    "LMNN-Con": Method(
+        vectors_best(lambda kernel, seed: LMNN(), joined=True), slow=True, quick=False
+    ),
+    "OASIS-Con": Method(vectors_best(_oasis, joined=True)),
+    "KRCA-Con": Method(
+        vectors_best(lambda kernel, seed: KRCA(kernel=kernel), KERNELS, joined=True),
+        slow=True,
+        quick=False,
+    ),
+    "KITML-Con": Method(
+        vectors_best(
+            lambda kernel, seed: KITML(kernel=kernel, random_state=seed), KERNELS, joined=True
+        ),
+        slow=True,
+        quick=False,
+    ),
+    "OKS-Best": Method(oks_best),
+    "OKS-Avg": Method(oks_average),
+    "OMKS-U": Method(omks(uniform_weights)),
+    "OMKS-W": Method(omks(validation_weights)),
+    "OMKS": Method(omks(hedge_weights)),
+}
+"""The methods by name, in the order of Table 1."""
