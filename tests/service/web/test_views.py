@@ -8,6 +8,7 @@ from lookalike import Collection
 from lookalike.service.client import Client
 from lookalike.service.web.app import make_app
 from tests.service.web.inside import Inside
+from tests.service.web.served import served
 
 VIEWS = ("--feature", "views", "--set", "views=colour,lbp", "--set", "components=4")
 QUICK = ("--method", "omks", "--set", "steps=300", "--set", "landmarks=32")
@@ -107,8 +108,9 @@ class TestPage:
 
 
 def test_the_client_has_them(taught):
-    from tests.service.web.served import served
-
-    with Collection.open(taught) as opened, served(opened) as http:
-        with Client(str(http.base_url)) as client:
-            assert client.view_weights() == opened.view_weights()
+    with (
+        Collection.open(taught) as opened,
+        served(opened) as http,
+        Client(str(http.base_url)) as client,
+    ):
+        assert client.view_weights() == opened.view_weights()
