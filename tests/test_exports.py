@@ -112,6 +112,9 @@ EXPORTS = {
     ],
     "lookalike.service": [],
     "lookalike.similarity": [
+        "ITML",
+        "KITML",
+        "KRCA",
         "LDA",
         "LEGO",
         "LMNN",
@@ -122,6 +125,8 @@ EXPORTS = {
         "SIMILARITIES",
         "Cosine",
         "Euclidean",
+        "KernelSimilarity",
+        "MultiKernelSimilarity",
         "Similarity",
     ],
     "lookalike.supervision": [
