@@ -80,6 +80,7 @@ EXPORTS = {
         "Reduction",
         "StartWords",
         "Vectors",
+        "Views",
         "Visterms",
         "Vocabulary",
         "describe_files",
@@ -115,6 +116,9 @@ EXPORTS = {
     ],
     "lookalike.service": [],
     "lookalike.similarity": [
+        "ITML",
+        "KITML",
+        "KRCA",
         "LDA",
         "LEGO",
         "LMNN",
@@ -125,6 +129,8 @@ EXPORTS = {
         "SIMILARITIES",
         "Cosine",
         "Euclidean",
+        "KernelSimilarity",
+        "MultiKernelSimilarity",
         "Similarity",
     ],
     "lookalike.supervision": [

@@ -67,6 +67,14 @@ class TestBlocks:
         found = 3 * np.array([block(nine, row, name) for row in rows])
         np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=2e-3)
 
+    def test_a_further_feature_counts_as_much_as_the_classic_ones(self):
+        names = "colour,embedding,lbp,edges"
+        views = Views(views=names, components=2).fit(scenes(4))
+        (row,) = views.describe(scenes(1))
+        squares = [(block(views, row, name) ** 2).sum() for name in names.split(",")]
+        np.testing.assert_allclose(squares, [1 / 6, 1 / 2, 1 / 6, 1 / 6], atol=1e-5)
+        assert Views(views="embedding").blocks == {"embedding": 256}
+
     def test_views_may_be_chosen_by_name(self):
         text = Views(views=" lbp, colour ", components=4).fit(scenes(6))
         listed = Views(views=["lbp", "colour"], components=4).fit(scenes(6))

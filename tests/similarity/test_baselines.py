@@ -15,6 +15,9 @@ from lookalike.similarity.classes import class_codes
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.descent import descend
 from lookalike.similarity.euclidean import Euclidean
+from lookalike.similarity.itml import ITML, draw_pairs, metric
+from lookalike.similarity.kitml import KITML
+from lookalike.similarity.krca import KRCA
 from lookalike.similarity.lda import LDA
 from lookalike.similarity.lego import LEGO
 from lookalike.similarity.linear_map import principal_axes
@@ -23,6 +26,7 @@ from lookalike.similarity.mcml import MCML, collapsed, divergence
 from lookalike.similarity.nca import NCA
 from lookalike.similarity.rca import RCA
 from tests.reference import baselines as slow
+from tests.reference import kernel
 from tests.similarity.contract import QUICK, small
 
 PLAIN = [Euclidean(), Cosine()]
@@ -294,6 +298,43 @@ class TestMathematics:
         assert values[0] > 0
         np.testing.assert_allclose(A, A.T, atol=1e-9 * values[-1])
 
+    @pytest.mark.parametrize("slack", [0.1, 1.0, 10.0])
+    def test_itml_passes(self, slack):
+        Z, codes, _ = self.problem()
+        pairs, same = draw_pairs(codes, 60, np.random.default_rng(0))
+        found, passes = metric(
+            Z,
+            pairs,
+            same,
+            0.2,
+            3.0,
+            slack=slack,
+            max_passes=3,
+            tolerance=1e-12,
+            progress=lambda done, total: None,
+        )
+        expected = kernel.itml(Z, pairs, same, 0.2, 3.0, slack, 3)
+        assert passes == 3
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+        assert np.linalg.eigvalsh(found)[0] > 0
+
+    def test_itml_draws_pairs_of_one_class_and_of_two(self):
+        codes = np.array([0, 0, 0, 1, 1, 2, 3, 3])
+        pairs, same = draw_pairs(codes, 4000, np.random.default_rng(0))
+        assert ((codes[pairs[:, 0]] == codes[pairs[:, 1]]) == same).all()
+        assert (pairs[:, 0] != pairs[:, 1]).all()
+        drawn = {tuple(sorted(pair)) for pair in pairs.tolist()}
+        assert len(drawn) == 8 * 7 // 2
+        assert abs(same.mean() - 0.5) < 0.01
+
+    def test_a_linear_kernel_learns_as_the_vectors_do(self, digits):
+        X, y, P, _ = digits
+        # RCA learns the same on any orthogonal coordinates; those of the kernel are not centred.
+        plain = RCA().fit(X, y).scores(P[:20], P)
+        inside = KRCA(kernel="linear").fit(X, y).scores(P[:20], P)
+        order = [np.corrcoef(one, other)[0, 1] for one, other in zip(plain, inside, strict=True)]
+        assert min(order) > 0.999
+
     def test_rca_whitens_what_varies_within(self, digits):
         X, y, *_ = digits
         learned = RCA(dimension=10).fit(X, y)
@@ -351,6 +392,9 @@ class TestWorth:
             (RCA(dimension=20), 0.02),  # 0.715
             (LDA(), 0.05),  # 0.738
             (NCA(dimension=16), 0.01),  # 0.681
+            (ITML(random_state=0), 0.02),
+            (KRCA(), 0.02),
+            (KITML(dimension=30, random_state=0), 0.02),
         ],
         ids=lambda each: type(each).__name__,
     )

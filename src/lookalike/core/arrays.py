@@ -45,7 +45,8 @@ def save_arrays(
         raise InvalidInput(
             f"{path.name} may contain at most {MAX_ARRAYS} arrays; got {len(arrays)}. Merge some."
         )
-    header = json.dumps({**manifest, "kind": kind}, sort_keys=True, ensure_ascii=False)
+    # Not sorted: the order of a mapping may tell which columns are whose.
+    header = json.dumps({**manifest, "kind": kind}, ensure_ascii=False)
     contiguous = {name: np.require(array, requirements="C") for name, array in arrays.items()}
     content = save(contiguous, metadata={"manifest": header})
     header_bytes = int.from_bytes(content[:8], "little")

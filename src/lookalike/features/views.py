@@ -36,11 +36,14 @@ GLOBAL: dict[str, tuple[Describe, int]] = {
 }
 """The views that describe a picture as a whole, and their lengths."""
 
-LOCAL: dict[str, tuple[Describe, type[np.generic]]] = {
-    "sift": (sift.sift, np.uint8),
-    "surf": (surf.surf, np.float16),
+LOCAL: dict[str, tuple[Describe, int]] = {
+    "sift": (sift.sift, sift.WIDTH),
+    "surf": (surf.surf, surf.WIDTH),
 }
-"""What describes points of a picture, and the type that holds it while words are learned."""
+"""What describes points of a picture, and the lengths."""
+
+HELD = {"sift": np.uint8, "surf": np.float16}
+"""The types that hold descriptors of points while words are learned."""
 
 WORDS = {f"{name}{words}": (name, words) for name in LOCAL for words in (200, 1000)}
 """The views that count visual words: of which descriptor, and of how many."""
@@ -58,9 +61,10 @@ class Views(Feature):
 
     A picture is decoded once, and described by the nine classic descriptors of paper 5 (OMKS),
     section 6.3.1, and by further features. Each view is centred, reduced to its first principal
-    components and scaled to unit length; then all are put side by side and scaled to unit length,
-    so that the cosine of two pictures is the mean of those of their views. A view that says
-    nothing of a picture, such as visual words of one without any corner, is a block of zeros.
+    components and scaled to unit length; then all are put side by side and scaled to unit length.
+    So the cosine of two pictures is the mean of those of their views, in which a further feature
+    counts as much as all classic ones together. A view that says nothing of a picture, such as
+    visual words of one without any corner, is a block of zeros.
 
     Parameters
     ----------
@@ -169,7 +173,7 @@ class Views(Feature):
 
         def raw_of(at: int) -> _Raw:
             raw = self._raw(images[drawn[at]])
-            kept = {name: rows.astype(LOCAL[name][1]) for name, rows in raw.points.items()}
+            kept = {name: rows.astype(HELD[name]) for name, rows in raw.points.items()}
             return _Raw(raw.whole, kept)
 
         raws = list(count.each(in_threads(raw_of, len(drawn))))
@@ -204,7 +208,7 @@ class Views(Feature):
             for name, width in self.blocks.items():
                 whole = _described(raw, name, self.words_)
                 (block,) = self.reductions_[name].apply(whole[None])
-                row[start : start + len(block)] = block
+                row[start : start + len(block)] = self._length(name) * block
                 start += width
         units: NDArray[np.float32] = unit_rows(rows)
         return units
@@ -223,6 +227,11 @@ class Views(Feature):
         if name in self._joined:
             return min(MOST_JOINED, self._joined[name].dimension)
         return min(self.components, GLOBAL[name][1] if name in GLOBAL else WORDS[name][1])
+
+    def _length(self, name: str) -> float:
+        """Return the length of a view's block; its square is how much it counts."""
+        classic = len(self._names) - len(self._joined)
+        return max(1, classic) ** 0.5 if name in self._joined else 1.0
 
     def _state(self) -> tuple[Arrays, Learned]:
         self._check_fitted()
@@ -248,7 +257,7 @@ class Views(Feature):
                 own is not None
                 and (
                     own.words.dtype != np.float32
-                    or own.words.shape != (len(reduction.mean_), LOCAL_WIDTHS[WORDS[name][0]])
+                    or own.words.shape != (len(reduction.mean_), LOCAL[WORDS[name][0]][1])
                     or own.idf.dtype != np.float32
                     or own.idf.shape != (len(own.words),)
                 )
@@ -291,9 +300,6 @@ class Views(Feature):
                 )
             if name in names[:place]:
                 raise InvalidInput(f"Views: the view {name} is given twice. Give it once.")
-
-
-LOCAL_WIDTHS = {"sift": sift.WIDTH, "surf": surf.WIDTH}
 
 
 class _Raw(NamedTuple):

@@ -40,7 +40,7 @@ class Pairs:
     def squared_distances(self) -> Floats:
         """|x − y|², from 0."""
         own, other = (np.einsum("ij,ij->i", rows, rows)[:, None] for rows in (self.X, self.Y))
-        return np.maximum(own + other.T - 2 * self.products, 0)
+        return np.asarray(np.maximum(own + other.T - 2 * self.products, 0), dtype=np.float32)
 
     @cached_property
     def chi_squares(self) -> Floats:

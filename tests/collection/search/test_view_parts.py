@@ -16,7 +16,7 @@ QUICK = {"steps": 300, "landmarks": 32, "kernels": "linear,rbf:1"}
 def striped(path, colour, upright, seed):
     """A picture whose class is its colour; which way its stripes run is chance."""
     rng = np.random.default_rng(seed)
-    wave = 60 * np.sin(np.arange(48) / (1 + rng.random()))
+    wave = 50 * np.sign(np.sin(np.arange(48) / (2 + rng.random())))
     light = np.broadcast_to(wave, (48, 48)) if upright else np.broadcast_to(wave, (48, 48)).T
     pixels = np.clip(np.array(colour) + light[..., None] + rng.normal(0, 8, (48, 48, 3)), 0, 255)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(folder):
     images = [Image.open(path).convert("RGB") for path in sorted(folder.rglob("*.png"))]
-    return Views(views="colour,edges", components=4).fit(images)
+    return Views(views="edges,colour", components=4).fit(images)
 
 
 @pytest.fixture
@@ -61,8 +61,14 @@ def test_vectors_of_several_views_are_not_reduced(collection, fitted, monkeypatc
     assert space.reduction_is_due(fitted, 10_000, None) is True
 
 
-def test_before_learning_all_views_count_the_same(collection):
-    assert collection.view_weights() == {"colour": 0.5, "edges": 0.5}
+def test_before_learning_views_count_by_their_lengths(collection, monkeypatch):
+    assert collection.view_weights() == pytest.approx({"colour": 0.5, "edges": 0.5}, abs=1e-3)
+    vectors = ranker(collection).plain.vectors.copy()
+    vectors[:, :4] *= 2
+    monkeypatch.setattr(type(ranker(collection).plain), "vectors", property(lambda _: vectors))
+    weights = collection.view_weights()
+    assert weights == pytest.approx({"edges": 0.8, "colour": 0.2}, abs=1e-3)
+    assert list(weights) == ["edges", "colour"]
 
 
 def test_parts_are_what_lifts_a_picture_above_the_others(collection):
@@ -71,7 +77,7 @@ def test_parts_are_what_lifts_a_picture_above_the_others(collection):
     every = np.asarray(plain.vectors, np.float64)
     lifts = {
         name: float((asked[:, at] @ found[:, at].T).item() - (every[:, at] @ asked[0, at]).mean())
-        for name, at in (("colour", slice(4)), ("edges", slice(4, 8)))
+        for name, at in (("edges", slice(4)), ("colour", slice(4, 8)))
     }
     total = sum(map(abs, lifts.values()))
     parts = collection.view_parts(Ask((1,)), 2)
@@ -81,18 +87,22 @@ def test_parts_are_what_lifts_a_picture_above_the_others(collection):
 
 def test_reasons_name_the_views(collection):
     rows = {row.places[0].parent.name + row.places[0].stem: row.id for row in collection.pictures()}
-    # Of the same colour, with stripes that run the other way.
-    told = collection.reasons(Ask((rows["rot0"],)), rows["rot1"], 9)
-    (sentence,) = [one for one in told if one.startswith("What sets it apart most is ")]
-    assert sentence.startswith("What sets it apart most is colour (")
-    assert "edges" not in sentence
+    # Of the same colour, with stripes that run the same way, and of another with such stripes.
+    for other, views in (("rot2", {"colour", "edges"}), ("grün2", {"edges"})):
+        told = collection.reasons(Ask((rows["rot0"],)), rows[other], 9)
+        sentence = next((one for one in told if one.startswith("What sets it apart ")), "")
+        parts = collection.view_parts(Ask((rows["rot0"],)), rows[other])
+        assert {name for name, part in parts.items() if part > 0} == views
+        assert all((name in sentence) == (sum(parts.values()) > 0) for name in views)
+    assert "colour" not in sentence
 
 
 def test_learning_by_views_gets_the_blocks(collection, open_gate):
     learned = collection.learn(folders=True, method="omks", settings=QUICK)
     assert learned.similarity.published
     model = ranker(collection).similarity
-    assert dict(model.blocks) == {"colour": 4, "edges": 4}
+    assert dict(model.blocks) == {"edges": 4, "colour": 4}
+    assert list(model.blocks) == ["edges", "colour"]
     weights = collection.view_weights()
     assert weights == model.view_weights_
     assert sum(weights.values()) == pytest.approx(1)

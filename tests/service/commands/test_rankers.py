@@ -21,9 +21,9 @@ def test_help_lists_what_is_installed(run, known_brightness):
     def shown(command):
         return " ".join(run(command, "--help").out.replace("│", " ").split())
 
-    assert "embedding, visterms, brightness" in shown("index")
+    assert "embedding, visterms, views, brightness" in shown("index")
     assert "dense, sparse" in shown("index")
-    assert "oasis, cosine, euclidean, lda" in shown("learn")
+    assert "oasis, cosine, euclidean, itml" in shown("learn")
     for command in ("search", "evaluate", "export", "tag"):
         assert "--by" in run(command, "--help").out
 

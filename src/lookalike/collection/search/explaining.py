@@ -42,6 +42,9 @@ COMMON = 0.5
 LEAST_SPOKEN = 0.001
 """How far a vote must move a score to be spoken of; scores are about as large as cosines."""
 
+LEAST_VIEW = 0.05
+"""The share of what all views do that one must have to be named."""
+
 FARTHER = 1.5
 """How many times farther up or down a picture must be moved to be spoken of."""
 
@@ -272,8 +275,9 @@ class Case:
 
     def _views(self) -> Iterator[str]:
         """Name the views that lift it most above the average picture."""
-        parts = [(name, part) for name, part in self.views().items() if part > 0]
-        if parts and sum(self.views().values()) > 0:
+        views = self.views()
+        parts = [(name, part) for name, part in views.items() if part >= LEAST_VIEW]
+        if parts and sum(views.values()) > 0:
             listed = _listed([f"{name} ({100 * part:.0f} %)" for name, part in parts[:MOST_VIEWS]])
             yield f"What sets it apart most is {listed}."
 

@@ -15,15 +15,17 @@ SAMPLE = 256
 def view_weights(ranker: Ranker) -> dict[str, float]:
     """Return the share of each view in the scores, the largest first.
 
-    All are the same where nothing was learned. Empty for a feature of one view, or a similarity
-    that has no weights for views.
+    Where nothing was learned, they are what the feature gives to each. Empty for a feature of one
+    view, or a similarity that has no weights for views.
     """
     blocks = ranker.space.feature.blocks
     if blocks is None:
         return {}
     weights: Mapping[str, float] = ranker.similarity.view_weights_
     if not ranker.similarity.learned:
-        weights = dict.fromkeys(blocks, 1 / len(blocks))
+        some = dense(_some(ranker))
+        squares = {name: float((some[:, at] ** 2).sum()) for name, at in _columns(blocks).items()}
+        weights = {name: square / (sum(squares.values()) or 1) for name, square in squares.items()}
     return _largest_first(weights) if weights.keys() <= blocks.keys() else {}
 
 
@@ -37,8 +39,7 @@ def view_parts(ranker: Ranker, asked: Vectors, found: Vectors) -> dict[str, floa
     blocks = ranker.space.feature.blocks
     if blocks is None:
         return {}
-    vectors: Any = ranker.plain.vectors
-    others = vectors[:: max(1, vectors.shape[0] // SAMPLE)]
+    others = _some(ranker)
     parts: Mapping[str, Any] = ranker.similarity.view_parts(asked, found)
     if parts and parts.keys() <= blocks.keys():
         usual: Mapping[str, Any] = ranker.similarity.view_parts(asked, others)
@@ -52,11 +53,21 @@ def view_parts(ranker: Ranker, asked: Vectors, found: Vectors) -> dict[str, floa
 def _cosines(blocks: Mapping[str, int], asked: Vectors, found: Vectors) -> dict[str, Any]:
     """Return what each block adds to the inner products."""
     queries, items = dense(asked), dense(found)
-    ends = np.cumsum([*blocks.values()])
+    return {name: queries[:, at] @ items[:, at].T for name, at in _columns(blocks).items()}
+
+
+def _columns(blocks: Mapping[str, int]) -> dict[str, slice]:
+    ends = np.cumsum([*blocks.values()]).tolist()
     return {
-        name: queries[:, end - width : end] @ items[:, end - width : end].T
+        name: slice(end - width, end)
         for (name, width), end in zip(blocks.items(), ends, strict=True)
     }
+
+
+def _some(ranker: Ranker) -> Vectors:
+    """Return the vectors of pictures spread over the collection."""
+    vectors: Any = ranker.plain.vectors
+    return vectors[:: max(1, vectors.shape[0] // SAMPLE)]  # type: ignore[no-any-return]
 
 
 def _largest_first(values: Mapping[str, float]) -> dict[str, float]:

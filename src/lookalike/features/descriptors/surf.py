@@ -25,7 +25,7 @@ def surf(pixels: Pixels) -> NDArray[np.float32]:
     500·(15/81)² ≈ 17. At most 1,000 points are kept.
 
     It is written here because OpenCV's packages leave it out; mahotas has it, but would be a
-    dependency for this alone, and takes twice as long.
+    dependency for this alone, and is no faster.
 
     Examples
     --------
