@@ -272,7 +272,7 @@ def cut_together(axes: Sequence[Axes], weights: NDArray[np.float64], most: int) 
     kept = np.where(weights > 0, sizes, 0)
     if kept.sum() > most:
         # Shares rise until all together fill the room: the share of each is bounded by its size.
-        low, high = 0.0, float((kept / np.where(weights > 0, weights, 1)).max())
+        low, high = float(most), 1e6 * most
         for _ in range(50):
             middle = (low + high) / 2
             fits = np.minimum(kept, np.floor(middle * weights)).sum() <= most
