@@ -13,9 +13,11 @@ from lookalike.evaluate import evaluate_similarity
 from lookalike.similarity import KernelSimilarity, MultiKernelSimilarity
 from lookalike.similarity.kernels import Kernel, Pairs, kernels_of, views_of
 from lookalike.similarity.operator import (
+    Axes,
     Coordinates,
     Source,
     choose_landmarks,
+    cut_together,
     learn_coefficients,
     step_mapped,
 )
@@ -254,6 +256,14 @@ class TestSpaces:
             evaluate_similarity(it, P, labels).mean_average_precision for it in (exact, large)
         ]
         assert abs(figures[0] - figures[1]) < 0.03, figures
+
+    @pytest.mark.parametrize("weights", [(1.0, 1e-300), (1.0, 0.0), (0.9, 0.1), (0.5, 0.5)])
+    def test_axes_fill_the_room_by_weight(self, weights):
+        axes = [Axes(np.ones((3, 40), np.float32), None, np.arange(40.0, 0, -1)) for _ in range(2)]
+        kept = [one.width for one in cut_together(axes, np.array(weights), 50)]
+        assert 40 <= sum(kept) <= 50
+        assert kept[0] >= kept[1]
+        assert kept[0] == 40 or abs(kept[0] - kept[1]) <= 1
 
     def test_blocks_of_rows_do_not_matter(self, monkeypatch):
         X, y = small()

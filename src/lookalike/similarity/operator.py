@@ -272,10 +272,9 @@ def cut_together(axes: Sequence[Axes], weights: NDArray[np.float64], most: int) 
     kept = np.where(weights > 0, sizes, 0)
     if kept.sum() > most:
         # Shares rise until all together fill the room: the share of each is bounded by its size.
-        # Weights may differ by hundreds of orders of magnitude, hence the geometric mean.
-        low, high = 1.0, float((kept / np.maximum(weights, 1e-300)).max())
-        for _ in range(70):
-            middle = np.sqrt(low) * np.sqrt(high)
+        low, high = float(most), 1e6 * most
+        for _ in range(50):
+            middle = (low + high) / 2
             fits = np.minimum(kept, np.floor(middle * weights)).sum() <= most
             low, high = (middle, high) if fits else (low, middle)
         kept = np.minimum(kept, np.floor(low * weights)).astype(int)

@@ -227,7 +227,7 @@ def uniform_weights(every: Sequence[KernelScores]) -> NDArray[np.float64]:
 
 
 def vectors_best(
-    model: Callable[[str, int], Any], kernels: Sequence[str] = ("",), *, joined: bool = False
+    model: Callable[[str, Experiment], Any], kernels: Sequence[str] = ("",), *, joined: bool = False
 ) -> Any:
     """Return a method on the view, or kernel of a view, that is best on the validation part."""
 
@@ -238,12 +238,12 @@ def vectors_best(
         several = len(views) * len(kernels) > 1
         for view, rows in views.items() if several else ():
             for kernel in kernels:
-                learned = model(kernel, experiment.seed).fit(rows[split.first], labels[split.first])
+                learned = model(kernel, experiment).fit(rows[split.first], labels[split.first])
                 asked = rows[split.validation]
                 best = max(best, (experiment.valued(learned.scores(asked, asked)), view, kernel))
         _, view, kernel = best if several else (0.0, next(iter(views)), kernels[0])
         begin = time.process_time()
-        learned = model(kernel, experiment.seed).fit(views[view][split.train], labels[split.train])
+        learned = model(kernel, experiment).fit(views[view][split.train], labels[split.train])
         seconds = time.process_time() - begin
         scores = learned.scores(views[view][split.query], views[view][split.test])
         return Outcome(experiment.judged(scores), seconds, f"{view} {kernel}".strip())
@@ -266,8 +266,10 @@ def kitml_average(experiment: Experiment) -> Outcome:
     return Outcome(experiment.judged(scores), seconds)
 
 
-def _oasis(kernel: str, seed: int) -> Any:
-    return plain_oasis(steps=64_000, random_state=seed)
+def _oasis(kernel: str, experiment: Experiment) -> Any:
+    """Return OASIS with as many triplets as the kernels have (section 6.6)."""
+    steps = len(experiment.triplets(experiment.split.train, experiment.ratio))
+    return plain_oasis(steps=steps, random_state=experiment.seed)
 
 
 @dataclass(frozen=True)
@@ -280,33 +282,33 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "Eucl.-Best": Method(vectors_best(lambda kernel, seed: Euclidean())),
-    "RCA-Best": Method(vectors_best(lambda kernel, seed: RCA())),
-    "LMNN-Best": Method(vectors_best(lambda kernel, seed: LMNN()), slow=True, quick=False),
+    "Eucl.-Best": Method(vectors_best(lambda kernel, on: Euclidean())),
+    "RCA-Best": Method(vectors_best(lambda kernel, on: RCA())),
+    "LMNN-Best": Method(vectors_best(lambda kernel, on: LMNN()), slow=True, quick=False),
     "OASIS-Best": Method(vectors_best(_oasis)),
     "KRCA-Best": Method(
-        vectors_best(lambda kernel, seed: KRCA(kernel=kernel), KERNELS), slow=True, quick=False
+        vectors_best(lambda kernel, on: KRCA(kernel=kernel), KERNELS), slow=True, quick=False
     ),
     "KITML-Best": Method(
-        vectors_best(lambda kernel, seed: KITML(kernel=kernel, random_state=seed), KERNELS),
+        vectors_best(lambda kernel, on: KITML(kernel=kernel, random_state=on.seed), KERNELS),
         slow=True,
         quick=False,
     ),
     "KITML-Avg": Method(kitml_average, slow=True, quick=False),
-    "Eucl.-Con": Method(vectors_best(lambda kernel, seed: Euclidean(), joined=True)),
-    "RCA-Con": Method(vectors_best(lambda kernel, seed: RCA(), joined=True)),
+    "Eucl.-Con": Method(vectors_best(lambda kernel, on: Euclidean(), joined=True)),
+    "RCA-Con": Method(vectors_best(lambda kernel, on: RCA(), joined=True)),
     "LMNN-Con": Method(
-        vectors_best(lambda kernel, seed: LMNN(), joined=True), slow=True, quick=False
+        vectors_best(lambda kernel, on: LMNN(), joined=True), slow=True, quick=False
     ),
     "OASIS-Con": Method(vectors_best(_oasis, joined=True)),
     "KRCA-Con": Method(
-        vectors_best(lambda kernel, seed: KRCA(kernel=kernel), KERNELS, joined=True),
+        vectors_best(lambda kernel, on: KRCA(kernel=kernel), KERNELS, joined=True),
         slow=True,
         quick=False,
     ),
     "KITML-Con": Method(
         vectors_best(
-            lambda kernel, seed: KITML(kernel=kernel, random_state=seed), KERNELS, joined=True
+            lambda kernel, on: KITML(kernel=kernel, random_state=on.seed), KERNELS, joined=True
         ),
         slow=True,
         quick=False,
