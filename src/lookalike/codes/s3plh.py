@@ -68,7 +68,7 @@ class S3PLH(LinearEncoder):
         *,
         bits: int = 64,
         labelled: int = 5000,
-        regularisation: float = 0.3,
+        regularisation: float = 0.1,
         step: float = 0.5,
         random_state: RandomState = None,
     ) -> None:

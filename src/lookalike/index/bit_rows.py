@@ -118,6 +118,12 @@ class BitRows(Rows):
         """The blocks, of shape (blocks, bytes of a code, 32); read-only."""
         return _read_only(self._buffer[: -(-self.count // LANES)])
 
+    @property
+    def memory(self) -> int:
+        """The bytes of codes and lists."""
+        lists = self.lists
+        return int(self._buffer.nbytes + lists.orders.nbytes + lists.starts.nbytes)
+
     @classmethod
     def checked(cls, who: str, vectors: Matrix, dimension: int) -> Codes:  # type: ignore[override]
         """Return vectors of 0 and 1 as packed codes, or raise InvalidInput."""
@@ -141,7 +147,7 @@ class BitRows(Rows):
     def of(cls, vectors: Codes) -> Self:
         """Return rows of checked codes."""
         blocks = np.zeros((0, code_bytes(vectors.bits), LANES), np.uint8)
-        return cls(vectors.bits, blocks, 0, [0], _UNLISTED).extended(vectors)
+        return cls(vectors.bits, blocks, 0, [0], UNLISTED).extended(vectors)
 
     @property
     def vectors(self) -> NDArray[np.float32]:
@@ -252,7 +258,7 @@ class BitRows(Rows):
         unused = 8 * shape[1] - bits
         if unused and (blocks[:, -1] & ((1 << unused) - 1)).any():
             raise InvalidInput(f"codes have more than {bits} bits")
-        lists = _UNLISTED
+        lists = UNLISTED
         if "orders" in arrays:
             lists = Lists(arrays["key_bits"], arrays["orders"], arrays["starts"])
             _check_lists(lists, count, bits)
@@ -315,7 +321,7 @@ def _listed(rows: BitRows) -> Lists:
     count = rows.count
     width = min(max(int(np.log2(count)) - 2, 1), rows.bits // LISTS, 24)
     if not width:
-        return _UNLISTED
+        return UNLISTED
     sample = np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.intp)
     told = _telling_bits(rows.codes(sample).unpacked(), LISTS * width)
     lists = Lists(
@@ -375,8 +381,9 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-_UNLISTED = Lists(
+UNLISTED = Lists(
     _read_only(np.zeros((LISTS, 0), np.int64)),
     _read_only(np.zeros((LISTS, 0), np.uint32)),
     _read_only(np.zeros((LISTS, 1), np.uint32)),
 )
+"""The lists of rows that are only scanned."""

@@ -37,23 +37,22 @@ def set_tables(
     """
     top = 0.0
     total = 0.0
+    scores = np.empty((2, 16))
     for column in range(values.shape[0]):
-        first = 8 * column
+        # The lower half of a byte has the later bits.
+        for part in range(2):
+            first = 8 * column + 4 * (1 - part)
+            for half in range(16):
+                score = 0.0
+                cost = 0.0
+                for j in range(4):
+                    bit = (half >> (3 - j)) & 1
+                    score += adds[bit, first + j]
+                    cost += max(adds[1 - bit, first + j] - adds[bit, first + j], 0.0)
+                scores[part, half] = score
+                halves[2 * column + part, half] = cost
         for byte in range(256):
-            score = 0.0
-            for j in range(8):
-                score += adds[(byte >> (7 - j)) & 1, first + j]
-            values[column, byte] = score
-        for half in range(16):
-            lower = 0.0
-            upper = 0.0
-            for j in range(4):
-                bit = (half >> (3 - j)) & 1
-                upper += max(adds[1 - bit, first + j] - adds[bit, first + j], 0.0)
-                bit_place = first + 4 + j
-                lower += max(adds[1 - bit, bit_place] - adds[bit, bit_place], 0.0)
-            halves[2 * column, half] = lower
-            halves[2 * column + 1, half] = upper
+            values[column, byte] = scores[1, byte >> 4] + scores[0, byte & 15]
     for j in range(adds.shape[1]):
         top += max(adds[0, j], adds[1, j])
         total += abs(adds[0, j]) + abs(adds[1, j])
