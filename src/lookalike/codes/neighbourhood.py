@@ -18,7 +18,7 @@ Layers: TypeAlias = list[tuple[Floats, Floats]]
 STEPS = 3
 """Steps of conjugate gradients for each neighbourhood, as Hinton and Salakhutdinov take."""
 
-_OPTIONS = {"maxiter": STEPS, "gtol": 1e-9}
+_OPTIONS: Any = {"maxiter": STEPS, "gtol": 1e-9}
 
 
 @dataclass(frozen=True)
