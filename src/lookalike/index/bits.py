@@ -131,8 +131,8 @@ class BitIndex(ExactIndex):
     ) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         """Return for each query the ids and the distances of all codes up to ``radius`` away.
 
-        Nearest first, ties by id; all codes are scanned. Distances and ``radius`` are rounded to float32 and compared;
-        scales have no effect.
+        Nearest first, ties by id; all codes are scanned. Distances and ``radius`` are rounded to
+        float32 and compared; scales have no effect.
 
         Parameters
         ----------
