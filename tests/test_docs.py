@@ -23,6 +23,7 @@ STAGES = (
     "supervision",
     "similarity",
     "annotation",
+    "codes",
     "index",
     "evaluate",
     "collection",

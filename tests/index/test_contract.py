@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
-from lookalike.index import INDEXES, DenseIndex, ExactIndex, Index, SparseIndex
+from lookalike.index import INDEXES, BitIndex, DenseIndex, ExactIndex, Index, SparseIndex
 from lookalike.index.exact import Rows
 from tests.reference.index import SlowIndex
 
@@ -57,10 +57,20 @@ class BruteForce(ExactIndex):
     rows = PlainRows
 
 
+def as_bits(vectors):
+    """What is above 0; what is no finite matrix of numbers is an error."""
+    with np.errstate(over="ignore"):
+        array = np.asarray(vectors, np.float32)
+    if not np.isfinite(array).all():
+        raise ValueError("not finite")
+    return (array > 0).astype(np.float32)
+
+
 KINDS = {
     "dense": (INDEXES.get("dense"), np.asarray, np.asarray),
     "sparse": (INDEXES.get("sparse"), sp.csr_matrix, sp.csr_matrix),
     "sparse, asked densely": (INDEXES.get("sparse"), sp.csr_matrix, np.asarray),
+    "bits": (INDEXES.get("bits"), as_bits, np.asarray),
     "one of somebody's own": (BruteForce, np.asarray, np.asarray),
 }
 
@@ -102,15 +112,15 @@ def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
     steps = st.sampled_from(["add", "name", "remove", "scale", "reopen", "copy", "search"])
     for step in data.draw(st.lists(steps, min_size=1, max_size=14)):
         if step == "add":
-            vectors = some(rng, rng.integers(0, 6))
-            assert index.add(stored(vectors)).tolist() == slow.add(vectors)
+            vectors = stored(some(rng, rng.integers(0, 6)))
+            assert index.add(vectors).tolist() == slow.add(dense(vectors))
         elif step == "name":
             free = np.setdiff1d(rng.permutation(40), list(slow.vectors))
             names = rng.permutation(free)[:3].tolist()
-            vectors = some(rng, len(names))
+            vectors = stored(some(rng, len(names)))
             scales = rng.integers(-1, 3, len(names)).astype(np.float32)
-            index.add(stored(vectors), names, scales=scales)
-            slow.add(vectors, names, scales)
+            index.add(vectors, names, scales=scales)
+            slow.add(dense(vectors), names, scales)
         elif step == "remove":
             gone = [number for number in slow.vectors if rng.random() < 0.4]
             index.remove(gone)
@@ -188,7 +198,8 @@ def test_equal_vectors_tie_whatever_the_batch_and_block(name, monkeypatch):
     index = make(37)
     index.add(stored(vectors[order]), order)
     queries = rng.standard_normal((40, 37)).astype(np.float32)
-    exact = (queries.astype(np.float64) @ vectors.T.astype(np.float64)).astype(np.float32)
+    held = dense(stored(vectors)).astype(np.float64)
+    exact = (queries.astype(np.float64) @ held.T).astype(np.float32)
     expected = np.argsort(-exact, axis=1, kind="stable")
     for k in (1, 7, 8, 28, 29, 270):
         hits = index.search(asked(queries), k)
@@ -223,7 +234,7 @@ def test_tiny_and_huge_vectors_are_ranked_exactly(kind, items, asking):
         queries = (rng.standard_normal((5, 8)) * 10.0**asking).astype(np.float32)
     index = make(8)
     index.add(stored(vectors))
-    products = queries.astype(np.float64) @ vectors.T.astype(np.float64)
+    products = queries.astype(np.float64) @ dense(stored(vectors)).T.astype(np.float64)
     with np.errstate(over="ignore", under="ignore"):
         exact = products.astype(np.float32)
     hits = index.search(asked(queries), 40)
@@ -233,6 +244,8 @@ def test_tiny_and_huge_vectors_are_ranked_exactly(kind, items, asking):
 
 def test_a_sum_that_overflows_on_the_way_is_not_lost(kind):
     make, stored, asked = kind
+    if make is BitIndex:
+        pytest.skip("a sum of finite numbers times 0 or 1 does not overflow on the way")
     index = make(3)
     index.add(stored(np.tile([-0.8e38, 0.0, -0.8e38], (20, 1))))
     index.add(stored([[-2e38, 3e38, 0.0], [0.0, 3e38, -2e38]]))
@@ -262,7 +275,7 @@ def test_exclude(kind):
     vectors, queries = some(rng, 30), some(rng, 4)
     index, slow = make(5), SlowIndex()
     index.add(stored(vectors))
-    slow.add(vectors)
+    slow.add(dense(stored(vectors)))
     agree(index, slow, queries, asked, 5, exclude=[3, -1, 7, 99])
     agree(index, slow, queries, asked, 30, exclude=rng.integers(-1, 30, (4, 6)))
     agree(index, slow, queries[:1], asked, 30, exclude=[[1, 2, 3]])
@@ -309,7 +322,7 @@ def test_among_whatever_is_named(kind):
     hits = index.search(asked(query), 3, among=[1, 2])
     assert hits.ids.tolist() == [[-1, -1, -1]]
     index.add(stored(vectors))
-    slow.add(vectors)
+    slow.add(dense(stored(vectors)))
     scales = rng.integers(-1, 3, 30).astype(np.float32)
     index.set_scales(scales)
     slow.scales = dict(enumerate(scales))
@@ -336,14 +349,14 @@ def test_among_whatever_is_named(kind):
 def test_scales_multiply_scores(kind):
     make, stored, asked = kind
     index = make(2)
-    index.add(stored([[1.0, 0.0], [2.0, 0.0]]))
+    index.add(stored([[1.0, 0.0], [1.0, 1.0]]))
     index.set_scales([5.0, 0.5])
     hits = index.search(asked([[1.0, 1.0]]), 2)
     assert (hits.ids.tolist(), hits.scores.tolist()) == ([[0, 1]], [[5.0, 1.0]])
-    index.add(stored([[3.0, 0.0]]))
+    index.add(stored([[0.0, 1.0]]))
     assert index.scales.tolist() == [5.0, 0.5, 1.0]
     index.set_scales(None)
-    assert index.search(asked([[1.0, 1.0]]), 1).ids.tolist() == [[2]]
+    assert index.search(asked([[1.0, 1.0]]), 1).ids.tolist() == [[1]]
     for bad in ([1.0], [1.0, np.nan, 1.0], [1e300] * 3, ["a", "b", "c"], np.ones((3, 1))):
         with pytest.raises(InvalidInput, match="scales"):
             index.set_scales(bad)
@@ -531,7 +544,8 @@ def test_a_damaged_file_is_refused(kind, tmp_path):
         refused({name: array[:-1]})
         refused({name: array.astype(np.float16)})
         refused({name: np.concatenate([array, array])})
-        refused({name: np.full_like(array, -(2**20) if array.dtype.kind == "i" else np.nan)})
+        if array.dtype.kind != "u":
+            refused({name: np.full_like(array, -(2**20) if array.dtype.kind == "i" else np.nan)})
     refused({"ids": np.array([1, 1, 2])})
     with pytest.raises(DamagedFile):
         (SparseIndex if make is DenseIndex else DenseIndex).open(path)
@@ -612,9 +626,14 @@ def test_a_copy_and_what_it_was_made_of_change_apart(kind, tmp_path):
     twin.add(stored(np.full((1, 2), 71)))
     index.remove([0])
     twin.set_scales(np.full(7, 2))
-    assert dense(index.vectors)[:, 0].tolist() == [1, 2, 3, 4, 80]
-    assert dense(twin.vectors)[:, 0].tolist() == [0, 1, 2, 3, 4, 70, 71]
+    ours, theirs = (
+        dense(stored(np.array([numbers, numbers]).T))
+        for numbers in ([1, 2, 3, 4, 80], [0, 1, 2, 3, 4, 70, 71])
+    )
+    assert dense(index.vectors).tolist() == ours.tolist()
+    assert dense(twin.vectors).tolist() == theirs.tolist()
     assert index.scales.tolist() == [1] * 5
     assert (twin.fingerprint, twin.dimension) == ("f", 2)
     twin.save(tmp_path / "a")
-    assert make.open(tmp_path / "a").search(asked(np.ones((1, 2))), 1).scores.tolist() == [[284]]
+    best = make.open(tmp_path / "a").search(asked(np.ones((1, 2))), 1).scores
+    assert best.tolist() == [[2 * theirs.sum(axis=1).max()]]

@@ -1,13 +1,10 @@
 """The peer's own environment: created once in the cache folder, then used by jobs."""
 
-import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,38 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.core.settings import cache_folder
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from environments import ONE_THREAD, interpreter
 
 HERE = Path(__file__).resolve().parent
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-
-def interpreter() -> Path:
-    """Return the Python of the peer's environment, creating it if needed.
-
-    LightFM comes as source: pip compiles it here with ``-O3 -march=native -ffast-math`` and
-    OpenMP, so a C compiler is needed.
-    """
-    requirements = (HERE / "requirements.txt").read_bytes()
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    key = hashlib.sha256(requirements + version.encode()).hexdigest()[:12]
-    folder = cache_folder() / "peers" / f"lightfm-{key}"
-    python = folder / "bin" / "python"
-    if (folder / "ready").exists():
-        return python
-    print("creating LightFM's environment; this takes about a minute…", file=sys.stderr, flush=True)
-    shutil.rmtree(folder, ignore_errors=True)
-    venv.create(folder, with_pip=True)
-    subprocess.run(
-        [
-            *(str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
-            *("--requirement", str(HERE / "requirements.txt")),
-        ],
-        check=True,
-        stdout=sys.stderr,
-    )
-    (folder / "ready").touch()
-    return python
 
 
 @dataclass(frozen=True)
@@ -75,7 +44,8 @@ class Peer:
     def __init__(
         self, train: sp.csr_matrix, has: sp.csr_matrix, asked: Mapping[str, sp.csr_matrix]
     ) -> None:
-        self._python = interpreter()
+        # LightFM comes as source: pip compiles it with -O3 -march=native -ffast-math and OpenMP.
+        self._python = interpreter("lightfm", HERE / "requirements.txt")
         self._names = list(asked)
         self._folder = tempfile.TemporaryDirectory()
         matrices = {"train": train, "has": has, **asked}

@@ -19,7 +19,21 @@ from lookalike.core.errors import DamagedFile, InvalidInput
 
 MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS = 256
-DTYPES = ("BOOL", "U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64")
+NUMPY_TYPES = {
+    "BOOL": "?",
+    "U8": "u1",
+    "I8": "i1",
+    "U16": "<u2",
+    "I16": "<i2",
+    "F16": "<f2",
+    "U32": "<u4",
+    "I32": "<i4",
+    "F32": "<f4",
+    "U64": "<u8",
+    "I64": "<i8",
+    "F64": "<f8",
+}
+DTYPES = tuple(NUMPY_TYPES)
 
 
 def save_arrays(
@@ -82,6 +96,36 @@ def load_arrays(
     found = manifest.pop("kind")
     if found != kind:
         raise DamagedFile(f"{path} contains {found!r}; expected {kind!r}.")
+    return arrays, manifest
+
+
+def map_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return read-only arrays that :func:`save_arrays` wrote, mapped from the file, not read.
+
+    Raise DamagedFile if the file is missing, damaged or of another kind. Replacing the file by
+    :func:`save_arrays` leaves mapped arrays as they are.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+    manifest : dict
+    """
+    header, manifest = _checked_header(path), stored_manifest(path)
+    found = manifest.pop("kind")
+    if found != kind:
+        raise DamagedFile(f"{path} contains {found!r}; expected {kind!r}.")
+    arrays: dict[str, NDArray[Any]] = {}
+    with path.open("rb") as file:
+        begin = 8 + int.from_bytes(file.read(8), "little")
+    try:
+        content = np.memmap(path, np.uint8, "r")
+        for name in header.keys() - {"__metadata__"}:
+            entry = header[name]
+            first, last = (begin + offset for offset in entry["data_offsets"])
+            values = content[first:last].view(NUMPY_TYPES[entry["dtype"]])
+            arrays[name] = np.asarray(values).reshape(entry["shape"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
     return arrays, manifest
 
 

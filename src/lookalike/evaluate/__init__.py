@@ -6,6 +6,7 @@ from lookalike.evaluate.annotation import (
     evaluate_annotation,
     sibling_precision_at_k,
 )
+from lookalike.evaluate.delta import ClassGain, class_gains, delta_average_precision
 from lookalike.evaluate.metrics import (
     evaluate_similarity,
     mean_average_precision,
@@ -20,6 +21,7 @@ from lookalike.evaluate.tables import Table
 __all__ = [
     "AnnotationFigures",
     "Choice",
+    "ClassGain",
     "Fold",
     "Judgement",
     "Level",
@@ -29,8 +31,10 @@ __all__ = [
     "Table",
     "choose",
     "class_folds",
+    "class_gains",
     "cross_validate",
     "curve_plot",
+    "delta_average_precision",
     "evaluate_annotation",
     "evaluate_similarity",
     "judge",

@@ -6,6 +6,7 @@ from lookalike.core.lazy import exports as _exports
 
 if typing.TYPE_CHECKING:
     from lookalike.index.base import Hits, Index
+    from lookalike.index.bits import BitIndex
     from lookalike.index.dense import DenseIndex
     from lookalike.index.exact import ExactIndex
     from lookalike.index.expansion import QueryExpansion
@@ -16,6 +17,7 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "INDEXES",
     "RERANKERS",
+    "BitIndex",
     "DenseIndex",
     "ExactIndex",
     "Hits",
@@ -31,6 +33,7 @@ __getattr__ = _exports(
     {
         "INDEXES": "registry",
         "RERANKERS": "registry",
+        "BitIndex": "bits",
         "DenseIndex": "dense",
         "ExactIndex": "exact",
         "Hits": "base",

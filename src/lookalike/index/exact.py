@@ -258,25 +258,7 @@ class ExactIndex(Index):
         """
         self._check_fingerprint(fingerprint)
         asked = self.rows.checked_queries(self._who, queries, self.dimension)
-        most = check_whole(self._who, "k", k, 1)
-        q = int(asked.shape[0])
-        excluded = self._checked_exclude(exclude, q)
-        named = None if among is None else self._checked_among(among)
-        state = self._state
-        # The index may have changed since the caller chose; only the current ids count.
-        chosen = None if named is None else np.flatnonzero(np.isin(state.ids.rows, named))
-        columns = min(most, len(state.ids) if chosen is None else len(chosen))
-        scores = np.full((q, columns), -np.inf, np.float32)
-        ids = np.full((q, columns), FREE, np.int64)
-        if columns:
-            names, scales = state.ids.rows, state.scales.rows
-            state.rows.offer(asked, chosen, names, scales, excluded, scores, ids)
-        order = np.lexsort((ids, -scores), axis=-1)
-        hits = Hits(np.full((q, most), -1, np.int64), np.full((q, most), -np.inf, np.float32))
-        hits.scores[:, :columns] = np.take_along_axis(scores, order, axis=-1)
-        hits.ids[:, :columns] = np.take_along_axis(ids, order, axis=-1)
-        hits.ids[hits.ids == FREE] = -1
-        return hits
+        return self._best(asked, k, exclude, among)
 
     def scores(self, queries: Matrix, ids: ArrayLike) -> NDArray[np.float32]:
         """Return the scores of :meth:`search` for these pictures, of shape (queries, ids)."""
@@ -340,6 +322,40 @@ class ExactIndex(Index):
         arrays, manifest = load_arrays(Path(path), kind=cls.file_kind, names=["ids"])
         fits = manifest.get("fingerprint") == fingerprint and arrays["ids"].dtype == np.int64
         return arrays["ids"] if fits else np.zeros(0, np.int64)
+
+    def _best(self, asked: Any, k: int, exclude: ArrayLike | None, among: ArrayLike | None) -> Hits:
+        """Return the hits of :meth:`search` for checked queries."""
+        most = check_whole(self._who, "k", k, 1)
+        q = int(asked.shape[0])
+        excluded = self._checked_exclude(exclude, q)
+        named = None if among is None else self._checked_among(among)
+        state = self._state
+        # The index may have changed since the caller chose; only the current ids count.
+        chosen = None if named is None else np.flatnonzero(np.isin(state.ids.rows, named))
+        columns = min(most, len(state.ids) if chosen is None else len(chosen))
+        scores = np.full((q, columns), -np.inf, np.float32)
+        ids = np.full((q, columns), FREE, np.int64)
+        if columns:
+            self._offer(state, asked, chosen, excluded, scores, ids)
+        order = np.lexsort((ids, -scores), axis=-1)
+        hits = Hits(np.full((q, most), -1, np.int64), np.full((q, most), -np.inf, np.float32))
+        hits.scores[:, :columns] = np.take_along_axis(scores, order, axis=-1)
+        hits.ids[:, :columns] = np.take_along_axis(ids, order, axis=-1)
+        hits.ids[hits.ids == FREE] = -1
+        return hits
+
+    def _offer(
+        self,
+        state: State,
+        asked: Any,
+        chosen: NDArray[np.intp] | None,
+        excluded: NDArray[np.int64],
+        scores: NDArray[np.float32],
+        ids: NDArray[np.int64],
+    ) -> None:
+        """Merge the pictures in the rows ``chosen``, or all, into each query's best."""
+        names, scales = state.ids.rows, state.scales.rows
+        state.rows.offer(asked, chosen, names, scales, excluded, scores, ids)
 
     def _check_fingerprint(self, fingerprint: str | None) -> None:
         if fingerprint is not None:

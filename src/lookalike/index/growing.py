@@ -1,6 +1,9 @@
-"""Append to an array without copying it each time, while readers use the old one."""
+"""Append to an array without copying it each time, while readers use the old one.
 
-from typing import Any, Generic, Self, TypeVar
+Ids that are consecutive and scales that are all 1 take no memory at all.
+"""
+
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,20 +37,65 @@ class GrowingArray(Generic[Scalar]):
         view.flags.writeable = False
         return view
 
-    def extended(self, new: NDArray[Any]) -> Self:
+    def extended(self, new: NDArray[Any]) -> "GrowingArray[Scalar]":
         """Return the array with rows appended; full buffers double, so n rows cost O(n)."""
         count = self._count + len(new)
         buffer = self._buffer
         used = self._used
-        if count > len(buffer) or used[0] != self._count:
+        if count > len(buffer) or used[0] != self._count or not buffer.flags.writeable:
             room = max(count, len(buffer) if count <= len(buffer) else 2 * len(buffer))
             buffer = np.empty((room, *buffer.shape[1:]), buffer.dtype)
             buffer[: self._count] = self.rows
             used = [count]
         used[0] = count
         buffer[self._count : count] = new
-        return type(self)(buffer, count, used)
+        return GrowingArray(buffer, count, used)
 
-    def kept(self, mask: NDArray[np.bool_]) -> Self:
+    def kept(self, mask: NDArray[np.bool_]) -> "GrowingArray[Scalar]":
         """Return the rows where ``mask`` is true, in order, in a new buffer."""
-        return type(self)(self.rows[mask])
+        return GrowingArray(self.rows[mask])
+
+
+class ConsecutiveIds(GrowingArray[np.int64]):
+    """Ids that follow each other: only the first and their number are kept."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self.first = first
+        self._count = count
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The ids, in a new array that is read-only."""
+        ids = np.arange(self.first, self.first + self._count, dtype=np.int64)
+        ids.flags.writeable = False
+        return ids
+
+    def extended(self, new: NDArray[Any]) -> GrowingArray[np.int64]:
+        """Return the ids with others appended, compact if they still follow each other."""
+        first = self.first if self._count else int(new[0]) if len(new) else 0
+        following = np.arange(first + self._count, first + self._count + len(new))
+        if np.array_equal(new, following):
+            return ConsecutiveIds(first, self._count + len(new))
+        return GrowingArray(np.concatenate([self.rows, new]))
+
+
+class UnitScales(GrowingArray[np.float32]):
+    """Scales that are all 1: only their number is kept."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    @property
+    def rows(self) -> NDArray[np.float32]:
+        """A read-only view of the scales."""
+        return np.broadcast_to(np.float32(1), (self._count,))
+
+    def extended(self, new: NDArray[Any]) -> GrowingArray[np.float32]:
+        """Return the scales with others appended, compact if those are 1, too."""
+        if (new == 1).all():
+            return UnitScales(self._count + len(new))
+        return GrowingArray(np.concatenate([self.rows, new]))
+
+    def kept(self, mask: NDArray[np.bool_]) -> GrowingArray[np.float32]:
+        """Return as many as ``mask`` has true values."""
+        return UnitScales(int(np.count_nonzero(mask)))

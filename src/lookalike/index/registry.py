@@ -14,6 +14,7 @@ INDEXES: "Registry[Index]" = Registry(
     {
         "dense": "lookalike.index.dense:DenseIndex",
         "sparse": "lookalike.index.sparse:SparseIndex",
+        "bits": "lookalike.index.bits:BitIndex",
     },
 )
 """Open a saved index with ``INDEXES.get(name).open(path)``; ``INDEXES.load`` is not supported."""

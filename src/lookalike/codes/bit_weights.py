@@ -1,0 +1,339 @@
+"""Weights of bits for each class, and from them for each query: query-adaptive Hamming distance."""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from lookalike.codes.base import label_matrix, stored_array
+from lookalike.core.checks import check_number, check_whole
+from lookalike.core.codes import Codes, check_bits, check_codes
+from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.fingerprint import check_fingerprint
+from lookalike.core.progress import Progress, silent
+from lookalike.core.seeds import RandomState, generator
+from lookalike.core.stored import Arrays, Learned, Stored
+from lookalike.core.vectors import check_vectors, dense, unit_rows
+from lookalike.supervision import Relevance
+
+Matrix = NDArray[np.float64]
+
+_DISTANCES = 1 << 22
+
+
+class BitWeights(Stored, BaseEstimator):
+    """Learn what each bit of a code is worth for each class, and mix classes for a query.
+
+    Class i has weights a_i ≥ 0 that add up to 1 and minimise together (paper 3, Eq. 1–5)
+
+        Σ_i Σ_{x in i} |a_i∘x − a_i∘c_i|² + λ Σ_ij s_ij |a_i∘c_i − a_j∘c_j|²,
+
+    c_i the mean code of a class and s_ij the mean similarity of the vectors of two classes. One
+    class at a time is a quadratic program with a diagonal matrix (Eq. 9–12, Algorithm 1), solved
+    exactly by :func:`water_filling`, so the energy falls with every round. A query takes the mean
+    of the weights of the classes that lead among its nearest labelled codes (section 5.2). The
+    codes may come from anywhere.
+
+    Parameters
+    ----------
+    bits : int
+        The length of a code.
+    balance : float
+        λ.
+    smoothing : float
+        Codes that each class gets beside its own, as the mean of all codes; see Notes.
+    tolerance : float
+        Rounds end when the energy changes by less than this part of it.
+    max_rounds : int
+        Rounds at most.
+    neighbours : int
+        How many of the nearest labelled codes a query asks, at most a tenth of them (paper 3: 500).
+    leading : int
+        How many classes it takes (paper 3: 3).
+    random_state : int, Generator or None
+        Decides between codes of equal distance, and between classes of equal number.
+
+    Attributes
+    ----------
+    weights_ : float64 array of shape (classes, bits)
+        a_i.
+    classes_ : tuple of str
+    energy_ : tuple of float
+        The energy at the start and after each round.
+
+    Notes
+    -----
+    Departures. A bit that is 0 in all codes of a class costs nothing in Eq. 3, whatever its weight,
+    so a class of a few dozen codes puts all its weight on such bits; ``smoothing`` adds the mean of
+    all codes to each class as if it had that many codes more. ``smoothing=0`` is the paper's. The
+    500 neighbours are 0.3 % of the paper's codes; of a small set a tenth are asked. Negative
+    similarities count as 0.
+
+    Examples
+    --------
+    >>> codes = [[0b11110000], [0b11110001], [0b00001110], [0b00101111]]
+    >>> X = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
+    >>> model = BitWeights(bits=8, random_state=0).fit(codes, [*"aabb"], X)
+    >>> model.query_weights(codes[:1]).shape
+    (1, 8)
+    """
+
+    name = "bit_weights"
+
+    weights_: Matrix
+    classes_: tuple[str, ...]
+    energy_: tuple[float, ...]
+
+    def __init__(
+        self,
+        *,
+        bits: int = 64,
+        balance: float = 1.0,
+        smoothing: float = 5.0,
+        tolerance: float = 1e-6,
+        max_rounds: int = 100,
+        neighbours: int = 500,
+        leading: int = 3,
+        random_state: RandomState = None,
+    ) -> None:
+        self.bits = bits
+        self.balance = balance
+        self.smoothing = smoothing
+        self.tolerance = tolerance
+        self.max_rounds = max_rounds
+        self.neighbours = neighbours
+        self.leading = leading
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        who = "BitWeights"
+        check_bits(who, self.bits)
+        for name in ("balance", "smoothing"):
+            if getattr(self, name) != 0:
+                check_number(who, name, getattr(self, name))
+        check_number(who, "tolerance", self.tolerance)
+        for name in ("max_rounds", "neighbours", "leading"):
+            check_whole(who, name, getattr(self, name), 1)
+
+    def fit(
+        self,
+        codes: ArrayLike,
+        y: Any,
+        X: ArrayLike | sp.spmatrix,
+        *,
+        fingerprint: str = "",
+        progress: Progress = silent,
+    ) -> Self:
+        """Learn the weights of every class.
+
+        Parameters
+        ----------
+        codes : uint8 array of shape (n, bytes)
+            Packed codes.
+        y : labels or sets of labels
+            Those of each picture; a picture belongs to the class of each of its labels.
+        X : array or sparse matrix of shape (n, d)
+            The vectors from which the codes were made: they say which classes are similar.
+        fingerprint : str
+            That of the encoder of the codes; :meth:`query_weights` raises FingerprintMismatch if
+            it is given another.
+        progress : callable
+            Called with the rounds done and their maximum.
+        """
+        self._check_parameters()
+        checked = check_codes("BitWeights", codes, self.bits)
+        count = checked.shape[0]
+        has = label_matrix("BitWeights", y, count)
+        names = Relevance.of(y, count).labels_ or ()
+        vectors = check_vectors("BitWeights", X)
+        if vectors.shape[0] != count:
+            raise InvalidInput(
+                f"BitWeights: X must have a row for each of {count} codes; got {vectors.shape[0]}."
+            )
+        sizes = np.asarray(has.sum(axis=0), np.float64).ravel()
+        similarity = class_similarity(has, unit_rows(vectors), sizes)
+        ones = checked.unpacked().astype(np.float64)
+        totals = has.T @ ones + self.smoothing * ones.mean(axis=0)
+        centres = totals / (sizes + self.smoothing)[:, None]
+        # Σ (x − c)² = n c (1 − c) for bits (Eq. 7).
+        spread = (sizes + self.smoothing)[:, None] * centres * (1 - centres)
+        weights, energy = learn_weights(
+            centres,
+            spread,
+            similarity,
+            balance=float(self.balance),
+            tolerance=float(self.tolerance),
+            max_rounds=int(self.max_rounds),
+            progress=progress,
+        )
+        rng = generator(self.random_state)
+        known = np.flatnonzero(np.diff(has.indptr))
+        self.weights_, self.energy_ = weights, tuple(energy)
+        self.classes_ = tuple(names)
+        self.fingerprint_ = fingerprint
+        self._codes = checked.packed[known]
+        self._has = has[known]
+        self._code_order = rng.permutation(len(known)).astype(np.int64)
+        self._class_order = rng.permutation(len(names)).astype(np.int64)
+        return self
+
+    def query_weights(
+        self, codes: ArrayLike, *, fingerprint: str | None = None
+    ) -> NDArray[np.float32]:
+        """Return the weights of bits for each query: a_q∘a_q of Eq. 13, of shape (q, bits).
+
+        They serve as ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
+        """
+        shares = self.class_shares(codes, fingerprint=fingerprint)
+        return np.square(shares @ self.weights_).astype(np.float32)
+
+    def class_shares(self, codes: ArrayLike, *, fingerprint: str | None = None) -> Matrix:
+        """Return the share m_i / Σ m_i of each leading class of each query, of shape (q, classes).
+
+        The codes nearest to the query by Hamming distance vote for their classes; those of equal
+        distance are chosen at random, but always alike. A row does not depend on the batch.
+        """
+        self._fitted()
+        if fingerprint is not None:
+            check_fingerprint("BitWeights", self.fingerprint_, fingerprint)
+        asked = check_codes("BitWeights", codes, self.bits)
+        most = min(self.neighbours, max(len(self._codes) // 10, 1))
+        shares = np.zeros((len(asked.packed), len(self.classes_)))
+        step = max(_DISTANCES // len(self._codes), 1)
+        for first in range(0, len(shares), step):
+            some = asked.packed[first : first + step]
+            nearest = self._nearest(Codes(some, self.bits), most)
+            for row, chosen in enumerate(nearest, start=first):
+                votes = np.bincount(self._has[chosen].indices, minlength=len(self.classes_))
+                best = np.lexsort((self._class_order, -votes))[: self.leading]
+                shares[row, best] = votes[best] / votes[best].sum()
+        return shares
+
+    def _nearest(self, asked: Codes, most: int) -> NDArray[np.intp]:
+        distances = np.zeros((len(asked.packed), len(self._codes)), np.int64)
+        for column in range(asked.packed.shape[1]):
+            differ = asked.packed[:, column, None] ^ self._codes[:, column]
+            distances += np.bitwise_count(differ)
+        keys = distances * len(self._codes) + self._code_order
+        return np.argpartition(keys, most - 1, axis=1)[:, :most]
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "weights_"):
+            raise NotFitted("BitWeights is not fitted; call fit first.")
+
+    def _state(self) -> tuple[Arrays, Learned]:
+        self._fitted()
+        arrays: Arrays = {
+            "weights": self.weights_,
+            "codes": self._codes,
+            "label_ends": self._has.indptr.astype(np.int64),
+            "labels": self._has.indices.astype(np.int64),
+            "code_order": self._code_order,
+            "class_order": self._class_order,
+            "energy": np.array(self.energy_),
+        }
+        return arrays, {"classes": list(self.classes_)}
+
+    def save(self, path: Any, *, fingerprint: str = "") -> None:
+        """Save to a safetensors file, by default with the fingerprint given to ``fit``."""
+        super().save(path, fingerprint=fingerprint or self.fingerprint_)
+
+    def _restore(self, arrays: Arrays, learned: Learned) -> None:
+        names = [str(name) for name in learned["classes"]]
+        weights = arrays["weights"]
+        stored_array({"weights": weights.astype(np.float32)}, "weights", (len(names), self.bits))
+        if weights.dtype != np.float64 or weights.min() < 0:
+            raise ValueError("weights are not numbers from 0")
+        packed = check_codes("BitWeights", arrays["codes"], self.bits).packed
+        has = sp.csr_matrix(
+            (np.ones(len(arrays["labels"])), arrays["labels"], arrays["label_ends"]),
+            shape=(len(packed), len(names)),
+        )
+        has.check_format()
+        for name, size in (("code_order", len(packed)), ("class_order", len(names))):
+            if not np.array_equal(np.sort(arrays[name]), np.arange(size)):
+                raise ValueError(f"{name} is not an order")
+        if not len(packed) or not np.diff(has.indptr).all():
+            raise ValueError("codes without labels")
+        self.weights_, self.classes_ = weights, tuple(names)
+        self.energy_ = tuple(arrays["energy"].tolist())
+        self._codes, self._has = packed, has
+        self._code_order, self._class_order = arrays["code_order"], arrays["class_order"]
+
+
+def learn_weights(
+    centres: Matrix,
+    spread: Matrix,
+    similarity: Matrix,
+    *,
+    balance: float,
+    tolerance: float,
+    max_rounds: int,
+    progress: Progress = silent,
+) -> tuple[Matrix, list[float]]:
+    """Return the weights of all classes and the energy before and after each round: Algorithm 1.
+
+    ``spread`` are the diagonals of A_i (Eq. 7), ``similarity`` is s_ij.
+    """
+    count, bits = centres.shape
+    weights = np.full((count, bits), 1.0 / bits)
+    others = similarity - np.diag(np.diag(similarity))
+    Q = 2 * spread + 4 * balance * others.sum(axis=1)[:, None] * np.square(centres)
+    energy = [energy_of(weights, centres, spread, similarity, balance)]
+    for done in range(max_rounds):
+        for i in range(count):
+            p = -4 * balance * centres[i] * (others[i] @ (centres * weights))
+            weights[i] = water_filling(Q[i], p)
+        energy.append(energy_of(weights, centres, spread, similarity, balance))
+        progress(done + 1, max_rounds)
+        if abs(energy[-2] - energy[-1]) < tolerance * abs(energy[-1]) + 1e-300:
+            break
+    progress(max_rounds, max_rounds)
+    return weights, energy
+
+
+def energy_of(
+    weights: Matrix, centres: Matrix, spread: Matrix, similarity: Matrix, balance: float
+) -> float:
+    """Return the energy of Eq. 3: f + λ g."""
+    f = float((spread * np.square(weights)).sum())
+    weighted = weights * centres
+    squares = np.square(weighted).sum(axis=1)
+    apart = squares[:, None] + squares - 2 * (weighted @ weighted.T)
+    return f + balance * float((similarity * np.maximum(apart, 0.0)).sum())
+
+
+def water_filling(Q: Matrix, p: Matrix) -> Matrix:
+    """Return the a ≥ 0 with Σ a = 1 that minimises ½ Σ Q_j a_j² + p_j a_j, for Q_j ≥ 0.
+
+    a_j = max(0, (ν − p_j) / Q_j): bits fill up to one level ν, those with the least p first. The
+    level lies between two of the sorted p, found by prefix sums in O(d log d). Bits with Q_j = 0
+    take whatever is left at the level of their p, in equal parts.
+    """
+    # A Q far below the others is as good as 0, and its inverse would swallow them.
+    curved = max(float(Q.max()), 0.0) * 1e-14 < Q
+    a = np.zeros(len(Q))
+    ceiling = float(p[~curved].min()) if not curved.all() else np.inf
+    level = np.inf
+    if curved.any():
+        order = np.argsort(p[curved], kind="stable")
+        sorted_p, inverse = p[curved][order], 1.0 / Q[curved][order]
+        levels = (1.0 + np.cumsum(sorted_p * inverse)) / np.cumsum(inverse)
+        following = np.append(sorted_p[1:], np.inf)
+        level = float(levels[np.argmax(levels <= following)])
+    if level <= ceiling:
+        a[curved] = np.maximum(0.0, (level - p[curved]) / Q[curved])
+        filled: Matrix = a / a.sum()
+        return filled
+    a[curved] = np.maximum(0.0, (ceiling - p[curved]) / Q[curved])
+    flat = ~curved & (p <= ceiling)
+    a[flat] = max(1.0 - float(a.sum()), 0.0) / np.count_nonzero(flat)
+    return a
+
+
+def class_similarity(has: sp.csr_matrix, units: Any, sizes: Matrix) -> Matrix:
+    """Return the mean cosine between the vectors of two classes, 0 where it is negative."""
+    means = dense(has.T @ units) / sizes[:, None]
+    return np.maximum(means @ means.T, 0.0)

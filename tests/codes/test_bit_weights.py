@@ -1,0 +1,203 @@
+"""Algorithm 1 of paper 3, its sub-problems against a QP solver, and what a query gets."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from lookalike.codes import BitWeights
+from lookalike.codes.bit_weights import class_similarity, energy_of, learn_weights, water_filling
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput, NotFitted
+
+
+def solved(Q, p):
+    """The same by a general solver for quadratic programs."""
+    d = len(Q)
+    found = minimize(
+        lambda a: (0.5 * Q @ a**2 + p @ a, Q * a + p),
+        np.full(d, 1 / d),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, None)] * d,
+        constraints={"type": "eq", "fun": lambda a: a.sum() - 1, "jac": lambda a: np.ones(d)},
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    return found.fun
+
+
+def value(Q, p, a):
+    return 0.5 * Q @ a**2 + p @ a
+
+
+NUMBERS = st.one_of(st.just(0.0), st.floats(0.01, 10))
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data(), st.integers(1, 8))
+def test_water_filling_equals_a_solver(data, d):
+    Q = np.array(data.draw(st.lists(NUMBERS, min_size=d, max_size=d)))
+    p = -np.array(data.draw(st.lists(NUMBERS, min_size=d, max_size=d)))
+    a = water_filling(Q, p)
+    assert (a >= 0).all()
+    assert a.sum() == pytest.approx(1)
+    assert value(Q, p, a) <= solved(Q, p) + 1e-6
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 64))
+def test_water_filling_meets_the_conditions_of_an_optimum(seed, d):
+    rng = np.random.default_rng(seed)
+    Q = rng.exponential(size=d) * (rng.random(d) < 0.9)
+    p = -rng.exponential(size=d)
+    a = water_filling(Q, p)
+    slope = Q * a + p
+    used = a > 1e-12
+    # The slope is the same wherever there is weight, and nowhere less.
+    assert np.ptp(slope[used]) <= 1e-9
+    assert slope.min() >= slope[used].max() - 1e-9
+
+
+def example(seed=0, n=120, bits=10, classes=4):
+    rng = np.random.default_rng(seed)
+    centres = rng.random((classes, bits))
+    y = np.arange(n) % classes
+    ones = rng.random((n, bits)) < centres[y]
+    X = np.eye(classes)[y] + 0.3 * rng.standard_normal((n, classes))
+    return np.packbits(ones, axis=1), ones, y, X
+
+
+def slow_energy(weights, ones, has, similarity, balance):
+    total = 0.0
+    centres = [ones[has[:, i]].mean(axis=0) for i in range(len(weights))]
+    for i, a in enumerate(weights):
+        for x in ones[has[:, i]]:
+            total += ((a * x - a * centres[i]) ** 2).sum()
+    for i, a in enumerate(weights):
+        for j, b in enumerate(weights):
+            total += balance * similarity[i, j] * ((a * centres[i] - b * centres[j]) ** 2).sum()
+    return total
+
+
+def test_the_energy_is_that_of_the_paper_and_falls_every_round():
+    codes, ones, y, X = example()
+    model = BitWeights(bits=10, smoothing=0, tolerance=1e-9, random_state=0).fit(codes, y, X)
+    has = y[:, None] == np.arange(4)
+    units = X / np.linalg.norm(X, axis=1, keepdims=True)
+    similarity = np.array(
+        [[(units[has[:, i]] @ units[has[:, j]].T).mean() for j in range(4)] for i in range(4)]
+    )
+    start = np.full((4, 10), 0.1)
+    positive = np.maximum(similarity, 0)
+    expected = slow_energy(start, ones.astype(float), has, positive, 1.0)
+    assert model.energy_[0] == pytest.approx(expected, rel=1e-5)
+    last = slow_energy(model.weights_, ones.astype(float), has, positive, 1.0)
+    assert model.energy_[-1] == pytest.approx(last, rel=1e-5)
+    assert (np.diff(model.energy_) <= 1e-12).all()
+    assert model.energy_[-1] < 0.9 * model.energy_[0]
+    np.testing.assert_allclose(model.weights_.sum(axis=1), 1)
+    assert model.weights_.min() >= 0
+
+
+def test_no_neighbouring_weights_have_less_energy():
+    rng = np.random.default_rng(1)
+    centres, spread = rng.random((3, 6)), rng.random((3, 6)) * 5
+    similarity = np.abs(rng.random((3, 3)))
+    similarity = similarity + similarity.T
+    given = {"balance": 0.7, "tolerance": 1e-14, "max_rounds": 500}
+    weights, energy = learn_weights(centres, spread, similarity, **given)
+    for _ in range(200):
+        moved = np.maximum(weights + rng.normal(0, 0.01, weights.shape), 0)
+        moved /= moved.sum(axis=1, keepdims=True)
+        assert energy_of(moved, centres, spread, similarity, 0.7) >= energy[-1] - 1e-9
+
+
+def test_pictures_of_several_classes_count_for_each():
+    codes, _, y, X = example()
+    labels = [{"abcd"[one], "even" if one % 2 == 0 else "odd"} for one in y]
+    model = BitWeights(bits=10, random_state=0).fit(codes, labels, X)
+    assert model.classes_ == ("a", "b", "c", "d", "even", "odd")
+    assert model.weights_.shape == (6, 10)
+    shares = model.class_shares(codes[:20])
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert ((shares > 0).sum(axis=1) <= 3).all()
+
+
+def test_a_query_takes_the_classes_of_its_nearest_codes():
+    codes, ones, y, X = example(n=400)
+    model = BitWeights(bits=10, neighbours=25, leading=2, random_state=3).fit(codes, y, X)
+    queries = codes[:30]
+    shares = model.class_shares(queries)
+    distances = (np.unpackbits(queries, axis=1, count=10)[:, None] != ones).sum(axis=2)
+    for row in range(30):
+        # At most 25 are asked; all that are nearer than the 25th, and some of those as near.
+        limit = np.sort(distances[row])[24]
+        sure = np.bincount(y[distances[row] < limit], minlength=4)
+        maybe = np.bincount(y[distances[row] <= limit], minlength=4)
+        votes = shares[row] / shares[row][shares[row] > 0].min()
+        assert np.count_nonzero(shares[row]) <= 2
+        assert (maybe[shares[row] > 0] > 0).all()
+        assert sure.sum() <= 25 <= maybe.sum()
+        assert votes.max() >= 1
+    weights = model.query_weights(queries)
+    np.testing.assert_allclose(weights, (shares @ model.weights_) ** 2, rtol=1e-6)
+    # Neither the batch nor the run changes anything; another seed may.
+    np.testing.assert_array_equal(model.query_weights(queries[7:8])[0], weights[7])
+    twin = BitWeights(bits=10, neighbours=25, leading=2, random_state=3).fit(codes, y, X)
+    np.testing.assert_array_equal(twin.query_weights(queries), weights)
+    other = BitWeights(bits=10, neighbours=25, leading=2, random_state=4).fit(codes, y, X)
+    assert (other.query_weights(queries) != weights).any()
+
+
+def test_saved_and_loaded_it_weighs_alike(tmp_path):
+    codes, _, y, X = example()
+    model = BitWeights(bits=10, random_state=0).fit(codes, y, X, fingerprint="model")
+    model.save(tmp_path / "a")
+    loaded = BitWeights.load(tmp_path / "a")
+    np.testing.assert_array_equal(loaded.query_weights(codes), model.query_weights(codes))
+    assert loaded.classes_ == model.classes_
+    assert loaded.energy_ == model.energy_
+    with pytest.raises(FingerprintMismatch):
+        loaded.query_weights(codes, fingerprint="another")
+    arrays, manifest = load_arrays(tmp_path / "a", kind="bit_weights/1")
+    for name, wrong in {
+        "weights": -arrays["weights"],
+        "codes": arrays["codes"][:, :1],
+        "labels": arrays["labels"] + 9,
+        "label_ends": arrays["label_ends"][:-1],
+        "code_order": arrays["code_order"] * 0,
+        "class_order": arrays["class_order"][:-1],
+    }.items():
+        changed = {**arrays, name: wrong}
+        save_arrays(tmp_path / "b", changed, kind="bit_weights/1", manifest=manifest)
+        with pytest.raises(DamagedFile):
+            BitWeights.load(tmp_path / "b")
+
+
+def test_bad_input_is_refused():
+    codes, _, y, X = example()
+    model = BitWeights(bits=10)
+    with pytest.raises(NotFitted):
+        model.query_weights(codes)
+    for bad in ({"bits": 0}, {"balance": -1}, {"leading": 0}, {"smoothing": np.nan}):
+        with pytest.raises(InvalidInput):
+            BitWeights(**{"bits": 10, **bad}).fit(codes, y, X)
+    with pytest.raises(InvalidInput, match="codes"):
+        BitWeights(bits=20).fit(codes, y, X)
+    with pytest.raises(InvalidInput, match="a row for each"):
+        model.fit(codes, y, X[:-1])
+    with pytest.raises(InvalidInput, match="two labels"):
+        model.fit(codes, ["one"] * len(y), X)
+    model.fit(codes, y, X)
+    with pytest.raises(InvalidInput, match="codes"):
+        model.query_weights(codes[:, :1])
+
+
+def test_similar_classes_are_those_of_similar_vectors():
+    import scipy.sparse as sp
+
+    units = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-1.0, 0.0]])
+    has = sp.csr_matrix(np.eye(4))
+    similarity = class_similarity(has, units, np.ones(4))
+    np.testing.assert_allclose(similarity, np.maximum(units @ units.T, 0))

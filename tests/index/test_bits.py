@@ -1,0 +1,229 @@
+"""What a BitIndex promises beyond the contract: distances, radii, lists, maps, little memory."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
+from lookalike.index import BitIndex
+from lookalike.index._fast import shuffle
+from lookalike.index._fast.bits import list_keys
+from tests.reference import bits as slow
+
+
+def clustered(rng, n, bits, clusters=20, flip=0.1):
+    centres = rng.random((clusters, bits)) < 0.5
+    return np.packbits(
+        centres[rng.integers(0, clusters, n)] ^ (rng.random((n, bits)) < flip), axis=1
+    )
+
+
+def some_weights(rng, kind, queries, bits):
+    return {
+        "none": np.ones(bits),
+        "zero": np.zeros(bits),
+        "one set": rng.random(bits),
+        "each": rng.random((queries, bits)),
+        "skewed": rng.exponential(size=(queries, bits)) ** 4,
+        "few": rng.random((queries, bits)) * (rng.random((queries, bits)) < 0.2),
+        "tiny": rng.random((queries, bits)) * 1e-41,
+        "huge": rng.random((queries, bits)) * 1e36,
+    }[kind]
+
+
+WEIGHTS = ["none", "zero", "one set", "each", "skewed", "few", "tiny", "huge"]
+
+
+@pytest.fixture(params=[False, True], ids=["scanned", "listed"])
+def listed(request, monkeypatch):
+    if request.param:
+        monkeypatch.setattr("lookalike.index.bit_rows.LISTED_FROM", 40)
+        monkeypatch.setattr("lookalike.index.bit_rows._SHARE", 1)
+    return request.param
+
+
+@pytest.mark.parametrize("bits", [1, 5, 8, 12, 48, 64, 100])
+def test_nearest_and_within_equal_brute_force(listed, bits):
+    rng = np.random.default_rng(bits)
+    codes = clustered(rng, 3000, bits)
+    queries = np.vstack([clustered(rng, 3, bits), codes[:3]])
+    names = np.arange(7, 3007)
+    index = BitIndex(bits)
+    index.add_codes(codes[:2900], names[:2900])
+    index.add_codes(codes[2900:], names[2900:])
+    assert (index._state.rows.lists.covered > 0) == (listed and bits > 1)
+    for kind in WEIGHTS:
+        weights = some_weights(rng, kind, len(queries), bits)
+        expected = slow.distances(codes, queries, weights, bits)
+        for k in (1, 10, 100):
+            hits = index.nearest(queries, k, weights=None if kind == "none" else weights)
+            order = np.argsort(expected, axis=1, kind="stable")[:, :k]
+            np.testing.assert_array_equal(hits.ids, names[order])
+            np.testing.assert_array_equal(-hits.scores, np.take_along_axis(expected, order, 1))
+        radius = float(np.median(np.sort(expected, axis=1)[:, 50]))
+        for row, (ids, found) in enumerate(index.within(queries, radius, weights=weights)):
+            inside = np.flatnonzero(expected[row] <= np.float32(radius))
+            order = inside[np.lexsort((inside, expected[row, inside]))]
+            np.testing.assert_array_equal(ids, names[order])
+            np.testing.assert_array_equal(found, expected[row, order])
+
+
+def test_shuffled_ids_excluded_ones_and_few_chosen(listed):
+    rng = np.random.default_rng(3)
+    codes, names = clustered(rng, 500, 24), rng.permutation(900)[:500]
+    index = BitIndex(24)
+    index.add_codes(codes, names)
+    queries = codes[:6]
+    weights = rng.random((6, 24))
+    expected = slow.distances(codes, queries, weights, 24)
+    exclude = np.stack([names[:6], names[6:12]], axis=1)
+    among = rng.permutation(names)[:200]
+    hits = index.nearest(queries, 20, weights=weights, exclude=exclude)
+    few = index.nearest(queries, 20, weights=weights, exclude=exclude, among=among)
+    for row in range(6):
+        order = np.lexsort((names, expected[row]))
+        kept = names[order][~np.isin(names[order], exclude[row])]
+        np.testing.assert_array_equal(hits.ids[row], kept[:20])
+        np.testing.assert_array_equal(few.ids[row], kept[np.isin(kept, among)][:20])
+
+
+def test_a_search_that_lists_too_much_scans_instead(monkeypatch):
+    monkeypatch.setattr("lookalike.index.bit_rows.LISTED_FROM", 40)
+    monkeypatch.setattr("lookalike.index.bit_rows._SHARE", 30)
+    rng = np.random.default_rng(4)
+    codes = np.packbits(rng.random((4000, 64)) < 0.5, axis=1)
+    codes[:40] = codes[0]
+    index = BitIndex(64)
+    index.add_codes(codes)
+    # The first query finds all in its own list, the others nothing near.
+    queries = codes[[0, 100, 200]]
+    hits = index.nearest(queries, 30)
+    expected = slow.distances(codes, queries, np.ones(64), 64)
+    np.testing.assert_array_equal(hits.ids, np.argsort(expected, axis=1, kind="stable")[:, :30])
+
+
+@pytest.mark.parametrize("columns", [1, 6, 8, 9])
+def test_lanes_equal_the_slow_twin(columns):
+    rng = np.random.default_rng(columns)
+    blocks = rng.integers(0, 256, (3, columns, 32), dtype=np.uint8)
+    half = rng.integers(0, 60, (2 * columns, 16), dtype=np.uint8)
+    half[0, 0] = 255
+    tables = np.hstack([half, half])
+    for number in range(3):
+        for most in (0, 40, 100, 254, 255):
+            expected = slow.near_lanes(blocks[number], half, most)
+            arguments = (blocks, number, tables, columns, np.uint8(most))
+            assert shuffle.plain_lanes(*arguments) == expected
+            if shuffle.has_shuffle():
+                assert shuffle.shuffled_lanes(*arguments) == expected
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=7), st.integers(0, 127), st.integers(0, 12))
+def test_keys_equal_the_slow_twin(costs, key, most):
+    ordered = sorted(costs)
+    own = key % 2 ** len(costs)
+    expected, every = slow.near_keys(ordered, own, most)
+    keys, beyond = np.zeros(200, np.uint32), np.zeros(1)
+    masks = np.uint32(1) << np.arange(len(costs), dtype=np.uint32)
+    weights = np.array(ordered, float)
+    count = list_keys(weights, masks, np.uint32(own), -1.0, float(most), keys, beyond)
+    assert sorted(keys[:count].tolist()) == sorted(expected)
+    assert beyond[0] == min((cost for cost in every if cost > most), default=np.inf)
+    if count > 1:
+        assert list_keys(weights, masks, np.uint32(own), -1.0, most, keys[: count - 1], beyond) < 0
+
+
+@pytest.mark.parametrize("bits", [48, 64])
+def test_a_code_takes_its_bytes_and_little_more(bits, monkeypatch):
+    rng = np.random.default_rng(0)
+    index = BitIndex(bits)
+    index.add_codes(np.packbits(rng.random((40_000, bits)) < 0.5, axis=1))
+    state = index._state
+    assert state.rows._buffer.nbytes <= 40_000 * bits // 8 * 1.01
+    assert index.scales.strides == (0,)
+    assert state.ids.first == 0
+
+
+def test_a_file_is_mapped_and_grows_apart_from_it(listed, tmp_path):
+    rng = np.random.default_rng(5)
+    codes = clustered(rng, 200, 20)
+    index = BitIndex(20, fingerprint="f")
+    index.add_codes(codes)
+    index.save(tmp_path / "a")
+    opened = BitIndex.open(tmp_path / "a")
+    assert not opened._state.rows._buffer.flags.writeable
+    assert opened._state.rows.lists.covered == (200 if listed else 0)
+    hits, before = opened.nearest(codes[:5], 7), index.nearest(codes[:5], 7)
+    np.testing.assert_array_equal(hits.ids, before.ids)
+    opened.add_codes(codes[:9])
+    opened.remove([3])
+    opened.save(tmp_path / "a")
+    again = BitIndex.open(tmp_path / "a")
+    assert again.ids.tolist() == [*range(3), *range(4, 209)]
+    np.testing.assert_array_equal(again.codes([205, 0]), codes[[5, 0]])
+    assert BitIndex.saved_ids(tmp_path / "a", fingerprint="f").tolist() == again.ids.tolist()
+    assert BitIndex.saved_ids(tmp_path / "a", fingerprint="g").tolist() == []
+
+
+def test_a_file_with_wrong_lists_or_cut_short_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("lookalike.index.bit_rows.LISTED_FROM", 40)
+    index = BitIndex(16)
+    index.add_codes(clustered(np.random.default_rng(6), 100, 16))
+    index.save(tmp_path / "a")
+    arrays, manifest = load_arrays(tmp_path / "a", kind="bits_index/1")
+    for name, wrong in {
+        "orders": arrays["orders"] + np.uint32(1),
+        "starts": arrays["starts"][:, ::-1],
+        "key_bits": arrays["key_bits"] + 16,
+        "blocks": arrays["blocks"][:-1],
+    }.items():
+        changed = {**arrays, name: wrong}
+        save_arrays(tmp_path / "bad", changed, kind="bits_index/1", manifest=manifest)
+        with pytest.raises(DamagedFile, match="bad"):
+            BitIndex.open(tmp_path / "bad")
+    whole = (tmp_path / "a").read_bytes()
+    for length in (0, 5, 100, len(whole) - 1):
+        (tmp_path / "bad").write_bytes(whole[:length])
+        with pytest.raises(DamagedFile, match="bad"):
+            BitIndex.open(tmp_path / "bad")
+
+
+def test_bad_input_changes_nothing():
+    index = BitIndex(12, fingerprint="model")
+    index.add_codes([[1, 16], [2, 32]])
+    for bad in (
+        [[1]],
+        [[1, 2, 3]],
+        [[1, 1]],
+        [[1.0, 16.0]],
+        [[300, 0]],
+        [[-1, 0]],
+        [["a", "b"]],
+        [[[1, 16]]],
+    ):
+        with pytest.raises(InvalidInput, match="BitIndex: codes"):
+            index.add_codes(bad)
+        with pytest.raises(InvalidInput, match="BitIndex: codes"):
+            index.nearest(bad)
+    with pytest.raises(InvalidInput, match="0 or 1"):
+        index.add(np.full((1, 12), 2.0))
+    for bad in (np.ones(11), -np.ones(12), np.full(12, np.nan), np.ones((2, 12)), ["a"] * 12):
+        with pytest.raises(InvalidInput, match="BitIndex: weights"):
+            index.nearest([[1, 16]], weights=bad)
+    for bad in (-1, np.nan, np.inf, "2", None):
+        with pytest.raises(InvalidInput, match="radius"):
+            index.within([[1, 16]], bad)
+    for call in (index.nearest, lambda c, **f: index.within(c, 1, **f), index.add_codes):
+        with pytest.raises(FingerprintMismatch):
+            call([[1, 16]], fingerprint="another")
+    for bad in (0, -1, 2.0, None, 1 << 17):
+        with pytest.raises(InvalidInput, match="dimension"):
+            BitIndex(bad)
+    assert index.codes().tolist() == [[1, 16], [2, 32]]
+    assert index.nearest([[1, 16]], 5).ids.tolist() == [[0, 1, -1, -1, -1]]
+    empty = BitIndex(12)
+    assert empty.nearest([[1, 16]], 2).ids.tolist() == [[-1, -1]]
+    assert empty.within([[1, 16]], 3)[0][0].tolist() == []
