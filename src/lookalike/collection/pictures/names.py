@@ -42,9 +42,9 @@ def _shown_part(path: str, tops: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> _shown_part("/home/me/photos/2019/", ["/home/me/photos/"])
+    >>> _shown_part("/srv/photos/2019/", ["/srv/photos/"])
     'photos/2019/'
-    >>> _shown_part("/home/me/", [])
+    >>> _shown_part("/srv/me/", [])
     'me/'
     """
     above = min((top for top in tops if path.startswith(top)), key=len, default=path)
