@@ -104,3 +104,12 @@ def test_shown_queries_are_best_middle_and_worst(gains):
 
 def test_page_without_queries():
     assert "<main></main>" in contact_sheet("t", [], [])
+
+
+def test_the_words_of_names_find_pictures(run, few, tmp_path):
+    for place, sample in enumerate(few):
+        few[place] = Sample(sample.path, f"smiling {sample.name.lower()}", sample.category, "sub")
+    run("demo", tmp_path / "demo")
+    with Collection.open(tmp_path / "demo" / "collection") as store:
+        assert store.count_word("smiling").tagged == 30
+        assert store.count_word("smiling Red").tagged == 10

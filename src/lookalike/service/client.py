@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack, cast
@@ -394,7 +395,8 @@ class Client:
             part.write_bytes(content)
             part.replace(target)
         except OSError as error:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
             raise InvalidInput(f"Client: cannot write {target}: {error}.") from error
 
     def status(self) -> dict[str, Any]:

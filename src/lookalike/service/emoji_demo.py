@@ -45,7 +45,7 @@ def run_demo(folder: Path, screen: Screen) -> None:
         before, after = store.evaluate()
         words = store.evaluate_words()
         page = _sheet(store, samples, unseen, before, after)
-        _learn_names(store, samples, screen)
+        _learn_names(store, samples, unseen, screen)
         sheet = folder / "contact-sheet.html"
         write_whole(sheet, page.encode())
         total = len(store)
@@ -129,13 +129,16 @@ def name_words(name: str) -> list[str]:
     return list(dict.fromkeys(word for word in words if word not in SMALL_WORDS))
 
 
-def _learn_names(store: Collection, samples: list[Sample], screen: Screen) -> None:
+def _learn_names(
+    store: Collection, samples: list[Sample], unseen: list[Sample], screen: Screen
+) -> None:
     """Give pictures the words of their names, beside their categories, unless that was done."""
-    if any(len(labels) > 1 for labels in store.labels().values()):
+    if sum(model.kind == "words" for model in store.models()) > 1:
         return
     labels: dict[str | Path, Sequence[str]] = {
         sample.path: list(dict.fromkeys([sample.category, *name_words(sample.name)]))
         for sample in without_variants(samples)
+        if sample not in unseen
     }
     with screen.bar("Learning their names") as progress:
         store.learn(labels, words="ridge", hold_back=HOLD_BACK, progress=progress)

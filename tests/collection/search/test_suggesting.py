@@ -159,3 +159,23 @@ def test_what_cannot_be_asked_is_refused(collection):
         collection.suggest("u" + "0" * 32)
     with pytest.raises(InvalidInput, match="k must be"):
         collection.suggest(1, 0)
+
+
+def test_what_is_told_is_sorted_and_not_below_the_floor(collection, monkeypatch):
+    learn(collection)
+    monkeypatch.setattr(
+        suggesting,
+        "_sure",
+        lambda annotator, vector, k: {
+            word: (word, sure)
+            for word, sure in (("rot", 0.9), ("grün", 0.05), ("Nr. 1", 0.4), ("blau", 0.6))
+        },
+    )
+    red = ids(collection, "rot")
+    for number in red[1:]:
+        collection.say(number, "Mohn")
+    found = collection.suggest(red[0])
+    told = [one.confidence for one in found if one.confidence is not None]
+    assert told == sorted(told, reverse=True)
+    assert all(sure >= suggesting.LEAST_CONFIDENCE for sure in told)
+    assert {one.word: one.confidence for one in found}["Mohn"] is None

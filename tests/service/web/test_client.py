@@ -109,8 +109,10 @@ def test_learning_words_rolling_back_and_export(client, tmp_path):
     client.vote(1, picked=[9], rejected=[2])
     client.export(tmp_path / "learned.safetensors")
     assert (tmp_path / "learned.safetensors").stat().st_size > 8
+    client.export(tmp_path / "new" / "folder" / "learned.safetensors")
     with pytest.raises(InvalidInput, match="cannot write"):
-        client.export(tmp_path / "no" / "such")
+        client.export(tmp_path / "learned.safetensors" / "such")
+    assert client.count_word("rot")["tagged"] == len(client.search(word="rot", tags=["rot"], k=99))
 
 
 def test_a_stream_that_breaks_off_is_taken_up_again(client, monkeypatch, photos):

@@ -117,7 +117,7 @@ def test_pages_carry_the_token_that_changes_need(served):
     assert client.delete("/api/pictures/99", headers=tokened).status_code == 404
 
 
-def test_the_description_is_whole_and_the_pages_that_show_it_are_off(served):
+def test_the_description_is_whole_and_pages_of_other_sites_are_off(served):
     client = served()
     told = client.get("/openapi.json").json()
     assert told["info"]["title"] == "lookalike"
@@ -129,8 +129,11 @@ def test_the_description_is_whole_and_the_pages_that_show_it_are_off(served):
             for status in answers:
                 schema = about["responses"][status]["content"]["application/json"]["schema"]
                 assert schema["$ref"].endswith("/Problem"), (method, path)
-    for path in ("/docs", "/redoc", "/docs/oauth2-redirect"):
+    for path in ("/redoc", "/docs/oauth2-redirect"):
         assert client.get(path).status_code == 404
+    page = client.get("/docs").text
+    assert all(path in page for path in told["paths"])
+    assert "//cdn" not in page
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,14 @@ def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
     patterns = [re.compile(_boundary(key) + re.escape(key)) for key in keys]
     tops = [_folder(root) for root in pictures.roots(database)]
     found: list[list[int]] = [[] for _ in terms]
+    folders: dict[str, str] = {}
     for path, picture in pictures.all_places(database):
-        name = _shown_part(path, tops)
+        end = path.rfind(os.sep) + 1
+        folder, file = path[:end], path[end:]
+        if (above := folders.get(folder)) is None:
+            above = folders[folder] = word_key(_shown_part(folder, tops))
         # Most names need no normalising, which takes ten times as long.
-        spelled = name.lower() if name.isascii() else word_key(name)
+        spelled = above + (file.lower() if file.isascii() else word_key(file))
         for key, pattern, ids in zip(keys, patterns, found, strict=True):
             if key in spelled and pattern.search(spelled):
                 ids.append(picture)
@@ -34,18 +38,17 @@ def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
 
 
 def _shown_part(path: str, tops: Sequence[str]) -> str:
-    """Return a path from the highest folder that was added, or from its own folder.
+    """Return the path of a folder from the highest that was added, or its own name.
 
     Examples
     --------
-    >>> _shown_part("/home/me/photos/2019/cat.jpg", ["/home/me/photos/"])
-    'photos/2019/cat.jpg'
-    >>> _shown_part("/home/me/cat.jpg", [])
-    'me/cat.jpg'
+    >>> _shown_part("/srv/photos/2019/", ["/srv/photos/"])
+    'photos/2019/'
+    >>> _shown_part("/srv/me/", [])
+    'me/'
     """
-    above = min((top for top in tops if path.startswith(top)), key=len, default=None)
-    folder = os.path.dirname(path) if above is None else above.rstrip(os.sep)  # noqa: PTH120
-    return path[folder.rfind(os.sep) + 1 :]
+    above = min((top for top in tops if path.startswith(top)), key=len, default=path)
+    return path[above.rstrip(os.sep).rfind(os.sep) + 1 :]
 
 
 def _folder(root: str) -> str:

@@ -103,10 +103,15 @@ def suggest(
         against = sum(near[number] for number in no) / total
         support = sum(near[number] for number in yes) / total - count / (labelled + FEW)
         word, confidence = sure.get(key, (name, None))
-        worth = max(support, (confidence or 0.0) - against)
+        # Only what an annotator is sure of is a probability, so only that is told as one; and what
+        # is told is what words are sorted by.
+        told = None if confidence is None else confidence - against
+        if told is not None and told < LEAST_CONFIDENCE:
+            told = None
+        worth = support if told is None else told
         if support >= LEAST_SUPPORT:
             source, why = "given", _told([number in yes for number in near if number in labels])
-        elif confidence is None or confidence - against < LEAST_CONFIDENCE:
+        elif told is None:
             continue
         elif key in learned:
             pictures = "picture" if count == 1 else "pictures"
@@ -115,8 +120,6 @@ def suggest(
         else:
             # After all others, in their own order.
             source, why, worth = "start", KNOWN, -1.0 - places[key]
-        # What is shown is what they are sorted by.
-        told = confidence if source == "start" else min(max(worth, 0.0), 1.0)
         found.append((-worth, key, Suggestion(word, told, why, source)))
     return [suggestion for *_, suggestion in sorted(found, key=lambda it: it[:2])[: int(k)]]
 
