@@ -232,9 +232,9 @@ class KernelLearner(Similarity):
 
         worth = None
         if validation is not None:
-            kept, some, *by = validation
+            kept, some, held, judges = validation
             learned, _ = self._operators(kept, some, rng, told)
-            worth = self._worth(learned, kept, *by)
+            worth = self._worth(learned, kept, held, judges)
         learned, margins = self._operators(rows, triplets, rng, told)
         mistakes = self._mistakes(learned.sources, margins)
         weights = self._weights(learned.sources, mistakes, len(triplets), worth)
@@ -310,7 +310,7 @@ class KernelLearner(Similarity):
         if worth is None:
             return np.full(len(sources), 1 / len(sources))
         if self.combine == "best":
-            return np.eye(len(sources))[int(worth.argmax())]
+            return np.asarray(np.eye(len(sources))[int(worth.argmax())])
         return np.asarray(np.exp(worth) / np.exp(worth).sum())
 
     def _hedged(

@@ -66,9 +66,10 @@ class KernelMap(LinearMap):
         who = type(self).__name__
         rows = dense_rows(self._vectors(X))
         values = kernel_values(who, [self._source], rows, self.landmarks_)[self._source.name]
-        mapped = (values @ self.map_ - self.mean_) @ self.components_.T
+        z = (values @ self.map_ - self.mean_) @ self.components_.T
+        mapped = np.ascontiguousarray(z, dtype=np.float32)
         moderate(who, mapped)
-        return np.ascontiguousarray(mapped, dtype=np.float32)
+        return mapped
 
     def _place(self, landmarks: Floats, to: Floats, source: Source) -> None:
         self.landmarks_, self.map_, self._source = landmarks, to, source

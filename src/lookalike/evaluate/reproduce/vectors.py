@@ -48,7 +48,7 @@ class FoldVectors:
 class Pictures(Sequence[Image.Image]):
     """A sequence that decodes each picture on demand, so that they take no memory."""
 
-    def __init__(self, files: Sequence[Path], side: int) -> None:
+    def __init__(self, files: Sequence[Path], side: int | None) -> None:
         self._files = files
         self._side = side
 
