@@ -22,7 +22,7 @@ def name(collection, number):
 def set_taken(collection, taken):
     with collection._opened.database.transaction() as connection:
         connection.executemany(
-            "UPDATE pictures SET taken = ? WHERE id = ?", [(at, n) for n, at in taken.items()]
+            "UPDATE all_pictures SET taken = ? WHERE id = ?", [(at, n) for n, at in taken.items()]
         )
 
 
