@@ -21,8 +21,8 @@ from lookalike.collection.answers import (
     WordsToLearn,
 )
 from lookalike.collection.collection import Collection
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
+from lookalike.collection.store.filter import Where
 
 __all__ = [
     "Added",

@@ -39,7 +39,6 @@ from lookalike.collection.opened import Opened
 from lookalike.collection.pictures import browsing, imports, missing, removing
 from lookalike.collection.pictures import labels as by_hand
 from lookalike.collection.pictures.describing import read_picture
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search import albums, queries, searching
 from lookalike.collection.search.completing import words_like
 from lookalike.collection.search.queries import Box, Query
@@ -49,6 +48,7 @@ from lookalike.collection.search.words import Ranked, check_text, known_word, ra
 from lookalike.collection.store import albums as stored_albums
 from lookalike.collection.store import binned, events, labels, models, pictures, rankers
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.filter import Where
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.labels import LabelSource
 from lookalike.collection.votes.recording import Verdict, record_vote

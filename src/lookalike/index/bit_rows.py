@@ -125,7 +125,7 @@ class BitRows(Rows):
         return int(self._buffer.nbytes + lists.orders.nbytes + lists.starts.nbytes)
 
     @classmethod
-    def checked(cls, who: str, vectors: Matrix, dimension: int) -> Codes:  # type: ignore[override]
+    def checked(cls, who: str, vectors: Matrix, dimension: int) -> Codes:
         """Return vectors of 0 and 1 as packed codes, or raise InvalidInput."""
         given: Any = vectors
         if isinstance(given, Codes):
@@ -133,9 +133,7 @@ class BitRows(Rows):
         return pack(who, np.asarray(super().checked(who, given, dimension)))
 
     @classmethod
-    def checked_queries(  # type: ignore[override]
-        cls, who: str, queries: Matrix, dimension: int
-    ) -> NDArray[np.float64]:
+    def checked_queries(cls, who: str, queries: Matrix, dimension: int) -> NDArray[np.float64]:
         """Return what a bit adds to the score when it is 0 and 1, of shape (q, 2, bits)."""
         vectors = check_vectors(who, queries, width=dimension, alone=True)
         dense = vectors if isinstance(vectors, np.ndarray) else vectors.toarray()

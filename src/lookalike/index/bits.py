@@ -76,7 +76,7 @@ class BitIndex(ExactIndex):
             As for :meth:`Index.add`.
         """
         checked = check_codes(self._who, codes, self.dimension)
-        return self.add(checked, ids, fingerprint=fingerprint)  # type: ignore[arg-type]
+        return self.add(checked, ids, fingerprint=fingerprint)
 
     def codes(self, ids: ArrayLike | None = None) -> NDArray[np.uint8]:
         """Return the packed codes with these ids, in that order; by default all."""

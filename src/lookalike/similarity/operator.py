@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lookalike.core import sparse as sp
 from lookalike.core.checks import check_number
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, unit_rows

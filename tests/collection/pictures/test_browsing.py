@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.collection.pictures import browsing as filtering
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.pictures.imports import import_labels
 from lookalike.collection.store.database import Database, stored
+from lookalike.collection.store.filter import Where
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import word_key
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.answers import Match, PictureRow
-from lookalike.collection.pictures.filter import END, Where
 from lookalike.collection.store import pictures as rows
 from lookalike.collection.store.database import Database, numbers, stored
+from lookalike.collection.store.filter import END, Where
 from lookalike.core.checks import check_choice, check_whole
 from lookalike.core.text import label_name, word_key
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from lookalike.collection.answers import Album, Ask, SavedSearch
 from lookalike.collection.opened import Opened
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search.queries import MOST_EXAMPLES, check_ask, spread
 from lookalike.collection.search.searching import ranked
 from lookalike.collection.search.words import check_text, rank_word
 from lookalike.collection.store import albums as stored
 from lookalike.collection.store import pictures
 from lookalike.collection.store.albums import AlbumRow
+from lookalike.collection.store.filter import Where
 from lookalike.core.checks import check_whole, is_whole
 from lookalike.core.errors import InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import first_control, label_name, word_key

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from lookalike.collection.answers import Match, Source, WordCounts
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures import browsing
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.pictures.names import named
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.searching import found_matches
 from lookalike.collection.search.start_words import LEAST_CONFIDENCE
 from lookalike.collection.store import models
+from lookalike.collection.store.filter import Where
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart
 from lookalike.core.ranking import judge

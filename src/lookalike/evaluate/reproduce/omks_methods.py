@@ -184,7 +184,8 @@ def oks_average(experiment: Experiment) -> Outcome:
 
 def average_kernel(experiment: Experiment) -> Floats:
     """Return the mean of the values of all kernels."""
-    total, count = np.float32(0), 0
+    total: Any = 0
+    count = 0
     for _, rows, kernel in experiment.each_kernel():
         fitted = Kernel.of(WHO, kernel).fitted(WHO, rows[experiment.split.train])
         total, count = total + fitted.square(WHO, rows), count + 1

@@ -97,8 +97,8 @@ def as_in_paper_1(
             cut = max(2, len(order) // 5)
             held.append(order[:cut])
             first.append(order[cut:])
-        parts = (np.sort(np.concatenate(some)) for some in (first, held))
-        found.append(Split(*parts, fold.train_rows, fold.test_rows, fold.test_rows))
+        learned, judging = (np.sort(np.concatenate(some)) for some in (first, held))
+        found.append(Split(learned, judging, fold.train_rows, fold.test_rows, fold.test_rows))
     return found
 
 

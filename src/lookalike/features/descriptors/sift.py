@@ -1,5 +1,7 @@
 """Find blobs in a picture and describe each by OpenCV's SIFT."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,5 +28,6 @@ def sift(pixels: Pixels) -> NDArray[np.float32]:
     (0, 128)
     """
     # An object of its own: one detector must not be shared by threads.
-    _, rows = cv2.SIFT_create(nfeatures=MOST_POINTS).detectAndCompute(pixels.grey, None)
+    detector: Any = cv2.SIFT_create(nfeatures=MOST_POINTS)  # type: ignore[attr-defined]
+    _, rows = detector.detectAndCompute(pixels.grey, None)
     return np.zeros((0, WIDTH), np.float32) if rows is None else np.asarray(rows, np.float32)

@@ -12,7 +12,7 @@ from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
 from lookalike.collection.answers import PictureRow
-from lookalike.collection.pictures.filter import Where
+from lookalike.collection.store.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown, word_key
 from lookalike.service.web.answers import thumbnail_address

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lookalike.collection.answers import WordCounts
-from lookalike.collection.pictures.filter import Where
+from lookalike.collection.store.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
 from lookalike.core.text import shown
 from lookalike.service.figures import shown_score
