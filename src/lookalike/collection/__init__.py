@@ -19,7 +19,7 @@ from lookalike.collection.answers import (
     WordsToLearn,
 )
 from lookalike.collection.collection import Collection
-from lookalike.collection.pictures.filter import Where
+from lookalike.collection.filter import Where
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
 
 __all__ = [

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from lookalike.collection.pictures.filter import Where
+from lookalike.collection.filter import Where
 from lookalike.images import Refused
 
 Ref: TypeAlias = int | str

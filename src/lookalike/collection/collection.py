@@ -31,12 +31,12 @@ from lookalike.collection.answers import (
     Suggestion,
     WordsToLearn,
 )
+from lookalike.collection.filter import Where
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures import adding, browsing, imports, missing, removing
 from lookalike.collection.pictures import labels as by_hand
 from lookalike.collection.pictures.describing import read_picture
 from lookalike.collection.pictures.features import add_feature, add_ranker, by_name
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search import albums, exporting, queries, searching, suggesting
 from lookalike.collection.search.explaining import reasons
 from lookalike.collection.search.queries import Box, Query

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.collection.filter import Where
 from lookalike.collection.pictures import browsing as filtering
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.pictures.imports import import_labels
 from lookalike.collection.store.database import Database, stored
 from lookalike.core.errors import InvalidInput

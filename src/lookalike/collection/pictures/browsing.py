@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.answers import Match, PictureRow
-from lookalike.collection.pictures.filter import END, Where
+from lookalike.collection.filter import END, Where
 from lookalike.collection.store import pictures as rows
 from lookalike.collection.store.database import Database, numbers, stored
 from lookalike.core.checks import check_choice, check_whole

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.answers import Album, Ask, SavedSearch
+from lookalike.collection.filter import Where
 from lookalike.collection.opened import Opened
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search.queries import MOST_EXAMPLES, check_ask, spread
 from lookalike.collection.search.searching import ranked
 from lookalike.collection.search.words import search_word

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lookalike.annotation.base import Annotator
 from lookalike.collection.answers import Ask, Ref
+from lookalike.collection.filter import Where
 from lookalike.collection.pictures.browsing import count, labels_of
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search.queries import read_ask
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.suggesting import uses

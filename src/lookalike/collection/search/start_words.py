@@ -8,8 +8,8 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.collection.filter import Where
 from lookalike.collection.pictures import browsing
-from lookalike.collection.pictures.filter import Where
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.space import LEAST_DRIFT, Space, blocks
 from lookalike.collection.search.tagging import SURE_ENOUGH

@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from lookalike.collection.answers import Ask, SavedSearch
-from lookalike.collection.pictures.filter import Where
+from lookalike.collection.filter import Where
 from lookalike.collection.store.database import Database, now, numbers
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import word_key

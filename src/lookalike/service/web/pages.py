@@ -12,7 +12,7 @@ from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
 from lookalike.collection.answers import PictureRow
-from lookalike.collection.pictures.filter import Where
+from lookalike.collection.filter import Where
 from lookalike.core.errors import CollectionError, LookalikeError, NotFound
 from lookalike.core.text import shown, word_key
 from lookalike.service.web.api_errors import refuse, refuse_values

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lookalike.collection.answers import Ask, Ref
-from lookalike.collection.pictures.filter import Where
+from lookalike.collection.filter import Where
 from lookalike.core.errors import InvalidInput
 from lookalike.service.web.users import User
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lookalike.collection.answers import Source
-from lookalike.collection.pictures.filter import Where
+from lookalike.collection.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
 from lookalike.core.text import label_name, shown, word_key
 from lookalike.service.web.parameters import MAX_K, Search
