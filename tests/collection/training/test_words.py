@@ -194,7 +194,7 @@ def test_rollback_undoes_what_was_learned_together(collection):
     assert collection.words().keys() == {"rot", "grün", "blau", *(f"Nr. {n}" for n in range(4))}
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert in_use(again) == states[1]
-        assert again.rollback() == states[0]
+        assert replace(again.rollback(), labels=None) == states[0]
         with pytest.raises(CollectionError, match="no model to roll back"):
             again.rollback()
 
