@@ -1,6 +1,7 @@
 """What pictures are called: learned, judged, published and undone."""
 
 import unicodedata
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_words_alone_can_be_learned(collection):
     assert in_use(collection) == InUse(None, 1)
     assert "Bild" in collection.words()
     assert [model.kind for model in collection.models()] == ["words"]
-    assert collection.rollback() == InUse(None, None)
+    assert replace(collection.rollback(), labels=None) == InUse(None, None)
 
 
 def test_each_is_judged_by_what_it_was_last_judged_by(collection):
@@ -188,12 +189,12 @@ def test_rollback_undoes_what_was_learned_together(collection):
     states.append(in_use(collection))
     then(everyone)
     assert states[1:] == [InUse(1, 2), InUse(3, 2), InUse(3, 4)]
-    assert collection.rollback() == states[2]
-    assert collection.rollback() == states[1]
+    assert replace(collection.rollback(), labels=None) == states[2]
+    assert replace(collection.rollback(), labels=None) == states[1]
     assert collection.words().keys() == {"rot", "grün", "blau", *(f"Nr. {n}" for n in range(4))}
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert in_use(again) == states[1]
-        assert again.rollback() == states[0]
+        assert replace(again.rollback(), labels=None) == states[0]
         with pytest.raises(CollectionError, match="no model to roll back"):
             again.rollback()
 
@@ -202,7 +203,7 @@ def test_rollback_goes_back_once_for_each_kind(collection):
     for _ in range(3):
         learn(collection)
     assert in_use(collection) == InUse(5, 6)
-    assert collection.rollback() == InUse(3, 4)
+    assert replace(collection.rollback(), labels=None) == InUse(3, 4)
     before = seen(collection)
     with pytest.raises(CollectionError, match=r"keeps the model in use and the one before"):
         collection.rollback()
