@@ -1,3 +1,5 @@
+from contextlib import contextmanager
+
 import pytest
 
 from lookalike.collection.training import examples
@@ -12,21 +14,30 @@ def no_worse(self):
     return self.mean_average_precision.mean >= 0 and not self.precision_at_1.is_loss
 
 
+@contextmanager
+def gate(passes, enough_held):
+    """A publish gate with these rules, which are properties of a Gain."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, rule in passes.items():
+            patch.setattr(Gain, name, rule)
+        patch.setattr(examples, "ENOUGH_HELD", enough_held)
+        yield
+
+
+def opened():
+    """A gate that takes what is no worse for better: a small album proves nothing beyond chance."""
+    return gate(dict.fromkeys(REAL, no_worse), 0)
+
+
 @pytest.fixture
 def open_gate():
-    """A gate that takes what is no worse for better: a small album proves nothing beyond chance."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in REAL:
-            patch.setattr(Gain, name, no_worse)
-        patch.setattr(examples, "ENOUGH_HELD", 0)
+    """A gate that is open."""
+    with opened():
         yield
 
 
 @pytest.fixture
 def real_gate(open_gate):
     """The gate as it is, where others are open."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, own in REAL.items():
-            patch.setattr(Gain, name, own)
-        patch.setattr(examples, "ENOUGH_HELD", ENOUGH_HELD)
+    with gate(REAL, ENOUGH_HELD):
         yield

@@ -281,7 +281,7 @@ def test_a_failed_create_leaves_nothing(tmp_path):
 
 def test_open_refuses_what_is_none(tmp_path, collection):
     for path in (tmp_path / "nowhere", tmp_path / "bilder", tmp_path / "bilder" / "rot"):
-        with pytest.raises(CollectionError, match="not a collection"):
+        with pytest.raises(CollectionError, match="no collection here"):
             Collection.open(path)
 
 

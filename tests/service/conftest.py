@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lookalike.core.evidence import Difference
 from lookalike.features import FEATURES
 from lookalike.service.command_line import app
-from tests.conftest import NO_WORSE
+from tests.conftest import opened
 from tests.service.brightness import Brightness
 from tests.service.pictures import draw, write_model
 
@@ -18,8 +17,7 @@ TINTS = {"red": (30, -15, -15), "green": (-15, 30, -15), "blue": (-15, -15, 30)}
 @pytest.fixture(scope="session", autouse=True)
 def small_albums_suffice():
     """Publish what is no worse; collections that are made once for all tests need it, too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Difference, "is_gain", NO_WORSE)
+    with opened():
         yield
 
 

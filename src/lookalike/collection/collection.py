@@ -995,7 +995,7 @@ class Collection:
 
     def query_thumbnail(self, token: str) -> bytes:
         """Return a small JPEG of a kept query."""
-        row = self._opened.database.row("SELECT jpeg FROM queries WHERE token = ?", token)
+        row = self._opened.database.row("SELECT jpeg FROM usable_queries WHERE token = ?", token)
         if row is None:
             raise self._opened.unknown(token)
         return bytes(row[0])

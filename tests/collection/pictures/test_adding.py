@@ -21,13 +21,14 @@ def consistent(collection):
     """Every picture has its parts and a place, and the index holds the same vectors."""
     rows = collection._opened.database.rows
     ids = [number for (number,) in rows("SELECT id FROM pictures ORDER BY id")]
+    every = [number for (number,) in rows("SELECT id FROM all_pictures ORDER BY id")]
     for table in ("records_1", "thumbnails"):
-        assert [n for (n,) in rows(f"SELECT picture FROM {table} ORDER BY 1")] == ids
-    assert [n for (n,) in rows("SELECT DISTINCT picture FROM places ORDER BY 1")] == ids
+        assert [n for (n,) in rows(f"SELECT picture FROM {table} ORDER BY 1")] == every
+    assert [n for (n,) in rows("SELECT DISTINCT picture FROM places ORDER BY 1")] == every
     assert len(collection) == len(ids) == len(list(collection.pictures()))
     ranker = collection._opened.rankers.get()
     assert sorted(ranker.plain.ids.tolist()) == ids
-    for number, blob in rows("SELECT picture, record FROM records_1"):
+    for number, blob in rows("SELECT picture, record FROM records_1 JOIN pictures ON id = picture"):
         stored = np.frombuffer(blob, "<f2").astype(np.float32)
         np.testing.assert_array_equal(ranker.vectors([number])[0], stored)
     return ids

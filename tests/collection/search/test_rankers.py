@@ -134,8 +134,8 @@ def test_every_similarity_can_be_published(tmp_path, method):
         assert len(after) == 25
         collection.vote(Ask((1,)), picked=[after[5].id], rejected=[after[0].id])
         moved = {match.id: match.score for match in collection.search(Ask((1,)), 40)}
-        apart = moved[after[5].id] - moved[after[0].id]
-        assert apart > after[5].score - after[0].score
+        assert next(iter(moved)) == after[5].id
+        assert after[0].id not in moved
         collection.reasons(Ask((1,)), after[5].id)
         collection.suggest(1)
     with Collection.open(tmp_path / "c", features=[Colours()]) as again:
@@ -195,12 +195,12 @@ def test_a_feature_whose_package_is_gone(both, pictures, tmp_path):
         (vote,) = left._opened.rankers.ledger.votes
         assert sorted(vote.taught) == [1]
     with Collection.open(both.path, features=[Colours(), Fine()]) as again:
-        assert len(again.search(1, 99, by="fine")) == 23
+        assert len(again.search(1, 99, by="fine")) == 22
         assert again.rankers()[1].undescribed == 1
         assert len(again.undescribed("fine")) == 1
         info = again.add_feature(Fine())
         assert (info.pictures, info.undescribed) == (25, 0)
-        assert len(again.search(1, 99, by="fine")) == 24
+        assert len(again.search(1, 99, by="fine")) == 23
         (vote,) = again._opened.rankers.ledger.votes
         assert sorted(vote.taught) == [1, 2]
 

@@ -202,7 +202,8 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
             assert "ranks words worse" in added.unlearned_words
             assert added.unlearned_words == again.words.reason
             assert (ranker.number, ranker.annotator) == (3, None)
-            assert {match.source for match in collection.search_word("rot", 99)} == {"given"}
+            sources = {match.source for match in collection.search_word("rot", 99)}
+            assert sources == {"given", "name"}
         collection.empty_bin()
         assert len(list((collection.path / "models").iterdir())) == 1
 

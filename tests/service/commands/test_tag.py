@@ -103,6 +103,7 @@ def test_json_tells_everything(tag, here):
         "unchanged": 0,
         "refused": [{"path": str(here / "bad.jpg"), "reason": "broken"}],
         "ignored": 3,
+        "likeliest": None,
     }
 
 

@@ -629,6 +629,7 @@ def test_openapi_tells_of_every_route(reader):
         *[("post", "/api/undo"), ("post", "/api/reset"), ("post", "/api/rollback")],
         *[("get", "/api/events"), ("get", "/api/standing"), ("get", "/api/models")],
         *[("get", "/api/suggestions/{ref}"), ("get", "/api/reasons"), ("get", "/api/facets")],
+        ("get", "/api/views"),
         *[("post", "/api/jobs"), ("get", "/api/jobs"), ("get", "/api/jobs/{id}")],
         *[("get", "/api/jobs/{id}/events"), ("delete", "/api/jobs/{id}"), ("get", "/api/export")],
         *[("get", "/api/status"), ("get", "/api/rankers"), ("get", "/api/words")],

@@ -587,7 +587,7 @@ def test_a_missing_file_shows_its_thumbnail_and_no_bare_icon(browser, store, tmp
     with served(store) as client:
         window = Watched(browser, str(client.base_url).rstrip("/"))
         page = window.open(f"/picture/{number}")
-        page.wait_for_selector(".toast.bad")
+        page.wait_for_selector(".missing")
         page.wait_for_function("document.getElementById('large').naturalWidth > 0")
         page = window.open("/")
         page.evaluate("document.querySelector('.tile img').src = '/thumbnail/99999.jpg'")

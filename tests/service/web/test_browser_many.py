@@ -181,6 +181,7 @@ def test_the_viewer_votes_walks_the_list_it_came_from_and_zooms(window, store):
     before = window.order()
     tile(page, before[3]).locator(".open").click()
     page.wait_for_selector(".viewer")
+    page.wait_for_load_state()
     page.keyboard.press("d")
     page.locator(".toast", has_text="Less like this: noted.").wait_for()
     for place in (4, 5):

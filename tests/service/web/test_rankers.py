@@ -209,8 +209,8 @@ def test_the_page_about_learning_is_about_a_ranker(client, alone, store):
 
 def test_a_word_is_found_by_a_ranker_that_knows_it(client, store):
     page = client.get("/search?word=red&by=brightness").text
-    assert "Pictures tagged" not in page
-    assert page.count('class="tile') == 27
+    assert "Tagged (" in page
+    assert page.count('class="tile') >= 9
 
 
 def test_a_ranker_in_trouble_is_told_and_others_go_on(client, store, without_brightness, two):

@@ -197,7 +197,7 @@ def _left(opened: Opened, ask: Ask) -> tuple[Ask | None, bool]:
 
 def _is_there(opened: Opened, ref: int | str) -> bool:
     if isinstance(ref, str):
-        kept = "SELECT 1 FROM query_records WHERE token = ? LIMIT 1"
+        kept = "SELECT 1 FROM usable_queries WHERE token = ?"
         return opened.database.row(kept, ref) is not None
     return bool(_there(opened, [ref]))
 

@@ -96,10 +96,11 @@ class Ranker:
             return replace(self, changes=changes)
         index = followed_index(self.index, self.plain, plain, self.similarity)
         source = VectorSource(self.space, plain, database)
-        if np.isin(self.plain.ids, plain.ids).all():
+        came = plain.ids[~np.isin(plain.ids, self.plain.ids)]
+        if np.isin(self.plain.ids, plain.ids).all() and not self.votes.ledger.names(came):
             votes = self.votes.over(source)
         else:
-            # Without all its pictures, what votes taught is put together anew.
+            # When pictures of votes went, or came back, what votes taught is put together anew.
             votes = Preferences(self.id, source, self.similarity)
         return replace(self, plain=plain, index=index, votes=votes, changes=changes)
 

@@ -71,6 +71,14 @@ def file_facts(database: Database, path: str | Path) -> tuple[int, int] | None:
     return None if row is None else (row[0], row[1])
 
 
+def known(database: Database, ids: Iterable[int]) -> set[int]:
+    """Return those of some pictures that are in the collection, and not in the bin."""
+    rows = database.rows(
+        "SELECT id FROM pictures WHERE id IN (SELECT value FROM json_each(?))", numbers(ids)
+    )
+    return {number for (number,) in rows}
+
+
 def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, ...]]:
     """Return the paths of pictures, oldest first; those that are missing come last."""
     found: dict[int, tuple[Path, ...]] = {}

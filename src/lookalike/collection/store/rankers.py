@@ -204,6 +204,8 @@ def records(database: Database, ranker: int, ids: Iterable[int]) -> list[bytes]:
 def query_record(database: Database, ranker: int, token: str) -> bytes | None:
     """Return what a feature made of a kept query, or None."""
     row = database.row(
-        "SELECT record FROM query_records WHERE token = ? AND ranker = ?", token, ranker
+        "SELECT record FROM query_records JOIN usable_queries USING (token) "
+        "WHERE token = ? AND ranker = ?",
+        *(token, ranker),
     )
     return None if row is None else bytes(row[0])

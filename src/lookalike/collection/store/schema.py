@@ -136,6 +136,9 @@ _BIN = (
     )
     """,
     "CREATE VIEW pictures AS SELECT * FROM all_pictures WHERE id NOT IN (SELECT picture FROM bin)",
+    # A region, or a file that was searched with, is not searched with while its picture is there.
+    "CREATE VIEW usable_queries AS SELECT * FROM queries "
+    "WHERE picture IS NULL OR picture NOT IN (SELECT picture FROM bin)",
     f"CREATE TRIGGER picture_binned AFTER INSERT ON bin {_CHANGED}",
     f"CREATE TRIGGER picture_restored AFTER DELETE ON bin {_CHANGED}",
 )

@@ -8,8 +8,10 @@ from sqlite3 import Connection
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookalike.collection.answers import Event
+from lookalike.collection.search.queries import read_ask
 from lookalike.collection.store import events
 from lookalike.collection.store.database import Database
 from lookalike.collection.votes.steps import Taught
@@ -201,6 +203,16 @@ class Ledger:
     def pictures(self) -> set[int]:
         """Return the pictures that were picked or rejected."""
         return {number for vote in self.votes for number in (*vote.picked, *vote.rejected)}
+
+    def names(self, ids: NDArray[np.int64]) -> bool:
+        """Return whether a vote names one of these pictures, as its query or in what it says."""
+        wanted = set(ids.tolist())
+        if not wanted:
+            return False
+        if any(not wanted.isdisjoint((*vote.picked, *vote.rejected)) for vote in self.votes):
+            return True
+        asks = map(read_ask, self.by_subject)
+        return any(not wanted.isdisjoint((*ask.like, *ask.unlike)) for ask in asks)
 
     def votes_on(self, subject: str, picture: int, who: str) -> list[int]:
         """Return the events in which a person voted on a picture for a query, the last first."""

@@ -52,9 +52,7 @@ class Verdict:
         refs = [*self.picked, *self.rejected, *self.ask.like, *self.ask.unlike]
         numbers = {ref for ref in refs if isinstance(ref, int)}
         tokens = {ref for ref in refs if isinstance(ref, str)}
-        lost = [
-            str(number) for number in sorted(numbers - {*pictures.places_of(database, numbers)})
-        ]
+        lost = [str(number) for number in sorted(numbers - pictures.known(database, numbers))]
         lost += [token for token in sorted(tokens) if not _is_kept(database, token)]
         if lost:
             raise NotFound(
@@ -151,7 +149,7 @@ def _with(vote: Vote, ranker: int, taught: steps.Taught) -> Vote:
 
 
 def _is_kept(database: Database, token: str) -> bool:
-    return database.row("SELECT 1 FROM queries WHERE token = ?", token) is not None
+    return database.row("SELECT 1 FROM usable_queries WHERE token = ?", token) is not None
 
 
 def _ids(name: str, given: Iterable[int]) -> list[int]:
