@@ -186,12 +186,12 @@ class Client:
         key: str | None = None,
         **where: Unpack[Filters],
     ) -> Event:
-        """Add a label to many pictures, or record that the word does not fit them, as one event.
+        """Add a label to many pictures, or take it from those that have it, as one event.
 
         Without ``pictures``, to all that pass the filters.
         """
         body = {**_chosen(pictures, where), "word": word, "shows": shows, "key": key}
-        return cast("Event", self._say("/api/tags/many", body))
+        return cast("Event", self._say("/api/selection/tag", body)["event"])
 
     def albums(self) -> list[Album]:
         """Return the albums by name."""
@@ -314,7 +314,7 @@ class Client:
     ) -> int:
         """Move pictures to the bin as one event, and return how many; see :meth:`tag_many`."""
         body = {**_chosen(pictures, where), "key": key}
-        return int(self._say("/api/pictures/remove", body)["removed"])
+        return int(self._say("/api/selection/remove", body)["removed"])
 
     def bin(self, k: int = 100, *, offset: int = 0) -> list[Picture]:
         """Return the pictures in the bin, the last removed first."""
@@ -484,7 +484,7 @@ def _chosen(pictures: Iterable[int] | None, where: Filters) -> dict[str, Any]:
         raise InvalidInput("Client: give either pictures or filters, not both.")
     if pictures is not None:
         return {"pictures": list(pictures)}
-    return {"where": _given(_filters(where))}
+    return {"all_of": _given(_filters(where))}
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -250,32 +250,34 @@ def test_words_are_given_refused_and_suggested(client, store):
 
 
 def test_many_pictures_are_labelled_and_one_undoing_takes_it_back(client, store):
-    event = got(client.post("/api/tags/many", json={"pictures": [3, 1], "word": "Flur"}))
+    event = got(client.post("/api/selection/tag", json={"pictures": [3, 1], "word": "Flur"}))[
+        "event"
+    ]
     assert (event["kind"], event["body"]["pictures"]) == ("tag", 2)
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
-    no = {"where": {"tag": ["Flur"]}, "word": "flur", "shows": False, "user": "Ada"}
-    again = got(client.post("/api/tags/many", json=no))
+    no = {"all_of": {"tag": ["Flur"]}, "word": "flur", "shows": False, "user": "Ada"}
+    again = got(client.post("/api/selection/tag", json=no))["event"]
     assert (again["kind"], again["who"]) == ("correction", "Ada")
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 0
     got(client.post("/api/undo", json={"event": again["number"], "user": "Ada"}))
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
     refused(client.post("/api/undo", json={"event": again["number"]}), 400, "undone by Ada")
-    every = got(client.post("/api/tags/many", json={"where": {}, "word": "alle"}))
-    assert every["body"]["pictures"] == len(store)
+    every = got(client.post("/api/selection/tag", json={"all_of": {}, "word": "alle"}))
+    assert every["pictures"] == len(store)
     for body, status, words in (
         ({"word": "x"}, 400, "either pictures"),
-        ({"word": "x", "pictures": [1], "where": {}}, 400, "either pictures"),
-        ({"word": "x", "pictures": []}, 422, "pictures"),
+        ({"word": "x", "pictures": [1], "all_of": {}}, 400, "either pictures"),
+        ({"word": "x", "pictures": []}, 400, "either pictures"),
         ({"word": "x", "pictures": [1, 999]}, 404, "no picture 999"),
         ({"word": "a\0", "pictures": [1]}, 400, "control characters"),
     ):
-        refused(client.post("/api/tags/many", json=body), status, words)
+        refused(client.post("/api/selection/tag", json=body), status, words)
 
 
 def test_removed_pictures_lie_in_the_bin(client, store):
     got(client.post("/api/tags", json={"picture": 2, "word": "Flur"}))
     assert got(client.delete("/api/pictures/1")) == {"removed": 1}
-    assert got(client.post("/api/pictures/remove", json={"where": {"tag": ["flur"]}})) == {
+    assert got(client.post("/api/selection/remove", json={"all_of": {"tag": ["flur"]}})) == {
         "removed": 1
     }
     listed = got(client.get("/api/bin?k=1"))
@@ -623,7 +625,7 @@ def test_openapi_tells_of_every_route(reader):
         *[("get", "/api/albums/{id}/export"), ("get", "/api/pictures/ids")],
         *[("delete", "/api/pictures/{id}"), ("get", "/api/search"), ("post", "/api/queries")],
         *[("post", "/api/queries/region"), ("post", "/api/votes"), ("post", "/api/tags")],
-        *[("post", "/api/tags/many"), ("post", "/api/pictures/remove"), ("get", "/api/bin")],
+        ("get", "/api/bin"),
         *[("post", "/api/bin/restore"), ("post", "/api/bin/empty")],
         ("post", "/api/pictures/{id}/look"),
         *[("post", "/api/undo"), ("post", "/api/reset"), ("post", "/api/rollback")],

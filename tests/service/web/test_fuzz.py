@@ -57,7 +57,7 @@ NAMES = {
 }
 """Parameters that mean nothing but by what exists."""
 
-LISTS = {"all_of", "without", "where", "search"}
+LISTS = {"all_of", "without", "search"}
 """What stands for pictures in place of their ids."""
 
 ORDINARY = {"word": "word 3", "by": None, "user": None, "key": None, "box": [0.1, 0.2, 0.8, 0.9]}
@@ -109,7 +109,7 @@ def made_real(case, numbers):
     if isinstance(case.body, dict):
         case.body |= {name: ORDINARY[name] for name in ORDINARY.keys() & case.body.keys()}
         if case.body.keys() & (LISTS | {"pictures"}) or case.path.endswith(
-            ("many", "remove", "albums")
+            ("selection/tag", "remove", "albums")
         ):
             case.body["pictures"] = case.body.get("pictures") or [2]
             for name in LISTS & case.body.keys():

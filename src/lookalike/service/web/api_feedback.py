@@ -22,7 +22,6 @@ from lookalike.service.web.parameters import (
     MAX_K,
     MAX_REFS,
     By,
-    Chosen,
     PictureId,
     RefValue,
     Statement,
@@ -65,13 +64,6 @@ class Label(Statement):
     shows: bool = True
 
 
-class Labels(Statement, Chosen):
-    """A word that fits many pictures, or does not."""
-
-    word: Word
-    shows: bool = True
-
-
 class Undo(Judged):
     """The event to undo."""
 
@@ -103,19 +95,6 @@ def tag(request: Request, said: Label) -> EventAnswer:
     who = speaker(request, said.user)
     event = collection_of(request).say(
         said.picture, said.word, shows=said.shows, who=who, key=said.key
-    )
-    return EventAnswer.of(event)
-
-
-@router.post("/tags/many", summary="Label many pictures")
-def tag_many(request: Request, said: Labels) -> EventAnswer:
-    """Add a label to many pictures, or with `shows` false record that the word does not fit them.
-
-    It is one event: undoing that takes it back for all of them.
-    """
-    who = speaker(request, said.user)
-    event = collection_of(request).say_many(
-        said.chosen(), said.word, shows=said.shows, who=who, key=said.key
     )
     return EventAnswer.of(event)
 

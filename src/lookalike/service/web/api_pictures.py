@@ -29,11 +29,10 @@ from lookalike.service.web.api_errors import Route
 from lookalike.service.web.facts import picture_answers
 from lookalike.service.web.files import original
 from lookalike.service.web.parameters import (
-    MAX_CHOSEN,
     MAX_ID,
+    MAX_PICTURES,
     MAX_REACH,
     Browse,
-    Chosen,
     Filters,
     Order,
     PictureId,
@@ -128,22 +127,10 @@ def delete(
     return Removed(removed=collection_of(request).remove([number], who=who))
 
 
-class Some(Statement, Chosen):
-    """Many pictures, and who says something of them."""
-
-
 class Binned(Statement):
     """Pictures in the bin: some, or all."""
 
-    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_CHOSEN)
-
-
-@router.post("/pictures/remove", summary="Remove many pictures")
-def remove_many(request: Request, said: Some) -> Removed:
-    """Move pictures to the bin, as one event. Their files are kept."""
-    who = speaker(request, said.user)
-    removed = collection_of(request).remove(said.chosen(), who=who, key=said.key)
-    return Removed(removed=removed)
+    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_PICTURES)
 
 
 @router.post("/pictures/{id}/look", summary="Look for a missing file")

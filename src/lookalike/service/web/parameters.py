@@ -13,7 +13,8 @@ from lookalike.service.web.users import User
 MAX_K, MAX_REACH = 1000, 100_000
 MAX_ID = 2**63 - 1
 MAX_REFS, MAX_TAGS, MAX_WORD, MAX_PATH, MAX_NAME = 64, 50, 1000, 4096, 64
-MAX_CHOSEN = 150_000
+MAX_PICTURES = 150_000
+"""Most pictures to name by their ids; all of a list are named by the list."""
 
 REF = "^([0-9]{1,18}|u[0-9a-f]{32})$"
 DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
@@ -137,25 +138,6 @@ class Statement(BaseModel):
         max_length=128,
         description="A key of your choice; requests with the same key count once.",
     )
-
-
-class Chosen(BaseModel):
-    """Many pictures: a list of them, or all that pass the filters."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_CHOSEN)
-    where: Filters | None = Field(
-        None, description="Filters, as for `/api/pictures`; `{}` is every picture."
-    )
-
-    def chosen(self) -> list[int] | Where:
-        """Return the pictures, or the filter that they pass."""
-        if (self.pictures is None) == (self.where is None):
-            raise InvalidInput("Give either pictures, a list of ids, or where, the filters.")
-        if self.where is None:
-            return self.pictures or []
-        return self.where.where() or Where()
 
 
 class Reach(BaseModel):

@@ -7,10 +7,7 @@ from pydantic import ConfigDict, Field
 
 from lookalike.collection import Collection, SavedSearch
 from lookalike.core.errors import InvalidInput
-from lookalike.service.web.parameters import PictureId, Search, Statement
-
-MAX_PICTURES = 100_000
-"""Most pictures to name by their ids; all of a list are named by the list."""
+from lookalike.service.web.parameters import MAX_PICTURES, PictureId, Search, Statement
 
 Ids = Annotated[list[PictureId], Field(default_factory=list, max_length=MAX_PICTURES)]
 
