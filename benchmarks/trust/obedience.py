@@ -139,7 +139,7 @@ def _command(place: Path, picture: Path) -> list[int]:
 def measure(options: Options) -> list[Figure]:
     count = 20 if options.quick else 200
     figures = []
-    for name, pictures in sets(options.data).items():
+    for name, pictures in sets(options.data.resolve()).items():
         if options.quick and name != "objects":
             continue
         rng = np.random.default_rng(0)
