@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from lookalike.core.arrays import write_whole
-from lookalike.core.progress import Progress, silent
+from lookalike.core.progress import Count, Progress, silent
 from lookalike.evaluate.protocols import Result
 from lookalike.evaluate.reproduce import oasis_figures as figures
 from lookalike.evaluate.reproduce.caltech256 import class_sets
-from lookalike.evaluate.reproduce.oasis_figures import Drawn, Study
+from lookalike.evaluate.reproduce.oasis_figures import Drawn, Study, write_report
 from lookalike.evaluate.reproduce.oasis_tables import (
     METHODS,
     run_method,
@@ -75,7 +74,7 @@ def reproduce(
         one.name: 1 + len(methods) + 2 * (one in early) + (one is early[-1]) + (one is late)
         for one in sets
     }
-    told = _Count(progress, sum(len(splits[name]) * parts for name, parts in per_fold.items())).one
+    told = Count(progress, sum(len(splits[name]) * parts for name, parts in per_fold.items())).one
 
     def described(pictures: PictureSet) -> list[FoldVectors]:
         vectors = []
@@ -111,15 +110,6 @@ def reproduce(
     return tables
 
 
-class _Count:
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress, self._total, self._done = progress, total, 0
-
-    def one(self) -> None:
-        self._done += 1
-        self._progress(self._done, self._total)
-
-
 def _notes(pictures: PictureSet, folds: int, data: Path) -> list[str]:
     return [
         f"Ours on {data.name} ({pictures.source}): {pictures.shape} pictures per class to train on "
@@ -136,11 +126,10 @@ def _report(path: Path, data: Path, tables: list[Table], panels: dict[int, list[
         "Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image Similarity "
         f"through Ranking* (2010), reproduced on the pictures in `{data.name}`.",
     ]
-    for table in tables:
-        lines += ["", table.markdown()]
-    lines += ["", "Error bars and the band of Euclidean are standard errors over the folds."]
-    for number, drawn in panels.items():
-        lines += ["", f"## Figure {number}"]
-        for panel in drawn:
-            lines += ["", f"![{panel.caption}]({panel.path.name})"]
-    write_whole(path, ("\n".join(lines) + "\n").encode())
+    write_report(
+        path,
+        lines,
+        tables,
+        "Error bars and the band of Euclidean are standard errors over the folds.",
+        panels,
+    )

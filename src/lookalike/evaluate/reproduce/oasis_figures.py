@@ -1,7 +1,7 @@
 """Figures 5 to 9 of paper 1: how OASIS and its variants learn, as plots and CSV."""
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -296,3 +296,22 @@ def draw(
         logarithmic=logarithmic,
     )
     return Drawn(path, title, rows)
+
+
+def write_report(
+    path: Path,
+    heading: Sequence[str],
+    tables: Sequence[Table],
+    errors: str,
+    panels: Mapping[int, Sequence[Drawn]],
+) -> None:
+    """Write tables and figures to one page; ``errors`` says what error bars stand for."""
+    lines = list(heading)
+    for table in tables:
+        lines += ["", table.markdown()]
+    lines += ["", errors]
+    for number, drawn in panels.items():
+        lines += ["", f"## Figure {number}"]
+        for panel in drawn:
+            lines += ["", f"![{panel.caption}]({panel.path.name})"]
+    write_whole(path, ("\n".join(lines) + "\n").encode())

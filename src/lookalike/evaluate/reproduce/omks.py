@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from lookalike.core.arrays import write_whole
 from lookalike.core.progress import Count, Progress, silent
 from lookalike.evaluate.reproduce import omks_figures as figures
 from lookalike.evaluate.reproduce.caltech256 import class_sets
-from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_csv
+from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_csv, write_report
 from lookalike.evaluate.reproduce.omks_methods import KERNELS, METHODS
 from lookalike.evaluate.reproduce.omks_tables import (
     ORDER,
@@ -156,11 +155,10 @@ def _report(path: Path, data: Path, tables: list[Table], panels: dict[int, list[
         "Xia, Hoi, Jin and Zhao, *Online Multiple Kernel Similarity Learning for Visual Search* "
         f"(2014), reproduced on the pictures in `{data.name}`.",
     ]
-    for table in tables:
-        lines += ["", table.markdown()]
-    lines += ["", "Error bars are standard errors over the splits."]
-    for number, drawn in panels.items():
-        lines += ["", f"## Figure {number}"]
-        for panel in drawn:
-            lines += ["", f"![{panel.caption}]({panel.path.name})"]
-    write_whole(path, ("\n".join(lines) + "\n").encode())
+    write_report(
+        path,
+        lines,
+        tables,
+        "Error bars are standard errors over the splits.",
+        panels,
+    )
