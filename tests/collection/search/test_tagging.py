@@ -292,7 +292,7 @@ def test_a_reader_goes_on_when_a_writer_cleans_up_under_it(collection, monkeypat
                 learned.append(number)
                 for _ in range(2):
                     learn(collection)
-                collection.remove([])
+                collection.add([])
             return load(self, number, fingerprint)
 
         reader._opened.rankers.get()
