@@ -130,7 +130,6 @@ def test_index_never_removes_what_another_builds(run, photos, model, tmp_path, m
             return add(self, *args, **kwargs)
 
     monkeypatch.setattr(images, "find_pictures", make_first)
-    monkeypatch.setattr("lookalike.service.new_collection.find_pictures", make_first, raising=False)
     monkeypatch.setattr(Collection, "add", busy)
     for _ in range(2):  # made meanwhile, then opened
         assert run("index", photos, "-c", place, "--model", model).code == 1

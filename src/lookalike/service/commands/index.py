@@ -1,8 +1,12 @@
 """The command ``lookalike index``: add pictures to a collection."""
 
-from collections.abc import Mapping, Sequence
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +16,10 @@ from lookalike.service.options import HERE, REFUSED, AsJson, Where, read_setting
 from lookalike.service.screen import Screen, counted, kept
 
 if TYPE_CHECKING:
-    from lookalike.collection import Added, RankerInfo
+    from lookalike.collection import Added, Collection, RankerInfo
+    from lookalike.features import Feature
     from lookalike.images import Refused
+    from lookalike.service.asked_features import Wanted
 
 SHOWN_UNREAD = 10
 
@@ -146,7 +152,7 @@ def index(
     3.
     """
     from lookalike.images import Limits
-    from lookalike.service.new_collection import Wanted, opened_or_made
+    from lookalike.service.asked_features import Wanted
 
     screen = Screen(as_json)
     wanted = Wanted(
@@ -163,7 +169,7 @@ def index(
     )
     given = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
-    with kept(STOP), opened_or_made(collection, pictures, wanted) as (store, missing):
+    with kept(STOP), _opened_or_made(collection, pictures, wanted) as (store, missing):
 
         def describe() -> None:
             for ranker, asked in missing.items():
@@ -209,6 +215,60 @@ def index(
     )
     if added.refused or any(undescribed.values()):
         raise typer.Exit(REFUSED)
+
+
+@contextmanager
+def _opened_or_made(
+    place: Path, pictures: Sequence[str], wanted: "Wanted"
+) -> "Iterator[tuple[Collection, dict[str, Feature]]]":
+    """Open or create the collection; yield it with the features to add to it, by name.
+
+    A new collection that is still empty is removed on failure.
+    """
+    from lookalike.collection import Collection
+    from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError
+    from lookalike.images import find_pictures
+    from lookalike.service.asked_features import unfinished
+
+    if (place / "manifest.json").exists():
+        asked = wanted.rankers()
+        with Collection.open(place) as store:
+            missing: dict[str, Feature] = {}
+            for ranker in asked:
+                missing |= unfinished(store, ranker)
+            yield store, missing
+        return
+    features = wanted.named()
+    if not find_pictures(pictures).paths:
+        raise InvalidInput(
+            f"index: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
+            f"pictures, or a quoted pattern such as 'photos/*.jpg'."
+        )
+    was_there = place.exists()
+    with Collection.create(place, features=features, index=wanted.index) as store:
+        try:
+            yield store, {}
+        except CollectionBusy:
+            raise
+        except LookalikeError:
+            _unmake(store, was_there)
+            raise
+
+
+def _unmake(store: "Collection", was_there: bool) -> None:
+    """Remove an empty collection that this process created, unless another is writing to it."""
+    from lookalike.collection.store.folder import Folder
+    from lookalike.core.errors import LookalikeError
+
+    with suppress(LookalikeError, OSError), Folder(store.path).writing():
+        if len(store):
+            return
+        # Renamed first, so that others see either all of it or nothing.
+        place = store.path.absolute()
+        gone = place.replace(place.with_name(f".{place.name}.{secrets.token_hex(8)}"))
+        if was_there:
+            place.mkdir()
+        shutil.rmtree(gone)
 
 
 def _show_added(screen: Screen, added: "Added") -> None:

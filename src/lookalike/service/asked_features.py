@@ -1,19 +1,13 @@
-"""Open the collection that ``lookalike index`` adds to, or create it from the options."""
+"""The features that the options of ``lookalike index`` ask for."""
 
 import json
-import secrets
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from lookalike.collection import Collection, RankerInfo
-from lookalike.collection.store.folder import Folder
-from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError, MissingPart
+from lookalike.core.errors import InvalidInput, MissingPart
 from lookalike.features import FEATURES, Feature
-from lookalike.images import find_pictures
 from lookalike.index import INDEXES
 
 DEFAULT = "embedding"
@@ -95,39 +89,6 @@ class Wanted:
                 )
 
 
-@contextmanager
-def opened_or_made(
-    place: Path, pictures: Sequence[str], wanted: Wanted
-) -> Iterator[tuple[Collection, dict[str, Feature]]]:
-    """Open or create the collection; yield it with the features to add to it, by name.
-
-    A new collection that is still empty is removed on failure.
-    """
-    if (place / "manifest.json").exists():
-        asked = wanted.rankers()
-        with Collection.open(place) as store:
-            missing: dict[str, Feature] = {}
-            for ranker in asked:
-                missing |= unfinished(store, ranker)
-            yield store, missing
-        return
-    features = wanted.named()
-    if not find_pictures(pictures).paths:
-        raise InvalidInput(
-            f"index: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
-            f"pictures, or a quoted pattern such as 'photos/*.jpg'."
-        )
-    was_there = place.exists()
-    with Collection.create(place, features=features, index=wanted.index) as store:
-        try:
-            yield store, {}
-        except CollectionBusy:
-            raise
-        except LookalikeError:
-            _unmake(store, was_there)
-            raise
-
-
 def unfinished(store: Collection, asked: Ranker) -> dict[str, Feature]:
     """Return what is to be added to a collection, or gone on with, by name.
 
@@ -186,16 +147,3 @@ def _check_free(store: Collection, name: str, rankers: Sequence[RankerInfo]) -> 
             f"{store.path} already has the ranker {name}, with another feature or other settings. "
             f"Leave these options out, or add another ranker with --name NAME."
         )
-
-
-def _unmake(store: Collection, was_there: bool) -> None:
-    """Remove an empty collection that this process created, unless another is writing to it."""
-    with suppress(LookalikeError, OSError), Folder(store.path).writing():
-        if len(store):
-            return
-        # Renamed first, so that others see either all of it or nothing.
-        place = store.path.absolute()
-        gone = place.replace(place.with_name(f".{place.name}.{secrets.token_hex(8)}"))
-        if was_there:
-            place.mkdir()
-        shutil.rmtree(gone)
