@@ -3,15 +3,12 @@
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from threading import Thread
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
-from starlette.types import Scope
 
 from lookalike import __version__
 from lookalike.collection import Collection
@@ -21,6 +18,7 @@ from lookalike.service.web import (
     api,
     api_errors,
     api_page,
+    assets,
     bin_page,
     files,
     fragments,
@@ -36,7 +34,6 @@ from lookalike.service.web.settings import Settings
 from lookalike.service.web.users import Rates
 from lookalike.service.web.watcher import Watcher
 
-STATIC = Path(__file__).with_name("static")
 _ORIGINALS_AT_ONCE = 4
 _CLOSING_SECONDS = 20.0
 
@@ -71,9 +68,8 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         chosen.upload_limits, seconds=chosen.decode_seconds, memory=chosen.decode_memory
     )
     app.state.rates = Rates()
-    for part in (api, pages, api_page, album_pages, bin_page, fragments, files):
+    for part in (api, pages, api_page, album_pages, bin_page, fragments, files, assets):
         app.include_router(part.router)
-    app.mount("/static", _Static(directory=STATIC), name="static")
     app.add_middleware(Guard, settings=chosen, token=app.state.token, closing=app.state.closing)
     return app
 
@@ -110,16 +106,6 @@ async def _in_time(close: Callable[[], None]) -> None:
     thread = Thread(target=close, daemon=True)
     thread.start()
     await to_thread.run_sync(thread.join, _CLOSING_SECONDS)
-
-
-class _Static(StaticFiles):
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        response = await super().get_response(path, scope)
-        # With the version in its address a file never changes; otherwise the browser must ask.
-        fixed = scope["query_string"] == f"v={__version__}".encode()
-        caching = "private, max-age=31536000, immutable" if fixed else "private, no-cache"
-        response.headers["Cache-Control"] = caching
-        return response
 
 
 async def _tell_ours(request: Request, error: Exception) -> Response:

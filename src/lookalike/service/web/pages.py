@@ -17,6 +17,7 @@ from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError,
 from lookalike.core.text import shown, word_key
 from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.api_errors import refuse, refuse_values
+from lookalike.service.web.assets import DIGEST, MODULES
 from lookalike.service.web.history import told
 from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
 from lookalike.service.web.rankers import InView, standing_of
@@ -52,6 +53,7 @@ _ROOMS = {
 }
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
+templates.env.globals |= {"static": f"/static/{DIGEST}", "modules": MODULES}
 templates.env.filters.update(
     shown=shown,
     size=size,
@@ -162,6 +164,7 @@ def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
         kept=kept,
         by=asked.by,
         sections=parts,
+        months=[(part.key, part.title, part.count) for part in parts],
         shown=sum(part.count for part in parts),
         first=tiles(collection, rows, 0),
         chunk=CHUNK,

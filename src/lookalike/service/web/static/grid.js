@@ -1,86 +1,151 @@
-// The grid of all pictures. It has its full height from the start: each chunk is a box whose
-// height style.css works out from its number of pictures. Chunks near the screen are filled,
-// those far away emptied again.
+// The grid of all pictures. It is as high as all of them from the start; only the months and
+// chunks around the screen are in the page, each at the place worked out for it. Chunks near the
+// screen are filled, those far away removed again.
 
-const NEAR = "1400px 0px";
-const FAR = "6000px 0px";
+import { part } from "./requests.js";
+
+const HEAD = 48; // px of a month's heading, as in style.css
+const NEAR = 1400; // px from the screen within which a chunk is filled
+const FAR = 6000; // px from the screen beyond which it is removed
 const REST = 90; // ms a chunk must stay near before it is asked for, so that flying past is free
 
 export function startGrid() {
   const timeline = document.getElementById("timeline");
   if (!timeline) return;
+  const months = readMonths(timeline);
+  const chunks = months.flatMap((month) => month.chunks);
+  let top = 0; // px above the grid; reading it while scrolling would lay out the page each time
+
+  function place() {
+    const style = getComputedStyle(timeline);
+    const columns = Number(style.getPropertyValue("--columns"));
+    const gap = parseFloat(style.getPropertyValue("--gap"));
+    const row = (timeline.clientWidth + gap) / columns;
+    let height = 0;
+    for (const month of months) {
+      month.top = height;
+      height += HEAD;
+      for (const chunk of month.chunks) {
+        chunk.top = height;
+        chunk.height = Math.ceil(chunk.count / columns) * row;
+        height += chunk.height;
+      }
+      month.height = height - month.top;
+    }
+    timeline.style.height = `${height}px`;
+    timeline.classList.add("placed");
+    top = timeline.getBoundingClientRect().top + scrollY;
+    for (const month of months) if (month.box) put(month.box, month.top, month.height);
+    for (const chunk of chunks) if (chunk.box) put(chunk.box, chunk.top - chunk.month.top, chunk.height);
+    show();
+  }
+
+  function show() {
+    const [begin, end] = [scrollY - top, scrollY - top + innerHeight];
+    for (const chunk of chunks) {
+      if (chunk.box && (chunk.top > end + FAR || chunk.top + chunk.height < begin - FAR)) drop(chunk);
+    }
+    for (let number = after(chunks, begin - FAR); number < chunks.length; number += 1) {
+      const chunk = chunks[number];
+      if (chunk.top > end + FAR) break;
+      if (!chunk.box) add(timeline, chunk);
+      const near = chunk.top < end + NEAR && chunk.top + chunk.height > begin - NEAR;
+      if (near && !chunk.box.firstElementChild) chunk.waiting ??= setTimeout(fill, REST, timeline, chunk);
+      else if (!near) giveUp(chunk);
+    }
+  }
+
+  addEventListener("scroll", show, { passive: true });
+  new ResizeObserver(place).observe(timeline);
+  place();
+  startScrubber(timeline, months);
+}
+
+// The months, with their chunks; the server has sent the boxes of the first.
+function readMonths(timeline) {
   const most = Number(timeline.dataset.chunk);
-  for (const month of timeline.querySelectorAll(".month")) {
-    const first = Number(month.dataset.start);
-    const end = first + Number(month.dataset.count);
-    month.style.setProperty("--count", month.dataset.count);
-    const known = month.querySelector(".chunk");
-    let start = first;
-    if (known) {
-      known.style.setProperty("--count", known.dataset.count);
-      start += Number(known.dataset.count);
+  const boxes = new Map(Array.from(timeline.querySelectorAll(".chunk"), (box) => [Number(box.dataset.start), box]));
+  let start = 0;
+  return JSON.parse(timeline.dataset.months).map(([key, title, count]) => {
+    const month = { key, title, start, box: boxes.get(start)?.parentElement, chunks: [], top: 0, height: 0 };
+    for (const end = start + count; start < end; start += most) {
+      const box = boxes.get(start);
+      month.chunks.push({ month, start, count: Math.min(most, end - start), box, top: 0, height: 0 });
     }
-    for (; start < end; start += most) {
-      const chunk = document.createElement("div");
-      const count = Math.min(most, end - start);
-      chunk.className = "chunk";
-      chunk.dataset.start = start;
-      chunk.dataset.count = count;
-      chunk.style.setProperty("--count", count);
-      month.append(chunk);
-    }
-  }
-  watch(timeline);
-  startScrubber(timeline);
+    start = month.start + count;
+    return month;
+  });
 }
 
-function watch(timeline) {
-  const waiting = new Map();
-  const pairs = timeline.dataset.pairs;
-
-  function fill(chunk) {
-    waiting.delete(chunk);
-    const { start, count } = chunk.dataset;
-    const path = `/part/chunk${pairs ? `${pairs}&` : "?"}start=${start}&count=${count}`;
-    chunk.dataset.asked = "";
-    // A chunk scrolled past is given up; htmx reports errors by events.
-    htmx.ajax("GET", path, { source: chunk, target: chunk, swap: "innerHTML" }).catch(() => {});
+// Returns the number of the first chunk that ends below a place.
+function after(chunks, place) {
+  let [low, high] = [0, chunks.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (chunks[middle].top + chunks[middle].height < place) low = middle + 1;
+    else high = middle;
   }
-
-  const near = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (isIntersecting && !target.firstElementChild && target.dataset.asked === undefined) {
-        waiting.set(target, setTimeout(fill, REST, target));
-      } else if (!isIntersecting) {
-        clearTimeout(waiting.get(target));
-        waiting.delete(target);
-        if (!target.firstElementChild && target.dataset.asked !== undefined) {
-          htmx.trigger(target, "htmx:abort");
-          delete target.dataset.asked;
-        }
-      }
-    }
-  }, { rootMargin: NEAR });
-  const far = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting && target.firstElementChild && !target.contains(document.activeElement)) {
-        target.replaceChildren();
-        delete target.dataset.asked;
-      }
-    }
-  }, { rootMargin: FAR });
-  for (const chunk of timeline.querySelectorAll(".chunk")) {
-    near.observe(chunk);
-    far.observe(chunk);
-  }
-  // A failed chunk may be requested again the next time it comes near.
-  for (const name of ["htmx:responseError", "htmx:sendError"]) {
-    timeline.addEventListener(name, (event) => { delete event.target.dataset.asked; });
-  }
+  return low;
 }
 
-function startScrubber(timeline) {
-  const months = Array.from(timeline.querySelectorAll(".month"));
+function put(box, top, height) {
+  box.style.top = `${top}px`;
+  box.style.height = `${height}px`;
+}
+
+// Adds an element to those with a start of their own, in order.
+function insert(parent, box, start) {
+  box.dataset.start = start;
+  parent.insertBefore(box, Array.from(parent.children).find((other) => other.dataset.start > start) ?? null);
+}
+
+function add(timeline, chunk) {
+  const { month } = chunk;
+  if (!month.box) {
+    month.box = document.createElement("section");
+    month.box.className = "month";
+    const title = document.createElement("h2");
+    title.textContent = month.title;
+    month.box.append(title);
+    put(month.box, month.top, month.height);
+    insert(timeline, month.box, month.start);
+  }
+  chunk.box = document.createElement("div");
+  chunk.box.className = "chunk";
+  put(chunk.box, chunk.top - month.top, chunk.height);
+  insert(month.box, chunk.box, chunk.start);
+}
+
+function drop(chunk) {
+  const { month } = chunk;
+  if (chunk.box.contains(document.activeElement)) return;
+  giveUp(chunk);
+  chunk.box.remove();
+  chunk.box = null;
+  if (month.chunks.some((other) => other.box)) return;
+  month.box.remove();
+  month.box = null;
+}
+
+function giveUp(chunk) {
+  clearTimeout(chunk.waiting);
+  chunk.asked?.abort();
+  chunk.waiting = chunk.asked = undefined;
+}
+
+async function fill(timeline, chunk) {
+  const { pairs } = timeline.dataset;
+  const asked = new AbortController();
+  chunk.asked = asked;
+  const path = `/part/chunk${pairs ? `${pairs}&` : "?"}start=${chunk.start}&count=${chunk.count}`;
+  const tiles = await part(path, asked.signal);
+  if (chunk.asked !== asked) return;
+  if (tiles) chunk.box.innerHTML = tiles;
+  // One that failed is asked for again when the page scrolls.
+  chunk.waiting = chunk.asked = undefined;
+}
+
+function startScrubber(timeline, months) {
   const bar = document.getElementById("scrubber");
   if (months.length < 3 || !bar) return;
   bar.hidden = false;
@@ -94,23 +159,24 @@ function startScrubber(timeline) {
     height = bar.clientHeight;
     whole = document.documentElement.scrollHeight - innerHeight;
     if (!height || whole <= 0) return;
-    places = months.map((month) => month.offsetTop + timeline.offsetTop);
+    const above = timeline.getBoundingClientRect().top + scrollY;
+    places = months.map((month) => month.top + above);
     const marks = [];
     const taken = [];
-    const put = (name, text, top, room) => {
+    const mark = (name, text, top, room) => {
       if (taken.some((other) => Math.abs(other - top) < room)) return;
-      const mark = document.createElement(name);
-      mark.textContent = text;
-      mark.style.top = `${top}px`;
-      marks.push(mark);
+      const box = document.createElement(name);
+      box.textContent = text;
+      box.style.top = `${top}px`;
+      marks.push(box);
       taken.push(top);
     };
     const tops = places.map((place) => Math.min(height, (place / (whole + innerHeight)) * height));
-    const years = months.map((month) => month.dataset.key.slice(0, 4));
+    const years = months.map((month) => month.key.slice(0, 4));
     years.forEach((year, number) => {
-      if (year && year !== years[number - 1]) put("span", year, tops[number], 22);
+      if (year && year !== years[number - 1]) mark("span", year, tops[number], 22);
     });
-    years.forEach((_, number) => put("i", "", tops[number], 11));
+    years.forEach((_, number) => mark("i", "", tops[number], 11));
     bar.replaceChildren(...marks, here, bubble);
     follow();
   }
@@ -126,7 +192,7 @@ function startScrubber(timeline) {
     const place = share * (whole + innerHeight);
     const next = places.findIndex((top) => top > place);
     const month = months[(next < 0 ? months.length : next) - 1] ?? months[0];
-    bubble.textContent = month.querySelector("h2").textContent;
+    bubble.textContent = month.title;
     bubble.style.top = `${share * box.height}px`;
     return share * whole;
   }

@@ -40,6 +40,19 @@ export async function send(method, path, body) {
   return text && !form ? JSON.parse(text) : {};
 }
 
+// Returns a part of a page as HTML, or null: after a toast with the reason, or if given up.
+export async function part(path, signal) {
+  try {
+    const answer = await fetch(path, { signal });
+    const text = await answer.text();
+    if (answer.ok) return text;
+    toast(message(answer.status, text), { bad: true });
+  } catch {
+    if (!signal.aborted) toast(GONE, { bad: true });
+  }
+  return null;
+}
+
 // Updates the number of pictures.
 export async function countAgain() {
   const status = await send("GET", "/api/status");
