@@ -19,6 +19,7 @@ from lookalike.service.commands.albums import albums
 from lookalike.service.commands.demo import demo
 from lookalike.service.commands.evaluate import evaluate
 from lookalike.service.commands.export import export
+from lookalike.service.commands.history import history, undo
 from lookalike.service.commands.index import index
 from lookalike.service.commands.labels import labels
 from lookalike.service.commands.learn import learn
@@ -161,10 +162,12 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike albums Holiday --out holiday.csv",
     ),
     labels: ("lookalike labels --out labels.csv", "lookalike labels --out labels.json -c family"),
-    remove: ("lookalike remove old.jpg scans/blank.tif",),
+    remove: ("lookalike remove old.jpg scans/blank.tif", "lookalike remove scans/drafts"),
     restore: ("lookalike restore scans/blank.tif", "lookalike restore"),
     bin: ("lookalike bin", "lookalike bin --empty"),
     missing: ("lookalike missing", "lookalike missing --remove -c family"),
+    history: ("lookalike history", "lookalike history -n 100 -c family"),
+    undo: ("lookalike undo 12", "lookalike undo 12 -c family"),
     rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
     export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
     serve: (

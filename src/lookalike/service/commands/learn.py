@@ -89,7 +89,7 @@ def learn(
     than the one it would replace by more than chance; an annotator if it ranks at least as well,
     the first at least as well as ranking words by how common they are. Without a source, the labels
     or clicks given before are used again. Labels that people gave by hand always count, and stay;
-    what a file or the folders gave before is replaced, which the page's history can undo.
+    what a file or the folders gave before is replaced, which ``lookalike undo`` takes back.
     """
     from lookalike.collection import Collection
 
@@ -124,8 +124,8 @@ def learn(
         body = learned.labels.body
         screen.say(
             f"{counted(body['given'], 'label')} given and {body['taken']:,} taken away, on "
-            f"{counted(body['pictures'], 'picture')}. To take that back, undo event "
-            f"{learned.labels.number} in the page's history."
+            f"{counted(body['pictures'], 'picture')}. To take that back: lookalike undo "
+            f"{learned.labels.number}."
         )
     if weights:
         screen.table(

@@ -1,6 +1,8 @@
 """The commands ``remove``, ``restore``, ``bin`` and ``missing``: pictures out of the collection."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +11,7 @@ from lookalike.service.options import HERE, AsJson, Where
 from lookalike.service.screen import Screen, counted
 
 if TYPE_CHECKING:
-    from lookalike.collection import PictureRow
+    from lookalike.collection import Collection, PictureRow
 
 SHOWN = 100
 """Most pictures shown on the screen."""
@@ -20,7 +22,7 @@ Pictures = Annotated[list[str], typer.Argument(metavar="PICTURES", show_default=
 
 
 def remove(pictures: Pictures, collection: Where = HERE, as_json: AsJson = False) -> None:
-    """Move pictures to the bin; the files themselves are kept.
+    """Move pictures, or all in a folder, to the bin; the files themselves are kept.
 
     They stay out when their folder is indexed again. ``lookalike restore`` brings them back with
     their labels and votes; ``lookalike bin --empty`` erases what is stored about them.
@@ -29,13 +31,28 @@ def remove(pictures: Pictures, collection: Where = HERE, as_json: AsJson = False
 
     screen = Screen(as_json)
     with Collection.open(collection) as store:
-        removed = store.remove(pictures)
+        removed = store.remove(one for name in pictures for one in _inside(store, name))
         total = len(store)
     screen.say(
         f"{removed:,} moved to the bin; {counted(total, 'picture')} left in {collection}. "
         f"To bring them back: lookalike restore."
     )
     screen.result({"collection": collection, "removed": removed, "pictures": total})
+
+
+def _inside(store: "Collection", name: str) -> "Sequence[int | str]":
+    """Return the pictures in a folder and below it, or what else was named."""
+    from lookalike.collection import Where as Filter
+    from lookalike.core.errors import NotFound
+
+    if not Path(name).is_dir():
+        return [name]
+    # As paths are stored: without "..", which Path.absolute keeps.
+    folder = Filter(folder=os.path.abspath(name))  # noqa: PTH100
+    found = [row.id for row in store.browse(EVERY, where=folder)]
+    if not found:
+        raise NotFound(f"{store.path} has no pictures in the folder {name}.")
+    return found
 
 
 def restore(

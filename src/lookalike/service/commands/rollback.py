@@ -23,8 +23,7 @@ def rollback(
             count = store.standing().votes
             event = store.reset_votes().number if count else None
             screen.say(
-                f"Discarded {counted(count, 'vote')}. To restore them, undo event {event} in the "
-                f"page's history."
+                f"Discarded {counted(count, 'vote')}. To restore them: lookalike undo {event}."
                 if count
                 else "There are no votes to discard."
             )
@@ -42,7 +41,7 @@ def rollback(
     if left.labels is not None:
         screen.say(
             f"Labels are as they were: those that were imported to learn from stay. To take them "
-            f"back, undo event {left.labels} in the page's history."
+            f"back: lookalike undo {left.labels}."
         )
     screen.result(
         {

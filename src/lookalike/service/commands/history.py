@@ -1,0 +1,67 @@
+"""The commands ``history`` and ``undo``: what was said, and taking it back."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from lookalike.service.options import HERE, AsJson, Where
+from lookalike.service.screen import Screen
+
+
+def history(
+    *,
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, max=1000, help="How many events to list.")
+    ] = 20,
+    before: Annotated[
+        int | None, typer.Option(min=1, metavar="EVENT", help="List those before this one.")
+    ] = None,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """List what was said and done, newest first: votes, tags, imports, removals, learning.
+
+    The number in front is what ``lookalike undo`` takes.
+    """
+    from lookalike.collection import Collection
+    from lookalike.core.text import shown
+    from lookalike.service.event_texts import event_text
+
+    screen = Screen(as_json)
+    with Collection.open(collection) as store:
+        events = store.history(count, before=before)
+    rows = []
+    for event in events:
+        told = f"{event_text(event)} {shown(str(event.body.get('word', '')))}".rstrip()
+        rows.append(
+            [
+                event.number,
+                event.at,
+                shown(event.who),
+                f"{told} (undone)" if event.undone else told,
+            ]
+        )
+    if rows:
+        screen.table(["event", "time", "who", "what"], rows, numbers=["event"])
+    else:
+        screen.say("Nothing was said or done yet.")
+    screen.result({"collection": collection, "events": [asdict(event) for event in events]})
+
+
+def undo(
+    event: Annotated[
+        int, typer.Argument(min=1, help="Its number in lookalike history.", show_default=False)
+    ],
+    *,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Take back an event: a vote, a tag, an import of labels, a removal, or an undo itself."""
+    from lookalike.collection import Collection
+
+    screen = Screen(as_json)
+    with Collection.open(collection) as store:
+        done = store.undo(event)
+    screen.say(f"Undid event {event}. To redo it: lookalike undo {done.number}.")
+    screen.result({"collection": collection, "undone": event, "event": done.number})

@@ -1,0 +1,72 @@
+"""What the events of the log are called on the page and on the command line."""
+
+from typing import Any
+
+from lookalike.collection.answers import Event
+from lookalike.core.text import shown
+
+_MOVED = {"removal": "Removed", "restoration": "Restored", "erasure": "Erased"}
+
+
+def event_text(event: Event) -> str:
+    """Return an event in words; the word that a tag is about comes after it."""
+    body = event.body
+    if event.kind == "learn":
+        said = int(body.get("words_since", 0))
+        source = f"{said:,} new {'tag' if said == 1 else 'tags'}" if said else "tags or folders"
+        return f"Learned from {source}: {_used(body)}"
+    if event.kind == "feature":
+        return f"Added the feature {shown(str(body.get('feature', '')))}{_named(body)}"
+    if (told := _of_many(event)) is not None:
+        return told
+    if event.kind == "vote":
+        up, down = len(body.get("picked", ())), len(body.get("rejected", ()))
+        return (
+            "Less like this"
+            if not up
+            else "More like this, less like that"
+            if down
+            else "More like this"
+        )
+    return {
+        "tag": "Tagged with",
+        "correction": "Does not show",
+        "undo": f"Undid no. {body.get('event')}",
+        "reset": "Discarded all votes",
+        "rollback": "Went back to the previous models",
+    }.get(event.kind, event.kind)
+
+
+def _used(body: dict[str, Any]) -> str:
+    """Return which of the new models are used, in words."""
+    names = {"similarity": "new similarity", "words": "new words"}
+    used = [name for part, name in names.items() if (body.get(part) or {}).get("published")]
+    return " and ".join(used) or "no improvement, so not used"
+
+
+def _named(body: dict[str, Any]) -> str:
+    """Return what a ranker is called, where that is not its feature's name."""
+    name = shown(str(body.get("name", "")))
+    return f" as {name}" if name != shown(str(body.get("feature", ""))) else ""
+
+
+def _pictures(count: int) -> str:
+    return "a picture" if count == 1 else f"{count:,} pictures"
+
+
+def _of_many(event: Event) -> str | None:
+    """Return an event about many pictures in words; None for another."""
+    body = event.body
+    if event.kind == "deletion":
+        return f"Erased {_pictures(len(body.get('pictures', ())))}"
+    if event.kind in _MOVED:
+        return f"{_MOVED[event.kind]} {_pictures(body.get('pictures', 0))}"
+    if event.kind == "import":
+        return (
+            f"Imported labels from {body.get('source')}: {body.get('given', 0):,} given, "
+            f"{body.get('taken', 0):,} taken away, on {_pictures(body.get('pictures', 0))}"
+        )
+    if event.kind in ("tag", "correction") and "pictures" in body:
+        many = _pictures(body["pictures"])
+        return f"Tagged {many} with" if event.kind == "tag" else f"Said that {many} do not show"
+    return None

@@ -1,0 +1,51 @@
+"""What was said is listed and taken back by command, and folders are removed whole."""
+
+import pytest
+
+from lookalike.collection import Collection
+from tests.service.commands.test_rankers import fails
+from tests.service.pictures import draw
+
+
+@pytest.fixture
+def place(run, tmp_path, model):
+    for tint, name in enumerate(("grün", "rot")):
+        for number in range(3):
+            draw(tmp_path / name / f"{number}.png", (number * 40, 99, 50 * tint), number)
+    assert run("index", tmp_path / "grün", tmp_path / "rot", "-c", tmp_path / "c", "--model", model)
+    return tmp_path / "c"
+
+
+def test_what_was_said_is_listed_and_taken_back(run, place, tmp_path):
+    assert "Nothing was said" in run("history", "-c", place).out
+    with Collection.open(place) as store:
+        first = store.say(1, "Bäume <b>", who="anna")
+    listed = run("history", "-c", place).out
+    assert "Tagged with Bäume" in listed
+    assert "anna" in listed
+    (event,) = run("history", "-c", place, "--json").json["events"]
+    assert event["number"] == first.number
+    undone = run("undo", first.number, "-c", place)
+    assert f"lookalike undo {first.number + 1}" in undone.out
+    with Collection.open(place) as store:
+        assert store.labels() == {}
+    assert "(undone)" in run("history", "-c", place).out
+    assert run("undo", first.number + 1, "-c", place, "--json").json["undone"] == first.number + 1
+    with Collection.open(place) as store:
+        assert list(store.labels().values()) == [["Bäume <b>"]]
+    fails(run("undo", 99, "-c", place), "99")
+    assert run("undo", 0, "-c", place).code == 2
+
+
+def test_a_folder_is_removed_whole_and_comes_back_by_one_undo(run, place, tmp_path):
+    assert "3 moved" in run("remove", tmp_path / "grün", "-c", place).out
+    with Collection.open(place) as store:
+        assert {file.parent.name for row in store.pictures() for file in row.places} == {"rot"}
+        (event,) = store.history(1)
+    run("undo", event.number, "-c", place)
+    with Collection.open(place) as store:
+        assert len(store) == 6
+    (tmp_path / "leer").mkdir()
+    fails(run("remove", tmp_path / "rot", tmp_path / "leer", "-c", place), "leer")
+    with Collection.open(place) as store:
+        assert len(store) == 6
