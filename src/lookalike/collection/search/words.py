@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Match, Source, WordCounts
+from lookalike.collection.answers import Ask, Match, Source, WordCounts
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures import browsing
 from lookalike.collection.pictures.names import named
+from lookalike.collection.search.queries import MOST_EXAMPLES, spread
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.searching import found_matches
 from lookalike.collection.search.start_words import LEAST_CONFIDENCE
@@ -110,7 +111,8 @@ def rank_word(opened: Opened, text: str, by: str | None, among: Ids | None) -> R
     Pictures it was given to come first, then those whose files or folders are named so, then those
     it probably fits. Of several words, all must fit. A word that was learned is answered by the
     annotator, unless the start word of that name ranks the pictures better that the annotator was
-    judged by; other words are answered by start words.
+    judged by; other words are answered by start words, and a word that only people know by what is
+    like the pictures they gave it to.
     """
     knowing = _Knowing.of(opened, by)
     ids = browsing.all_ids(opened.database) if among is None else among
@@ -169,6 +171,7 @@ class _Knowing:
     """What knows words: labels, annotators and start words; ``trouble`` is why some does not."""
 
     opened: Opened
+    by: str | None
     annotators: list[tuple[Ranker, Annotator]]
     starts: list[tuple[Ranker, StartWords]]
     trouble: CollectionError | MissingPart | None
@@ -188,7 +191,7 @@ class _Knowing:
                 trouble = trouble or error
             with suppress(CollectionError, MissingPart):
                 starts += filter(None, [opened.rankers.starting(name)])
-        return cls(opened, annotators, starts, None if annotators or starts else trouble)
+        return cls(opened, by, annotators, starts, None if annotators or starts else trouble)
 
     def knows(self, term: str) -> bool:
         """Return whether a text is one word: given to a picture, learned, or a start word."""
@@ -213,12 +216,27 @@ class _Knowing:
             for picture, no in database.rows("SELECT picture, word FROM refusals")
             if word_key(no) in keys
         ]
+        if source is None and given.any():
+            source, (own, likely) = _LEARNED, self._alike(ids[given])
         here, there = np.isin(ids, own), np.isin(own, ids)
         spread = np.zeros(len(ids))
         spread[here] = likely[there]
         spread[np.isin(ids, refused)] = 0
         is_known = source is not None or bool(given.any()) or self.knows(term)
         return _Fit(given, by_name, spread, _START if source is None else source, is_known)
+
+    def _alike(self, given: Ids) -> tuple[Ids, NDArray[np.float64]]:
+        """Return how like pictures are to those that a word was given to."""
+        with suppress(CollectionError, MissingPart):
+            ranker, database = self.opened.rankers.get(self.by), self.opened.database
+            held = ranker.source(database).held(given.tolist())
+            if held:
+                vector = ranker.source(database).ask(
+                    Ask(tuple(spread(sorted(held), MOST_EXAMPLES)))
+                )
+                ids = np.sort(ranker.index.ids)
+                return ids, _above_average(ranker.index.scores(ranker.query(vector), ids)[0])
+        return np.zeros(0, np.int64), np.zeros(0)
 
     def _likely(self, term: str) -> tuple[int | None, Ids, NDArray[np.float64], list[str]]:
         """Return where a term comes from, how well it fits which pictures, and its other name."""
@@ -253,10 +271,15 @@ def _learned(ranker: Ranker, annotator: Annotator, word: str) -> tuple[Ids, NDAr
     plain = ranker.plain.copy()
     plain.set_scales(None)
     ids = np.sort(plain.ids)
-    scores = plain.scores(annotator.word_queries([word]), ids)[0].astype(np.float64)
-    average = float(scores.mean()) if scores.size else 0.0
-    gap = float(scores.max(initial=average)) - average
-    return ids, np.clip((scores - average) / gap, 0, 1) if gap > 0 else np.ones(len(ids))
+    return ids, _above_average(plain.scores(annotator.word_queries([word]), ids)[0])
+
+
+def _above_average(scores: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return scores from 0 for the average picture to 1 for the best."""
+    fine = scores.astype(np.float64)
+    average = float(fine.mean()) if fine.size else 0.0
+    gap = float(fine.max(initial=average)) - average
+    return np.clip((fine - average) / gap, 0, 1) if gap > 0 else np.ones(len(fine))
 
 
 def known_word(path: Path, word: str, annotator: Annotator) -> str:
