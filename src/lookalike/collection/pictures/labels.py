@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lookalike.collection.answers import Event
 from lookalike.collection.store import changes, events
 from lookalike.collection.store.database import numbers
-from lookalike.collection.store.labels import HAND, Change, set_by_hand
+from lookalike.collection.store.labels import HAND, set_by_hand
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import first_control, label_name, word_key
 
@@ -79,14 +79,14 @@ def say_many(
     said = _same_said(connection, kind, name, pictures)
     if said is not None:
         return said
-    rows: list[Change] = [(picture, name, None, word) for picture in pictures]
+    rows = ((picture, name, None, word) for picture in pictures)
     body = {
         "pictures": len(pictures),
         "word": word,
         "changes": changes.written(changes.digest(rows)),
     }
     event = events.append(connection, kind, body, who=who, key=key, about=_about_word(name))
-    changes.keep(connection, event.number, rows)
+    changes.keep_word(connection, event.number, pictures, name, word)
     _apply(connection, name, pictures, kind, word)
     return event
 

@@ -1,10 +1,10 @@
 """What an event did to many pictures: rows beside the log, which holds a digest of them."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 
-from lookalike.collection.store.database import Database
+from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.labels import Change
 
 _SIZE = 16
@@ -41,6 +41,16 @@ def keep(connection: Connection, event: int, rows: Iterable[Change]) -> None:
     """Keep what an event did."""
     connection.executemany(
         "INSERT INTO changes VALUES (?, ?, ?, ?, ?)", [(event, *row) for row in rows]
+    )
+
+
+def keep_word(
+    connection: Connection, event: int, pictures: Sequence[int], key: str, word: str
+) -> None:
+    """Keep that an event said a word of many pictures."""
+    connection.execute(
+        "INSERT INTO changes SELECT ?, value, ?, NULL, ? FROM json_each(?) ORDER BY value",
+        (event, key, word, numbers(pictures)),
     )
 
 
