@@ -22,6 +22,7 @@ from lookalike.service.web import (
     api_errors,
     api_page,
     bin_page,
+    duplicates_page,
     files,
     fragments,
     pages,
@@ -71,7 +72,7 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         chosen.upload_limits, seconds=chosen.decode_seconds, memory=chosen.decode_memory
     )
     app.state.rates = Rates()
-    for part in (api, pages, api_page, album_pages, bin_page, fragments, files):
+    for part in (api, pages, api_page, album_pages, bin_page, duplicates_page, fragments, files):
         app.include_router(part.router)
     app.mount("/static", _Static(directory=STATIC), name="static")
     app.add_middleware(Guard, settings=chosen, token=app.state.token, closing=app.state.closing)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from lookalike.collection import Collection
 
 
+SHOWN = 4
+"""Pictures of an event that are shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """An event of the log as shown on the page: its pictures by id, without those gone."""
@@ -44,6 +48,8 @@ def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
     for event in log:
         body = event.body
         pictures = body.get("picked", [body["picture"]] if "picture" in body else [])
+        if event.kind == "distinct":
+            pictures = body.get("pictures", [])[:SHOWN]
         asked = [
             address
             for ref in body.get("like", ())
@@ -85,11 +91,26 @@ def _pictures(count: int) -> str:
     return "a picture" if count == 1 else f"{count:,} pictures"
 
 
+def _distinct(body: dict[str, Any]) -> str:
+    """Return in words which pictures are not duplicates."""
+    many, of = len(body.get("pictures", ())), len(body.get("of", ()))
+    if body.get("verdict") == "keep":
+        return f"Kept all of {_pictures(many)} that look alike"
+    if of:
+        others = "another" if of == 1 else f"{of:,} others"
+        return (
+            f"Said that {_pictures(many)} {'is' if many == 1 else 'are'} no duplicate of {others}"
+        )
+    return f"Said that {_pictures(many)} are not duplicates"
+
+
 def _of_many(event: Event) -> str | None:
     """Return an event about many pictures in words; None for another."""
     body = event.body
     if event.kind == "deletion":
         return f"Erased {_pictures(len(body.get('pictures', ())))}"
+    if event.kind == "distinct":
+        return _distinct(body)
     if event.kind in _MOVED:
         return f"{_MOVED[event.kind]} {_pictures(body.get('pictures', 0))}"
     if event.kind == "import":
