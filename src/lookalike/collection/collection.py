@@ -1154,8 +1154,8 @@ class Collection:
         by : str, optional
             The ranker whose vectors to use; by default the first.
         radius : int, optional
-            In how many of the 128 bits the codes of two copies may differ; by default 40. A larger
-            one compares more pictures, and takes longer.
+            In how many of the 128 bits the codes of two copies may differ; by default 40,
+            or 48 for a sparse feature. A larger one compares more pictures, and takes longer.
         like : float, optional
             How alike the thumbnails of two copies are at least: 1 for the same, 0 for unrelated
             ones; by default 0.96.
@@ -1169,12 +1169,12 @@ class Collection:
         """
         from lookalike.collection.search import duplicates
 
-        bits = duplicates.RADIUS if radius is None else radius
         least = duplicates.LIKE if like is None else like
-        duplicates.check(bits, least)
+        duplicates.check(duplicates.RADIUS if radius is None else radius, least)
         if not len(self):
             return []
         ranker = self._opened.rankers.get(by)
+        bits = duplicates.default_radius(ranker) if radius is None else radius
         copies = self._near_copies((ranker.id, ranker.space.fingerprint, bits), bits)
 
         def find() -> list[Duplicates]:

@@ -18,8 +18,11 @@ Verdict: TypeAlias = Literal["different", "keep"]
 
 Apart: TypeAlias = dict[int, list[frozenset[int]]]
 
-RADIUS = 40
-"""Bits of the codes' 128 that two copies may differ in, by default."""
+RADIUS, SPARSE_RADIUS = 40, 48
+"""Bits of the codes' 128 that two copies may differ in, by default: of dense and sparse vectors.
+
+Copies share fewer of the words of a sparse vector, so that the angle between them is larger.
+"""
 
 LIKE = 0.96
 """How alike the thumbnails of copies are at least, by default."""
@@ -77,6 +80,11 @@ class Facts:
         )
         pairs = zip(reasons, self.rank, second.rank, strict=True)
         return next(reason for reason, own, other in pairs if own != other)
+
+
+def default_radius(ranker: Ranker) -> int:
+    """Return the radius for the vectors of a ranker."""
+    return SPARSE_RADIUS if ranker.space.feature.sparse else RADIUS
 
 
 def check(radius: int, like: float) -> None:

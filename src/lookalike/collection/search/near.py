@@ -17,8 +17,6 @@ from lookalike.index import BitIndex
 BITS = 128
 """The length of the codes; two vectors differ in each bit with their angle's share of 180°."""
 
-_SAMPLE = 1000
-
 
 class NearCopies:
     """Finds the copies of pictures, for one ranker and one radius; shared by threads.
@@ -52,13 +50,15 @@ class NearCopies:
             self._codes.remove(gone)
             for picture in gone.tolist():
                 self._drop(picture)
-        if new.size and (self._encoder is not None or len(wanted) > 1):
-            self._add(ranker, wanted, new)
+        if new.size:
+            self._add(ranker, new)
 
-    def _add(self, ranker: Ranker, wanted: NDArray[np.int64], new: NDArray[np.int64]) -> None:
+    def _add(self, ranker: Ranker, new: NDArray[np.int64]) -> None:
         if self._encoder is None:
-            some = wanted[np.linspace(0, len(wanted) - 1, min(len(wanted), _SAMPLE)).astype(int)]
-            self._encoder = LSHCodes(bits=BITS, random_state=0).fit(ranker.vectors(some))
+            # Directions through the origin: of pictures that are all alike, nothing but noise
+            # would be left without their mean.
+            origin = np.zeros((2, ranker.plain.dimension), np.float32)
+            self._encoder = LSHCodes(bits=BITS, random_state=0).fit(origin)
         for some in blocks(new):
             codes = self._encoder.encode(ranker.vectors(some))
             self._codes.add_codes(codes, some)

@@ -29,7 +29,7 @@ def duplicates(
             max=128,
             help="In how many of 128 bits the codes of two copies may differ. More find more "
             "heavily changed copies, and take longer.",
-            show_default="40",
+            show_default="40, or 48 for a sparse feature",
         ),
     ] = None,
     like: Annotated[

@@ -31,7 +31,8 @@ class Sought(Reach):
         None,
         ge=0,
         le=BITS,
-        description="In how many of 128 bits the codes of copies may differ; by default 40.",
+        description="In how many of 128 bits the codes of copies may differ; by default 40, "
+        "or 48 for a sparse feature.",
     )
     like: float | None = Field(
         None, gt=0, le=1, description="How alike copies are at least; by default 0.96."

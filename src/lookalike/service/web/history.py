@@ -98,9 +98,8 @@ def _distinct(body: dict[str, Any]) -> str:
         return f"Kept all of {_pictures(many)} that look alike"
     if of:
         others = "another" if of == 1 else f"{of:,} others"
-        return (
-            f"Said that {_pictures(many)} {'is' if many == 1 else 'are'} no duplicate of {others}"
-        )
+        verb = "is" if many == 1 else "are"
+        return f"Said that {_pictures(many)} {verb} not a duplicate of {others}"
     return f"Said that {_pictures(many)} are not duplicates"
 
 
