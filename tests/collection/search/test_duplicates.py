@@ -1,5 +1,6 @@
 """Near-duplicates of a collection: groups, which to keep, and what is remembered of them."""
 
+import itertools
 import shutil
 
 import numpy as np
@@ -88,9 +89,9 @@ def test_copies_are_grouped_around_the_best_whatever_the_feature(tmp_path, folde
         assert named(made, found) == COPIES
         reasons = {made.picture(group.keeper).places[0].name: group.reason for group in found}
         assert reasons == {
-            "0.png": "richest format: PNG",
-            "1.png": "largest: 240 × 160",
-            "2 enlarged.png": "largest: 480 × 320",
+            "0.png": "richest format, PNG",
+            "1.png": "largest, 240 × 160",
+            "2 enlarged.png": "largest, 480 × 320",
         }
         for group in found:
             assert group.keeper == group.pictures[0]
@@ -101,24 +102,31 @@ def test_copies_are_grouped_around_the_best_whatever_the_feature(tmp_path, folde
 
 def test_which_is_kept_goes_by_size_format_bytes_tags_and_age():
     def facts(number, **changes):
-        given = dict(width=4, height=3, format="JPEG", bytes=10, taken=None, added="2024-01-01")
-        truths = dict(missing=False, tagged=False, voted=False)
+        given = {
+            "width": 4,
+            "height": 3,
+            "format": "JPEG",
+            "bytes": 10,
+            "taken": None,
+            "added": "2024-01-01",
+        }
+        truths = {"missing": False, "tagged": False, "voted": False}
         return duplicates.Facts(id=number, **{**given, **truths, **changes})
 
     in_order = [
-        (facts(9, width=8, missing=False, height=4), "largest: 8 × 4"),
-        (facts(8, format="PNG"), "richest format: PNG"),
+        (facts(9, width=8, missing=False, height=4), "largest, 8 × 4"),
+        (facts(8, format="PNG"), "richest format, PNG"),
         (facts(7, bytes=20), "largest file"),
         (facts(6, voted=True), "has votes"),
         (facts(5, taken="1999-05-01T10:00:00"), "oldest"),
         (facts(3), "added first"),
-        (facts(4), "richest format: JPEG"),
+        (facts(4), "richest format, JPEG"),
         (facts(2, format="GIF", bytes=99), "its file is not missing"),
         (facts(1, width=80, missing=True), None),
     ]
     shuffled = [in_order[place][0] for place in (4, 0, 8, 2, 6, 1, 5, 3, 7)]
     assert sorted(shuffled, key=lambda one: one.rank) == [one for one, _ in in_order]
-    for (first, reason), (second, _) in zip(in_order, in_order[1:], strict=False):
+    for (first, reason), (second, _) in itertools.pairwise(in_order):
         assert first.reason(second) == reason
     assert facts(1, tagged=True).reason(facts(2)) == "has tags"
 

@@ -71,8 +71,8 @@ class Facts:
         """Return why this one should be kept rather than the second best, in a few words."""
         reasons = (
             "its file is not missing",
-            f"largest: {self.width} × {self.height}",
-            f"richest format: {self.format}",
+            f"largest, {self.width} × {self.height}",
+            f"richest format, {self.format}",
             "largest file",
             "has tags" if self.tagged else "has votes",
             "oldest",
