@@ -1,14 +1,16 @@
 """How well near-duplicates are found: copies of photographs, skin tones, and 100,000 pictures.
 
-Of every third picture of ``objects`` five copies are made: half the size, JPEG quality 30, cropped by
-3 and by 5 % at every side, and all of it (two thirds of the size, cropped by 3 %, WebP at quality
-50). Pairs of pictures in one group are right if they are of the same photograph. The defaults of
-``Collection.duplicates`` were chosen on the photographs whose name has an even checksum; the others
-are judged here, and those chosen on stand beside them. Caltech-101 holds some photographs twice,
-which count as wrong. In the demo set a pair is right if it differs in the skin tone alone.
+Of every third picture of ``objects`` five copies are made: half the size, JPEG quality 30, cropped
+by 3 and by 5 % at every side, and all of it (two thirds of the size, cropped by 3 %, WebP at
+quality 50). Pairs of pictures in one group are right if they are of the same photograph. The
+defaults of ``Collection.duplicates`` were chosen on the photographs whose name has an even
+checksum; the others are judged here, and those chosen on stand beside them. Caltech-101 holds some
+photographs twice, which count as wrong. In the demo set a pair is right if it differs in the skin
+tone alone.
 
 For 100,000 pictures the vectors are drawn at random, fifty around each of 2,000 centres, one in
-twenty a copy of another; thumbnails are soft noise, shared by copies alone.
+twenty a copy of another; thumbnails are 20,000 pictures of soft noise, so that now and then two
+others share one.
 """
 
 import resource
@@ -38,7 +40,7 @@ from lookalike.features import Embedding, Feature, Views, Visterms
 from lookalike.images import emoji_samples
 from lookalike.index import DenseIndex
 
-MANY = 100_000
+MANY, SCENES = 100_000, 20_000
 TONES = {"1f3fb", "1f3fc", "1f3fd", "1f3fe", "1f3ff"}
 
 
@@ -118,20 +120,22 @@ def on_copies(
 
 def on_skin_tones() -> list[Figure]:
     samples = emoji_samples()
-    with tempfile.TemporaryDirectory() as folder:
-        with Collection.create(Path(folder) / "collection", features=[Embedding()]) as store:
-            store.add([sample.path for sample in samples])
-            truth: dict[int, Hashable] = {}
-            for row in store.pictures():
-                parts = row.places[0].stem.split("-")
-                truth[row.id] = "-".join(part for part in parts if part not in TONES)
-            found = []
-            for like in (duplicates.LIKE, 0.9, 0.8):
-                recall, precision = judged(store.duplicates(like=like), truth)
-                found += [
-                    Figure(f"skin tones, like {like}: recall", recall),
-                    Figure(f"skin tones, like {like}: precision", precision),
-                ]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Collection.create(Path(folder) / "collection", features=[Embedding()]) as store,
+    ):
+        store.add([sample.path for sample in samples])
+        truth: dict[int, Hashable] = {}
+        for row in store.pictures():
+            parts = row.places[0].stem.split("-")
+            truth[row.id] = "-".join(part for part in parts if part not in TONES)
+        found = []
+        for like in (duplicates.LIKE, 0.9, 0.8):
+            recall, precision = judged(store.duplicates(like=like), truth)
+            found += [
+                Figure(f"skin tones, like {like}: recall", recall),
+                Figure(f"skin tones, like {like}: precision", precision),
+            ]
     return found
 
 
@@ -155,7 +159,7 @@ def on_many(count: int) -> list[Figure]:
     index = DenseIndex(256)
     ids = index.add(vectors, np.arange(1, count + 1))
     ranker = cast(Ranker, SimpleNamespace(plain=index, vectors=index.take))
-    drawn = [soft_noise(seed) for seed in range(2000)]
+    drawn = [soft_noise(seed) for seed in range(SCENES)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "collection.sqlite"
         Database.create(path)
@@ -174,7 +178,7 @@ def on_many(count: int) -> list[Figure]:
             )
             connection.executemany(
                 "INSERT INTO thumbnails VALUES (?, ?)",
-                [(number, drawn[scene[number - 1] % 2000]) for number in ids.tolist()],
+                [(number, drawn[scene[number - 1] % SCENES]) for number in ids.tolist()],
             )
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         finder = NearCopies(duplicates.RADIUS)

@@ -63,7 +63,6 @@ def likeness(one: Small, others: NDArray[np.uint8]) -> NDArray[np.float32]:
     """
     found = np.empty(len(others), np.float32)
     own = _whole(one[None])
-    views = _cropped(one[None])[0]
     for first in range(0, len(others), _AT_ONCE):
         some = others[first : first + _AT_ONCE]
         whole = _whole(some)
@@ -72,7 +71,7 @@ def likeness(one: Small, others: NDArray[np.uint8]) -> NDArray[np.float32]:
         if near.size:
             cropped = _cropped(some[near])
             back = _alike(own, cropped.reshape(-1, own.shape[1])).reshape(near.size, -1)
-            there = _alike(views, whole[near])
+            there = _alike(_cropped(one[None])[0], whole[near])
             best[near] = np.maximum(there.max(axis=0), back.max(axis=1))
         found[first : first + _AT_ONCE] = best
     return found

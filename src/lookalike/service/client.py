@@ -238,9 +238,13 @@ class Client:
         radius: int | None = None,
         like: float | None = None,
     ) -> list[Group]:
-        """Return groups of near-duplicates, the most alike first; see Collection.duplicates."""
-        asked = {"k": k, "offset": offset, "by": by, "radius": radius, "like": like}
-        return cast("list[Group]", self._get("/api/duplicates", asked)["groups"])
+        """Return groups of near-duplicates, the most alike first; see Collection.duplicates.
+
+        The first call may take minutes for a large collection, and is waited for.
+        """
+        asked = _given({"k": k, "offset": offset, "by": by, "radius": radius, "like": like})
+        answer = self._ask("GET", "/api/duplicates", params=asked, timeout=None).json()
+        return cast("list[Group]", answer["groups"])
 
     def keep_one(self, picture: int, others: Iterable[int], *, key: str | None = None) -> Event:
         """Keep one of some duplicates and move the others to the bin, as one event."""

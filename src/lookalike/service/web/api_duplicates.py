@@ -92,7 +92,7 @@ class GroupsAnswer(Answer):
 def duplicates(request: Request, asked: Annotated[Sought, Query()]) -> GroupsAnswer:
     """Return groups of resized, recompressed or slightly cropped copies.
 
-    The first request after a start compares all pictures, which takes about half a minute for
+    The first request after a start compares all pictures, which takes a minute or two for
     100,000; later ones look only at what is new.
     """
     collection = collection_of(request)
