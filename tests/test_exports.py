@@ -38,6 +38,7 @@ EXPORTS = {
         "Album",
         "Ask",
         "Collection",
+        "Duplicates",
         "Event",
         "Figures",
         "InUse",

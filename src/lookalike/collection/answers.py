@@ -106,8 +106,8 @@ class Event:
     kind : str
         ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``import`` (of labels
         from a source), ``removal`` (into the bin), ``restoration``, ``erasure``, ``undo``,
-        ``reset`` (votes before it count no more), ``learn`` or ``rollback``; in older collections
-        ``deletion``.
+        ``reset`` (votes before it count no more), ``distinct`` (pictures are not duplicates),
+        ``learn`` or ``rollback``; in older collections ``deletion``.
     who : str
         Who said it, where there are several; else empty.
     body : dict
@@ -374,6 +374,28 @@ class Match:
     score: float
     places: tuple[Path, ...]
     source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """Pictures that are near-duplicates of one of them.
+
+    Attributes
+    ----------
+    keeper : int
+        The one that should be kept: the largest, and so on.
+    reason : str
+        Why it should be kept rather than the next best, in a few words.
+    pictures : tuple of int
+        The keeper, then its duplicates, the most alike first.
+    likeness : tuple of float
+        How alike each is to the keeper, from 0 to 1; 1 for the keeper itself.
+    """
+
+    keeper: int
+    reason: str
+    pictures: tuple[int, ...]
+    likeness: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from lookalike.collection.answers import (
     Added,
     Album,
     Ask,
+    Duplicates,
     Event,
     Figures,
     InUse,
@@ -67,6 +68,8 @@ from lookalike.images import Limits, Refused, find_pictures
 from lookalike.index.reranker import Reranker
 
 if TYPE_CHECKING:
+    from lookalike.collection.search.duplicates import Verdict as Distinction
+    from lookalike.collection.search.near import NearCopies
     from lookalike.collection.training.given import NamedClicks, NamedLabels
 
 T = TypeVar("T")
@@ -107,6 +110,7 @@ class Collection:
     def __init__(self, folder: Folder, database: Database, features: Iterable[Feature]) -> None:
         self._opened = Opened(folder, database, Rankers(folder, database, features))
         self._answers: dict[tuple[Hashable, ...], tuple[int, object]] = {}
+        self._copies: tuple[Hashable, NearCopies] | None = None
 
     @classmethod
     def create(
@@ -804,7 +808,7 @@ class Collection:
             return known or events.append(connection, "reset", {}, who=who, key=key, about="reset")
 
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Event:
-        """Take back an event: a vote, a word, an import, a removal, a reset, or an undoing itself.
+        """Take back an event: a vote, a word, a removal, that pictures are no duplicates and so on.
 
         Raises
         ------
@@ -1126,6 +1130,131 @@ class Collection:
         """Return the ids of all that a search finds, best first, or a filter lets pass, rising."""
         return albums.found_ids(self._opened, search, self._matching)
 
+    # Duplicates
+
+    def duplicates(
+        self,
+        *,
+        by: str | None = None,
+        radius: int | None = None,
+        like: float | None = None,
+        progress: Progress = silent,
+    ) -> list[Duplicates]:
+        """Find groups of near-duplicates: resized, recompressed or slightly cropped copies.
+
+        The vectors of a ranker become codes of 128 bits; pictures whose codes differ in few bits
+        are compared by their thumbnails. A group holds the copies of one picture, the one to keep:
+        the largest, then that of the richest format (TIFF, PNG and BMP before others, GIF last),
+        of the largest file, with tags or votes, the oldest. A copy of a copy that is not a copy of
+        that picture is not in its group, so that a series of frames does not become one. Nothing
+        is changed. What was found is kept in memory, and only new pictures are looked at again.
+
+        Parameters
+        ----------
+        by : str, optional
+            The ranker whose vectors to use; by default the first.
+        radius : int, optional
+            In how many of the 128 bits the codes of two copies may differ; by default 40,
+            or 48 for a sparse feature. A larger one compares more pictures, and takes longer.
+        like : float, optional
+            How alike the thumbnails of two copies are at least: 1 for the same, 0 for unrelated
+            ones; by default 0.96.
+        progress : callable
+            Told how many pictures are done.
+
+        Returns
+        -------
+        list of Duplicates
+            The most alike first. Those that :meth:`not_duplicates` told apart are not together.
+        """
+        from lookalike.collection.search import duplicates
+
+        least = duplicates.LIKE if like is None else like
+        duplicates.check(duplicates.RADIUS if radius is None else radius, least)
+        if not len(self):
+            return []
+        ranker = self._opened.rankers.get(by)
+        bits = duplicates.default_radius(ranker) if radius is None else radius
+        copies = self._near_copies((ranker.id, ranker.space.fingerprint, bits), bits)
+
+        def find() -> list[Duplicates]:
+            voted = self._opened.voted()
+            return duplicates.find(self._opened.database, ranker, copies, least, voted, progress)
+
+        return list(self._kept(("duplicates", ranker.id, bits, least), find))
+
+    def not_duplicates(
+        self,
+        pictures: Iterable[int | str | Path],
+        of: Iterable[int | str | Path] = (),
+        *,
+        verdict: Distinction = "different",
+        who: str = "",
+        key: str | None = None,
+    ) -> Event:
+        """Record that pictures are not duplicates, so that they are not shown as such again.
+
+        It is an event of the log, which can be undone; it holds for these pictures wherever their
+        files lie, and however they are described.
+
+        Parameters
+        ----------
+        pictures : iterable of int, str or Path
+            Ids or paths. None of them is a duplicate of another of them.
+        of : iterable of int, str or Path
+            If given: none of ``pictures`` is a duplicate of one of these.
+        verdict : {"different", "keep"}
+            Why: they show different things, or are all to be kept. Both have the same effect.
+        who : str
+            Who says it, where there are several.
+        key : str, optional
+            A name for it: sent twice, it counts once.
+
+        Raises
+        ------
+        NotFound
+            If one of the pictures is not in the collection; then nothing is recorded.
+        """
+        from lookalike.collection.search import duplicates
+
+        events.check_names(who, key)
+        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
+            if (known := events.with_key(connection, key)) is not None:
+                return known
+            some, others = (self._named("not_duplicates", it) for it in (pictures, of))
+            return duplicates.tell_apart(connection, some, others, verdict, who=who, key=key)
+
+    def keep_one(
+        self,
+        picture: int | str | Path,
+        others: Iterable[int | str | Path],
+        *,
+        who: str = "",
+        key: str | None = None,
+    ) -> Event:
+        """Keep one of some duplicates and move the others to the bin, if it is still there itself.
+
+        Two people who keep different ones at the same time do not lose all of them. Undoing the
+        event restores what was removed.
+
+        Parameters
+        ----------
+        picture : int, str or Path
+            The picture to keep.
+        others : iterable of int, str or Path
+            Those to remove; see :meth:`remove`.
+        who, key
+            As for :meth:`not_duplicates`.
+        """
+        from lookalike.collection.search import duplicates
+
+        events.check_names(who, key)
+        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
+            if (known := events.with_key(connection, key)) is not None:
+                return known
+            kept, gone = self._opened.id_of(picture), self._named("keep_one", others)
+            return duplicates.keep_one(connection, kept, gone, who=who, key=key)
+
     # Words that were learned
 
     def tag(
@@ -1259,6 +1388,15 @@ class Collection:
             return where
         found = self._matching(where)
         return Where(pictures=() if found is None else tuple(found.tolist()))
+
+    def _near_copies(self, key: Hashable, radius: int) -> NearCopies:
+        """Return what finds copies, as it was used last if that was for the same key."""
+        from lookalike.collection.search.near import NearCopies
+
+        with self._opened.rankers.lock:
+            if self._copies is None or self._copies[0] != key:
+                self._copies = (key, NearCopies(radius))
+            return self._copies[1]
 
     def _ranked(self, word: str, by: str | None, where: Where | None) -> Ranked:
         """Return all that a search by word finds, again while nobody has written since."""

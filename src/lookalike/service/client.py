@@ -25,6 +25,7 @@ from lookalike.service.client_answers import (
     Album,
     Event,
     Filters,
+    Group,
     Job,
     Match,
     Picture,
@@ -227,6 +228,40 @@ class Client:
     def delete_album(self, number: int) -> None:
         """Delete an album; its pictures, labels and votes stay."""
         self._ask("DELETE", f"/api/albums/{number}")
+
+    def duplicates(
+        self,
+        k: int = 20,
+        *,
+        offset: int = 0,
+        by: str | None = None,
+        radius: int | None = None,
+        like: float | None = None,
+    ) -> list[Group]:
+        """Return groups of near-duplicates, the most alike first; see Collection.duplicates.
+
+        The first call may take minutes for a large collection, and is waited for.
+        """
+        asked = _given({"k": k, "offset": offset, "by": by, "radius": radius, "like": like})
+        answer = self._ask("GET", "/api/duplicates", params=asked, timeout=None).json()
+        return cast("list[Group]", answer["groups"])
+
+    def keep_one(self, picture: int, others: Iterable[int], *, key: str | None = None) -> Event:
+        """Keep one of some duplicates and move the others to the bin, as one event."""
+        body = {"picture": picture, "remove": list(others), "key": key}
+        return cast("Event", self._say("/api/duplicates/keep", body))
+
+    def not_duplicates(
+        self,
+        pictures: Iterable[int],
+        of: Iterable[int] = (),
+        *,
+        verdict: Literal["different", "keep"] = "different",
+        key: str | None = None,
+    ) -> Event:
+        """Record that pictures are not duplicates, of each other or of others."""
+        body = {"pictures": list(pictures), "of": list(of), "verdict": verdict, "key": key}
+        return cast("Event", self._say("/api/duplicates/distinct", body))
 
     def undo(self, number: int) -> Said:
         """Undo an event."""

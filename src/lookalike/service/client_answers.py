@@ -54,6 +54,21 @@ class Album(TypedDict):
     trouble: str
 
 
+class Duplicate(Picture):
+    """A picture of a group of near-duplicates, and how alike it is to the one to keep."""
+
+    likeness: float
+
+
+class Group(TypedDict):
+    """Near-duplicates: all by their ids, the one to keep first, and the first 100 described."""
+
+    keeper: int
+    reason: str
+    ids: list[int]
+    pictures: list[Duplicate]
+
+
 class Event(TypedDict):
     """One event of the log."""
 

@@ -17,6 +17,7 @@ from lookalike import __version__
 from lookalike.core.errors import LookalikeError
 from lookalike.service.commands.albums import albums
 from lookalike.service.commands.demo import demo
+from lookalike.service.commands.duplicates import duplicates
 from lookalike.service.commands.evaluate import evaluate
 from lookalike.service.commands.export import export
 from lookalike.service.commands.history import history, undo
@@ -154,6 +155,11 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike tag new/*.jpg",
         "lookalike tag ~/Pictures --min-confidence 0.9 --write xmp",
         "lookalike tag scans --write csv --out tags.csv",
+    ),
+    duplicates: (
+        "lookalike duplicates",
+        "lookalike duplicates --sheet duplicates.html",
+        "lookalike duplicates --like 0.9 --radius 48 -c family --json",
     ),
     evaluate: ("lookalike evaluate", "lookalike evaluate --by visterms -c family --json"),
     albums: (

@@ -59,6 +59,8 @@ def _of_many(event: Event) -> str | None:
     body = event.body
     if event.kind == "deletion":
         return f"Erased {_pictures(len(body.get('pictures', ())))}"
+    if event.kind == "distinct":
+        return _distinct(body)
     if event.kind in _MOVED:
         return f"{_MOVED[event.kind]} {_pictures(body.get('pictures', 0))}"
     if event.kind == "import":
@@ -70,3 +72,15 @@ def _of_many(event: Event) -> str | None:
         many = _pictures(body["pictures"])
         return f"Tagged {many} with" if event.kind == "tag" else f"Said that {many} do not show"
     return None
+
+
+def _distinct(body: dict[str, Any]) -> str:
+    """Return in words which pictures are not duplicates."""
+    many, of = len(body.get("pictures", ())), len(body.get("of", ()))
+    if body.get("verdict") == "keep":
+        return f"Kept all of {_pictures(many)} that look alike"
+    if of:
+        others = "another" if of == 1 else f"{of:,} others"
+        verb = "is" if many == 1 else "are"
+        return f"Said that {_pictures(many)} {verb} not a duplicate of {others}"
+    return f"Said that {_pictures(many)} are not duplicates"

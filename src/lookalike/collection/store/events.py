@@ -15,7 +15,10 @@ from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
 
 LONGEST_WHO, LONGEST_KEY = 64, 128
 
-UNDOABLE = ("vote", "tag", "correction", "undo", "reset", "import", "removal", "restoration")
+UNDOABLE = (
+    *("vote", "tag", "correction", "undo", "reset", "import", "removal", "restoration"),
+    "distinct",
+)
 
 TEACH = "teach"
 """What earlier votes teach a ranker that came after them: not said by anybody, so not shown."""

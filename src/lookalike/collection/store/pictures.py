@@ -172,6 +172,15 @@ def thumbnail(database: Database, number: int) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
+def thumbnails(database: Database, ids: Iterable[int]) -> dict[int, bytes]:
+    """Return small JPEGs of pictures, of those that have one."""
+    rows = database.rows(
+        "SELECT picture, jpeg FROM thumbnails WHERE picture IN (SELECT value FROM json_each(?))",
+        numbers(ids),
+    )
+    return {picture: bytes(jpeg) for picture, jpeg in rows}
+
+
 def refused(database: Database) -> list[Refused]:
     """Return the files that could not be used when they were last read."""
     found = database.rows("SELECT path, reason FROM refused ORDER BY path")

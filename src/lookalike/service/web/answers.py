@@ -169,7 +169,7 @@ class EventAnswer(Answer):
     at: str
     kind: str = Field(
         description="vote, tag, correction, import, removal, restoration, erasure, undo, reset, "
-        "learn, rollback or feature; deletion in older collections."
+        "distinct, learn, rollback or feature; deletion in older collections."
     )
     who: str
     body: dict[str, Any]

@@ -10,6 +10,7 @@ from lookalike import __version__
 from lookalike.core.text import shown
 from lookalike.service.web import (
     api_albums,
+    api_duplicates,
     api_feedback,
     api_jobs,
     api_pictures,
@@ -103,6 +104,7 @@ for _part in (
     api_jobs.router,
     api_selection.router,
     api_albums.router,
+    api_duplicates.router,
     _general,
 ):
     router.include_router(_part)

@@ -20,6 +20,7 @@ from lookalike.service.web import (
     api_page,
     assets,
     bin_page,
+    duplicates_page,
     files,
     fragments,
     pages,
@@ -68,7 +69,17 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         chosen.upload_limits, seconds=chosen.decode_seconds, memory=chosen.decode_memory
     )
     app.state.rates = Rates()
-    for part in (api, pages, api_page, album_pages, bin_page, fragments, files, assets):
+    for part in (
+        api,
+        pages,
+        api_page,
+        album_pages,
+        bin_page,
+        duplicates_page,
+        fragments,
+        files,
+        assets,
+    ):
         app.include_router(part.router)
     app.add_middleware(Guard, settings=chosen, token=app.state.token, closing=app.state.closing)
     return app

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from lookalike.collection import Collection
 
 
+SHOWN = 4
+"""Pictures of an event that are shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """An event of the log as shown on the page: its pictures by id, without those gone."""
@@ -45,6 +49,8 @@ def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
     for event in log:
         body = event.body
         pictures = body.get("picked", [body["picture"]] if "picture" in body else [])
+        if event.kind == "distinct":
+            pictures = body.get("pictures", [])[:SHOWN]
         asked = [
             address
             for ref in body.get("like", ())

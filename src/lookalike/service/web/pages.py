@@ -50,6 +50,7 @@ _ROOMS = {
     "/learned": "learned",
     "/add": "add",
     "/bin": "add",
+    "/duplicates": "pictures",
 }
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")

@@ -1,6 +1,7 @@
 // Starts what the page at hand needs. Each part finds its own elements, or does nothing.
 
 import { startAlbums } from "./albums.js";
+import { startDuplicates } from "./duplicates.js";
 import { startGrid } from "./grid.js";
 import { startJobs } from "./jobs.js";
 import { startKeys } from "./keyboard.js";
@@ -117,6 +118,7 @@ startVoting();
 startJobs();
 startSelection();
 startAlbums();
+startDuplicates();
 startKeys();
 tellTimes();
 document.body.addEventListener("htmx:afterSettle", tellTimes);

@@ -1,0 +1,311 @@
+"""Near-duplicates of a collection: groups, which to keep, and what is remembered of them."""
+
+import itertools
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lookalike import Collection
+from lookalike.collection import Ask
+from lookalike.collection.search import duplicates, near
+from lookalike.core import sparse as sp
+from lookalike.core.errors import InvalidInput, NotFound
+from lookalike.features import pack_vector, unpack_vectors
+from tests.collection.colours import Colours
+
+
+def scene(seed, size=(240, 160)):
+    """Return a picture of soft spots, unlike any other."""
+    rng = np.random.default_rng(seed)
+    rough = Image.fromarray(rng.integers(0, 256, (9, 13, 3), dtype=np.uint8))
+    return rough.resize(size, Image.Resampling.BICUBIC)
+
+
+class Sparse(Colours):
+    """The same vectors as a sparse feature has them."""
+
+    name = "sparse colours"
+    sparse = True
+
+    def record(self, image):
+        small = np.asarray(image.resize((self.cells, self.cells)), np.float32)
+        row = small.reshape(1, -1) + 1
+        return pack_vector(sp.csr_matrix(row / np.linalg.norm(row)))
+
+    def vectors(self, records):
+        return unpack_vectors(records, self.dimension, sparse=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Twelve scenes; of the first three there are copies."""
+    place = tmp_path / "Größe"
+    place.mkdir()
+    for seed in range(12):
+        scene(seed).save(place / f"{seed}.png")
+    scene(0).resize((120, 80)).save(place / "0 small.png")
+    scene(0).save(place / "0 recompressed.jpg", quality=50)
+    scene(1).crop((9, 6, 231, 154)).save(place / "1 cropped.jpg", quality=80)
+    scene(2, (480, 320)).save(place / "2 enlarged.png")
+    return place
+
+
+@pytest.fixture
+def collection(tmp_path, folder):
+    with Collection.create(tmp_path / "sammlung", features=[Colours()]) as made:
+        made.add([folder])
+        yield made
+
+
+def named(collection, groups):
+    """Return the groups by the names of files, the suggested ones first."""
+    return {
+        (names := [collection.picture(number).places[0].name for number in group.pictures])[0]: set(
+            names[1:]
+        )
+        for group in groups
+    }
+
+
+COPIES = {
+    "0.png": {"0 small.png", "0 recompressed.jpg"},
+    "1.png": {"1 cropped.jpg"},
+    "2 enlarged.png": {"2.png"},
+}
+
+
+def ids(collection, *names):
+    found = {row.places[0].name: row.id for row in collection.pictures()}
+    return [found[name] for name in names]
+
+
+@pytest.mark.parametrize("feature", [Colours, Sparse])
+def test_copies_are_grouped_around_the_best_whatever_the_feature(tmp_path, folder, feature):
+    with Collection.create(tmp_path / "other", features=[feature()]) as made:
+        made.add([folder])
+        found = made.duplicates()
+        assert named(made, found) == COPIES
+        reasons = {made.picture(group.keeper).places[0].name: group.reason for group in found}
+        assert reasons == {
+            "0.png": "richest format, PNG",
+            "1.png": "largest, 240 × 160",
+            "2 enlarged.png": "largest, 480 × 320",
+        }
+        for group in found:
+            assert group.keeper == group.pictures[0]
+            assert group.likeness[0] == 1
+            assert list(group.likeness) == sorted(group.likeness, reverse=True)
+            assert min(group.likeness) >= duplicates.LIKE
+
+
+def test_which_is_kept_goes_by_size_format_bytes_tags_and_age():
+    def facts(number, **changes):
+        given = {
+            "width": 4,
+            "height": 3,
+            "format": "JPEG",
+            "bytes": 10,
+            "taken": None,
+            "added": "2024-01-01",
+        }
+        truths = {"missing": False, "tagged": False, "voted": False}
+        return duplicates.Facts(id=number, **{**given, **truths, **changes})
+
+    in_order = [
+        (facts(9, width=8, missing=False, height=4), "largest, 8 × 4"),
+        (facts(8, format="PNG"), "richest format, PNG"),
+        (facts(7, bytes=20), "largest file"),
+        (facts(6, voted=True), "has votes"),
+        (facts(5, taken="1999-05-01T10:00:00"), "oldest"),
+        (facts(3), "added first"),
+        (facts(4), "richest format, JPEG"),
+        (facts(2, format="GIF", bytes=99), "its file is not missing"),
+        (facts(1, width=80, missing=True), None),
+    ]
+    shuffled = [in_order[place][0] for place in (4, 0, 8, 2, 6, 1, 5, 3, 7)]
+    assert sorted(shuffled, key=lambda one: one.rank) == [one for one, _ in in_order]
+    for (first, reason), (second, _) in itertools.pairwise(in_order):
+        assert first.reason(second) == reason
+    assert facts(1, tagged=True).reason(facts(2)) == "has tags"
+
+
+def test_frames_that_drift_do_not_become_one_group(tmp_path):
+    """Each frame is like the next ones, the first and the last have nothing in common."""
+    wide = scene(40, (1200, 160))
+    (tmp_path / "film").mkdir()
+    for number in range(40):
+        left = 12 * number
+        wide.crop((left, 0, left + 240, 160)).save(tmp_path / "film" / f"{number:02}.bmp")
+    with Collection.create(tmp_path / "frames", features=[Colours()]) as made:
+        made.add([tmp_path / "film"])
+        found = made.duplicates(radius=64)
+        assert len(found) > 5
+        together = [number for group in found for number in group.pictures]
+        assert len(together) == len(set(together)), "a picture is in one group at most"
+        copies = near.NearCopies(64)
+        copies.follow(made._opened.rankers.get())
+        for group in found:
+            assert len(group.pictures) <= 5
+            others = group.pictures[1:]
+            scores = copies.alike(made._opened.database, group.keeper, others)
+            assert min(scores) >= duplicates.LIKE, "each is a copy of the one to keep itself"
+
+
+def test_a_verdict_holds_until_undone_and_survives_moving_and_indexing_again(
+    tmp_path, collection, folder
+):
+    one, small, jpeg = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
+    said = collection.not_duplicates([small], [one, jpeg], who="Jürgen", key="k")
+    assert collection.not_duplicates([small], [one, jpeg], key="k") == said
+    assert len([it for it in collection.history() if it.kind == "distinct"]) == 1
+    apart = {**COPIES, "0.png": {"0 recompressed.jpg"}}
+    assert named(collection, collection.duplicates()) == apart
+    shutil.move(folder, tmp_path / "moved")
+    collection.add([tmp_path / "moved"])
+    collection.find_missing()
+    assert named(collection, collection.duplicates()) == apart
+    with Collection.open(collection.path, features=[Colours()]) as other:
+        assert named(other, other.duplicates()) == apart
+        undone = other.undo(said.number)
+        assert named(other, other.duplicates()) == COPIES
+    assert named(collection, collection.duplicates()) == COPIES
+    collection.undo(undone.number)
+    assert named(collection, collection.duplicates()) == apart
+    collection.check_log()
+
+
+def test_keeping_all_hides_a_whole_group(collection):
+    group = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
+    said = collection.not_duplicates(group, verdict="keep")
+    assert said.body == {"pictures": sorted(group), "verdict": "keep"}
+    assert "0.png" not in named(collection, collection.duplicates())
+    assert len(collection) == 16
+
+
+def test_a_picture_told_apart_from_a_member_does_not_join_it(collection):
+    """Though both are copies of the third."""
+    small, jpeg = ids(collection, "0 small.png", "0 recompressed.jpg")
+    collection.not_duplicates([small, jpeg])
+    (group,) = [it for it in collection.duplicates() if small in it.pictures or jpeg in it.pictures]
+    assert len(group.pictures) == 2
+
+
+def test_keeping_one_moves_the_others_to_the_bin_and_can_be_undone(collection):
+    one, small, jpeg = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
+    said = collection.keep_one(one, [small, jpeg], key="k")
+    assert (said.kind, said.body["pictures"]) == ("removal", 2)
+    assert collection.keep_one(one, [small, jpeg], key="k").number == said.number
+    assert {row.id for row in collection.bin()} == {small, jpeg}
+    assert set(named(collection, collection.duplicates())) == {"1.png", "2 enlarged.png"}
+    with pytest.raises(NotFound):
+        collection.keep_one(small, [one])
+    assert collection.find(collection.picture(one).places[0]) == one, "never are both removed"
+    collection.undo(said.number)
+    assert named(collection, collection.duplicates()) == COPIES
+
+
+def test_pictures_that_come_and_go_are_followed(tmp_path, collection, folder):
+    """By what was found before as by what starts anew."""
+    assert named(collection, collection.duplicates()) == COPIES
+    scene(5).save(folder / "5 again.jpg", quality=60)
+    scene(0, (480, 320)).save(folder / "0 large.png")
+    collection.add([folder])
+    after = {
+        **{name: them for name, them in COPIES.items() if name != "0.png"},
+        "0 large.png": {"0.png", *COPIES["0.png"]},
+        "5.png": {"5 again.jpg"},
+    }
+    assert named(collection, collection.duplicates()) == after
+    with Collection.open(collection.path, features=[Colours()]) as other:
+        assert named(other, other.duplicates()) == after
+    collection.remove(ids(collection, "0 large.png", "5.png"))
+    assert named(collection, collection.duplicates()) == COPIES
+    collection.restore()
+    assert named(collection, collection.duplicates()) == after
+
+
+def test_a_tagged_or_voted_one_is_kept_where_nothing_else_differs(collection, tmp_path):
+    image = scene(50)
+    (tmp_path / "twins").mkdir()
+    for number in range(2):
+        image.putpixel((number, 0), (0, 0, 0))
+        image.save(tmp_path / "twins" / f"{number}.bmp")
+    collection.add([tmp_path / "twins"])
+    first, second = ids(collection, "0.bmp", "1.bmp")
+
+    def group():
+        return next(it for it in collection.duplicates() if first in it.pictures)
+
+    assert (group().keeper, group().reason) == (first, "added first")
+    said = collection.vote(Ask((first,)), picked=[second])
+    collection.say(second, "Hafen")
+    assert (group().keeper, group().reason)[1] in ("has tags", "added first")
+    collection.undo(said.number)
+    assert (group().keeper, group().reason) == (second, "has tags")
+
+
+def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkeypatch):
+    image = scene(60)
+    (tmp_path / "many").mkdir()
+    for number in range(60):
+        image.putpixel((number, 0), (0, 0, 0))
+        image.save(tmp_path / "many" / f"{number}.bmp")
+    collection.add([tmp_path / "many"])
+    compared = []
+    whole = near.likeness
+    monkeypatch.setattr(near, "likeness", lambda a, b: compared.append(len(b)) or whole(a, b))
+    monkeypatch.setattr(duplicates, "_MANY", 10)
+    found = collection.duplicates()
+    assert max(len(group.pictures) for group in found) == 60
+    assert sum(compared) < 60 * 4
+    before = len(found)
+    many = next(group for group in found if len(group.pictures) == 60)
+    collection.not_duplicates(many.pictures, verdict="keep")
+    assert len(collection.duplicates()) == before - 1
+
+
+def test_a_thumbnail_that_cannot_be_read_is_no_duplicate(collection):
+    (small,) = ids(collection, "0 small.png")
+    with collection._opened.database.transaction() as connection:
+        connection.execute("UPDATE thumbnails SET jpeg = x'00' WHERE picture = ?", (small,))
+    assert named(collection, collection.duplicates())["0.png"] == {"0 recompressed.jpg"}
+
+
+def test_no_pictures_one_picture_and_all_the_same(tmp_path):
+    with Collection.create(tmp_path / "none", features=[Colours()]) as made:
+        assert made.duplicates() == []
+        (tmp_path / "few").mkdir()
+        for number, level in enumerate((255, 255, 0)):
+            flat = Image.new("RGB", (20, 20), (level, level, level))
+            flat.putpixel((number, 0), (100, 0, 0))
+            flat.save(tmp_path / "few" / f"{number}.png")
+            made.add([tmp_path / "few"])
+            assert len(made.duplicates()) == min(number, 1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"radius": -1}, {"radius": 129}, {"radius": 2.5}, {"like": 0}, {"like": 1.1}, {"like": "x"}],
+)
+def test_what_cannot_be_meant_is_refused(collection, given):
+    with pytest.raises(InvalidInput, match=f"{next(iter(given))} must be"):
+        collection.duplicates(**given)
+
+
+def test_verdicts_that_cannot_be_meant_are_refused_and_nothing_is_recorded(collection):
+    one, two = ids(collection, "0.png", "1.png")
+    last = collection.history()[0].number if collection.history() else 0
+    for some, of, verdict in [
+        *[([one], [], "keep"), ([one], [one], "keep"), ([], [], "keep"), ([], [one], "keep")],
+        ([one, two], [], "perhaps"),
+    ]:
+        with pytest.raises(InvalidInput, match="not_duplicates"):
+            collection.not_duplicates(some, of, verdict=verdict)
+    with pytest.raises(NotFound):
+        collection.not_duplicates([one, 999])
+    for others in ([], [one]):
+        with pytest.raises(InvalidInput, match="keep_one"):
+            collection.keep_one(one, others)
+    assert (collection.history()[0].number if collection.history() else 0) == last
