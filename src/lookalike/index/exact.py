@@ -307,11 +307,12 @@ class ExactIndex(Index):
             names = index._checked_new_ids(ids, len(ids))
             factors = index._checked_scales(scales, len(ids))
             stored = cls.rows.stored(arrays, len(ids), index.dimension)
+            arrays.check_all_used()
             # Taken as they are: adding them would need twice the memory for a while.
             rows = cls.rows.of(cls.rows.checked(cls.__name__, stored, index.dimension))
             least = int(names.max()) + 1 if len(names) else 0
             next_id = check_whole(cls.__name__, "next_id", manifest["next_id"], least, FREE)
-        except (InvalidInput, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise DamagedFile(f"{path} is damaged: {error}") from error
         index._state = State(rows, GrowingArray(names), GrowingArray(factors), next_id)
         return index
