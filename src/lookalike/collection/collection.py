@@ -995,10 +995,10 @@ class Collection:
 
     def query_thumbnail(self, token: str) -> bytes:
         """Return a small JPEG of a kept query."""
-        row = self._opened.database.row("SELECT jpeg FROM usable_queries WHERE token = ?", token)
-        if row is None:
+        found = queries.stored_thumbnail(self._opened.database, token)
+        if found is None:
             raise self._opened.unknown(token)
-        return bytes(row[0])
+        return found
 
     def reasons(
         self,

@@ -18,6 +18,7 @@ from lookalike.collection.search.queries import query_token
 from lookalike.collection.store import binned, events, rankers
 from lookalike.collection.store.database import Database, now, numbers, stored
 from lookalike.collection.store.labels import HAND
+from lookalike.collection.store.sums import row_sum
 from lookalike.collection.training.growing import grow
 from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
@@ -261,20 +262,24 @@ class Adder:
 
     def _insert(self, connection: sqlite3.Connection, described: Described) -> int:
         facts = described.facts
+        known = (
+            *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
+            now(),
+        )
         picture = connection.execute(
-            "INSERT INTO all_pictures (sha256, format, width, height, bytes, taken, added) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
-                now(),
-            ),
+            "INSERT INTO all_pictures (sha256, format, width, height, bytes, taken, added, crc) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*known, row_sum(*known)),
         ).lastrowid
         number = int(picture or 0)
         for ranker, record in zip(self._features, described.records, strict=True):
             rankers.keep_record(connection, ranker, number, record)
         for ranker, reason in self._missing.items():
             rankers.note_undescribed(connection, ranker, number, reason)
-        connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (number, described.thumbnail))
+        small = described.thumbnail
+        connection.execute(
+            "INSERT INTO thumbnails VALUES (?, ?, ?)", (number, small, row_sum(number, small))
+        )
         # Whoever searched with it before had no picture that this could go with.
         for feature in self._features.values():
             connection.execute(

@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from lookalike.collection.store import sums
+from lookalike.collection.store.log_end import LogEnd, end_of
 from lookalike.collection.store.schema import APPLICATION, SCHEMA, UPDATES, VERSION
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 
@@ -54,10 +56,13 @@ class Database:
     def __init__(self, path: Path, feature: Mapping[str, Any]) -> None:
         self._path = path
         self._lock = RLock()
+        self._end = LogEnd(path.with_name("log-end"))
         with _explained(path):
             self._reader = _connect(path)
+            self._file = _identity(path)
         try:
             self._check(feature)
+            self._look_at_end()
         except BaseException:
             self._reader.close()
             raise
@@ -128,15 +133,41 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Return a connection whose changes are committed together at the end, or not at all."""
+        with self._transaction() as connection:
+            self._end.check(lambda sql, *values: connection.execute(sql, values).fetchall())
+            yield connection
+            end = end_of(connection)
+        self._end.write(end)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with _explained(self._path):
             connection = _connect(self._path)
             try:
                 connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")
                 connection.execute("BEGIN IMMEDIATE")
+                self.check_place()
                 yield connection
                 connection.execute("COMMIT")
             finally:
                 connection.close()
+
+    def check_place(self) -> None:
+        """Raise CollectionError if another database lies at the path of the open one by now."""
+        try:
+            same = _identity(self._path) == self._file
+        except OSError:
+            same = False
+        if not same:
+            raise CollectionError(
+                f"{self._path.parent} is not the collection that was opened: its folder was "
+                f"replaced, moved or deleted meanwhile. Nothing was written. Open it again, or "
+                f"restart the server."
+            )
+
+    def check_end(self) -> None:
+        """Raise DamagedFile if the log does not reach where it once ended."""
+        self._end.check(self.rows)
 
     def forget(self) -> None:
         """Empty the log, which still holds what was deleted."""
@@ -145,6 +176,17 @@ class Database:
             (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             _log.warning("%s: the log was not emptied, since another process reads", self._path)
+
+    def _look_at_end(self) -> None:
+        """Warn if the last events are gone; from now on, notice it where nobody did."""
+        try:
+            self.check_end()
+        except DamagedFile as error:
+            _log.warning("%s", error)
+            return
+        if self._end.read() is None:
+            with self._lock:
+                self._end.write(end_of(self._reader))
 
     def _check(self, feature: Mapping[str, Any]) -> None:
         application = self.rows("PRAGMA application_id")[0][0]
@@ -161,7 +203,7 @@ class Database:
 
     def _update(self, feature: Mapping[str, Any]) -> None:
         """Bring the tables to this version, all or nothing."""
-        with self.transaction() as connection:
+        with self._transaction() as connection:
             # Another process may have done it while we waited.
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             for older in range(version, VERSION):
@@ -176,6 +218,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     )
     try:
         connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        sums.register(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
@@ -183,6 +226,12 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Return what tells a file from every other while it is open."""
+    facts = path.stat()
+    return facts.st_dev, facts.st_ino
 
 
 @contextmanager
