@@ -879,7 +879,7 @@ class Collection:
         """
         found = searching.search(
             self._opened.database,
-            self._opened.rankers.get(by),
+            self._opened.rankers.get(by, learned=learned),
             self._opened.rankers.ledger,
             query,
             k,

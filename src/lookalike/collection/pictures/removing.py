@@ -46,7 +46,7 @@ def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
             file.unlink(missing_ok=True)
         database.forget()
         if any(cached):
-            for ranker in rankers.usable():
+            for ranker in rankers.usable(learned=False):
                 rankers.save_cache(ranker)
     return len(gone)
 
