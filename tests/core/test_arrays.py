@@ -270,9 +270,7 @@ OURS = {"__metadata__": {"manifest": '{"kind": "thing/1"}'}}
             packed({"__metadata__": {"manifest": '{"kind": "thing/1"}', "crc32": "0"}}),
             id="half a checksum",
         ),
-        pytest.param(
-            packed({**OURS, "a": entry(offsets=(4, 8))}, b"\0" * 8), id="a gap before"
-        ),
+        pytest.param(packed({**OURS, "a": entry(offsets=(4, 8))}, b"\0" * 8), id="a gap before"),
         pytest.param(packed({**OURS, "a": 5}), id="entry a number"),
         pytest.param(packed({**OURS, "a": entry(offsets=(0, -4))}, b"\0" * 4), id="negative"),
         pytest.param(packed({**OURS, "a": entry(offsets=(4, 0))}), id="backwards"),

@@ -106,8 +106,8 @@ class Event:
     kind : str
         ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``import`` (of labels
         from a source), ``removal`` (into the bin), ``restoration``, ``erasure``, ``undo``,
-        ``reset`` (votes before it count no more), ``learn`` or ``rollback``; in older collections
-        ``deletion``.
+        ``reset`` (votes before it count no more), ``learn`` or ``rollback``; ``erased`` for
+        something that was said of an erased picture; in older collections ``deletion``.
     who : str
         Who said it, where there are several; else empty.
     body : dict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -54,6 +54,7 @@ from lookalike.collection.store.labels import LabelSource
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import (
+    CollectionBusy,
     DamagedFile,
     FingerprintMismatch,
     InvalidInput,
@@ -403,12 +404,18 @@ class Collection:
     ) -> int:
         """Erase pictures of the bin for good, or all in it, and return how many.
 
-        What is kept of them goes, uploaded files included; files in other folders are never
-        touched. The log keeps that pictures were erased.
+        What is kept of them goes, uploaded files included, and so does what was said of them in
+        the log, which keeps that something was said, by whom and when. Files in other folders are
+        never touched. Models keep what they have learned until they learn again.
         """
         events.check_names(who, None)
         ids = None if pictures is None else self._in_bin("empty_bin", pictures)
         return removing.empty(self._opened, ids, who=who)
+
+    def tidy(self) -> None:
+        """Delete what a writer that was stopped left behind; nothing while another one writes."""
+        with suppress(CollectionBusy), self._opened.writing():
+            pass
 
     def find_missing(self, among: Iterable[str | Path] | None = None) -> int:
         """Look which files are missing, and which are back.

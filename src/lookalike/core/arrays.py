@@ -173,7 +173,8 @@ class Loaded(dict[str, NDArray[Any]]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return an array, or the default."""
-        return self[name] if name in self else default
+        self._asked.add(name)
+        return super().get(name, default)
 
     def pop(self, name: str, *default: Any) -> Any:
         """Take an array out."""

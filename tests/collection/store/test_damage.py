@@ -84,7 +84,9 @@ def test_a_flipped_bit_in_a_row_is_noticed(collection, table, caplog):
         ).fetchone()
         value = bytes([*value[:-1], value[-1] ^ 1])
         kind = "BLOB" if column in ("record", "jpeg") else "TEXT"
-        connection.execute(f"UPDATE {table} SET {column} = CAST(? AS {kind}) WHERE {key} = 5", [value])
+        connection.execute(
+            f"UPDATE {table} SET {column} = CAST(? AS {kind}) WHERE {key} = 5", [value]
+        )
         connection.commit()
     with again(collection) as other:
         if table == "records_1":

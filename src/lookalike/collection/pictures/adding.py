@@ -15,7 +15,7 @@ from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECON
 from lookalike.collection.pictures.features import fitted
 from lookalike.collection.pictures.keywords import ReadKeywords
 from lookalike.collection.search.queries import query_token
-from lookalike.collection.store import binned, events, rankers
+from lookalike.collection.store import binned, erasing, events, rankers
 from lookalike.collection.store.database import Database, now, numbers, stored
 from lookalike.collection.store.labels import HAND
 from lookalike.collection.store.sums import row_sum
@@ -357,9 +357,10 @@ class Adder:
             (numbers(pictures), HAND),
         )
         unsaid = {number for (number,) in rows.fetchall()}
-        erased = binned.erase(connection, unsaid - self._voted() if unsaid else ())
-        if erased:
-            events.append(connection, "erasure", {"pictures": len(unsaid), "erased": erased})
+        gone = unsaid - self._voted() if unsaid else set()
+        erased = erasing.erase(connection, gone)
+        if any(erased.values()):
+            events.append(connection, "erasure", {"pictures": len(gone), **erased})
         connection.execute(
             "DELETE FROM places WHERE lost IS NOT NULL "
             "AND picture IN (SELECT value FROM json_each(?)) AND EXISTS (SELECT 1 FROM places "

@@ -106,9 +106,7 @@ def facts_of(
     return [
         (
             match,
-            PictureRow(
-                *(*rows.checked_facts(by_id[number]), match.places, missing.get(number))
-            ),
+            PictureRow(*(*rows.checked_facts(by_id[number]), match.places, missing.get(number))),
             json.loads(by_id[number][-1]),
         )
         for number, match in found.items()

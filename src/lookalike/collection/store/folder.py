@@ -16,6 +16,9 @@ from lookalike.core.errors import CollectionBusy, CollectionError, DamagedFile
 
 FORMAT = 2
 
+UPLOADS = "uploads"
+"""The folder of a collection that holds files of its own."""
+
 _OURS = re.compile(
     r"(feature|features/[0-9]+|reduction-[0-9a-f]{32}|models/[0-9]+|cache/[a-z]+-[0-9a-f]{32})"
     r"\.safetensors$"
@@ -35,6 +38,12 @@ class Folder:
         self.path = path
         self.database = path / "collection.sqlite"
         self._manifest = path / _MANIFEST
+
+    @property
+    def uploads(self) -> Path:
+        """The folder of files that are the collection's own, as paths are stored."""
+        # Without "..", which Path.absolute keeps.
+        return Path(os.path.abspath(self.path)) / UPLOADS  # noqa: PTH100
 
     def feature(self, ranker: int) -> Path:
         """Return the file of a ranker's feature."""

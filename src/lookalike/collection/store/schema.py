@@ -211,6 +211,8 @@ _SEALS = (
     # made of these: what was said of an erased picture can go, and the log is still whole.
     "ALTER TABLE events ADD COLUMN salt BLOB",
     "ALTER TABLE events ADD COLUMN seal BLOB",
+    # Uploaded files of erased pictures, until they are deleted.
+    "CREATE TABLE leftovers (path TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 
 _SUMS = tuple(f"ALTER TABLE {table} ADD COLUMN crc INTEGER" for table in sums.SUMMED)
@@ -368,8 +370,7 @@ def _add_sources(connection: Connection, feature: Mapping[str, Any]) -> None:
     for picture, key, source in rows:
         first[picture, key] = min(source, first.get((picture, key), source))
     connection.executemany(
-        "INSERT INTO refusals VALUES (?, ?, ?)",
-        [(*own, word) for own, word in refusals.items()]
+        "INSERT INTO refusals VALUES (?, ?, ?)", [(*own, word) for own, word in refusals.items()]
     )
     connection.executemany(
         "INSERT INTO given (picture, key, source, label, shown) VALUES (?, ?, ?, ?, ?)",

@@ -1,4 +1,4 @@
-"""Digests of events: of what was said, with a salt, and of whole rows, each after the one before."""
+"""Digests of events: of what was said, with a salt, and of rows, each after the one before."""
 
 import hashlib
 import json

@@ -90,6 +90,7 @@ def begin_closing(app: FastAPI) -> None:
 async def _running(app: FastAPI) -> AsyncIterator[None]:
     state = app.state
     collection, settings = state.collection, state.settings
+    await to_thread.run_sync(collection.tidy)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_in_time, state.decoder.close)
         state.jobs = Jobs(collection, settings)

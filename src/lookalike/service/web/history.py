@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lookalike.collection.answers import Event
-from lookalike.collection.store.events import UNDOABLE
+from lookalike.collection.store.events import ERASED, UNDOABLE
 from lookalike.core.errors import CollectionError
 from lookalike.core.text import shown
 from lookalike.service.web.answers import thumbnail_address
@@ -123,6 +123,7 @@ def _told_text(event: Event) -> str:
             else "More like this"
         )
     return {
+        ERASED: "Said something of a picture that was erased",
         "tag": "Tagged with",
         "correction": "Does not show",
         "undo": f"Undid no. {body.get('event')}",
