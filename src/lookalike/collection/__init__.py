@@ -4,8 +4,11 @@ from lookalike.collection.answers import (
     Added,
     Album,
     Ask,
+    BackedUp,
+    Checked,
     Event,
     Figures,
+    Finding,
     InUse,
     KnownWord,
     Learned,
@@ -13,6 +16,7 @@ from lookalike.collection.answers import (
     ModelRow,
     PictureRow,
     RankerInfo,
+    Restored,
     SavedSearch,
     Standing,
     Suggestion,
@@ -23,14 +27,18 @@ from lookalike.collection.answers import (
 from lookalike.collection.collection import Collection
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
 from lookalike.collection.store.filter import Where
+from lookalike.collection.upkeep.backup import restore_backup
 
 __all__ = [
     "Added",
     "Album",
     "Ask",
+    "BackedUp",
+    "Checked",
     "Collection",
     "Event",
     "Figures",
+    "Finding",
     "InUse",
     "KnownWord",
     "Learned",
@@ -39,6 +47,7 @@ __all__ = [
     "PictureRow",
     "PictureTag",
     "RankerInfo",
+    "Restored",
     "SavedSearch",
     "Standing",
     "Suggestion",
@@ -48,4 +57,5 @@ __all__ = [
     "Where",
     "WordCounts",
     "WordsToLearn",
+    "restore_backup",
 ]

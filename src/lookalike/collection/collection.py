@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,8 @@ from lookalike.collection.answers import (
     Added,
     Album,
     Ask,
+    BackedUp,
+    Checked,
     Event,
     Figures,
     InUse,
@@ -842,6 +844,38 @@ class Collection:
     def check_log(self) -> None:
         """Check that no event was changed since it was written; DamagedFile names one that was."""
         events.check(self._opened.database)
+
+    # Upkeep
+
+    def serving(self) -> AbstractContextManager[None]:
+        """Return a context in which nobody can put a backup in the place of the collection."""
+        return self._opened.folder.serving()
+
+    def check(self, progress: Progress = silent) -> Checked:
+        """Check all of the collection: database, log, rows, files, uploads and missing files.
+
+        Nothing is changed. Each finding says what to do.
+        """
+        from lookalike.collection.upkeep.checking import check
+
+        return check(self._opened, progress)
+
+    def backup(self, to: str | Path, progress: Progress = silent) -> BackedUp:
+        """Back up the collection into a new folder, while others may use and change it.
+
+        The backup is of one moment, and verified before it takes its place. Put it back with
+        :func:`~lookalike.collection.restore_backup`.
+
+        Parameters
+        ----------
+        to : str or Path
+            A folder that does not exist yet.
+        progress : callable
+            Called with the files copied, and all there are.
+        """
+        from lookalike.collection.upkeep.backup import back_up
+
+        return back_up(self._opened, Path(to), progress)
 
     # Searching
 

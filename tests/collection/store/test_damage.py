@@ -58,9 +58,8 @@ def test_a_damaged_model_can_be_left_or_learned_anew(taught):
         assert other.learn(folders=True, settings={"steps": 300, "blend": 0.5}).similarity
         assert other.search(1, 5)
     # Back to the damaged one is refused; back to none is possible.
-    with again(collection) as other:
-        with pytest.raises(DamagedFile):
-            other.rollback()
+    with again(collection) as other, pytest.raises(DamagedFile):
+        other.rollback()
 
 
 TABLES = {

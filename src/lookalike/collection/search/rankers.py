@@ -279,8 +279,10 @@ class Rankers:
         named = [self._folder.model(number) for number in models.model_files(self._database)]
         for row in rankers.rankers(self._database):
             named += [self._folder.path / row.file] if row.file else []
+            if row.reduction is not None:
+                named.append(self._folder.reduction(row.reduction))
             if row.space is not None:
-                named += [self._folder.reduction(row.space), self._folder.cache(row.space)]
+                named.append(self._folder.cache(row.space))
             if row.fingerprint is not None:
                 named.append(self._folder.classes(row.fingerprint))
         return named

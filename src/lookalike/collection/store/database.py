@@ -118,6 +118,7 @@ class Database:
 
     def version(self) -> int:
         """Return a number that changes when anyone commits."""
+        self.check_place()
         return int(self.rows("PRAGMA data_version")[0][0])
 
     @contextmanager
@@ -129,6 +130,13 @@ class Database:
                 yield
             finally:
                 self.rows("COMMIT")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Return a connection of its own, for reading much without keeping others waiting."""
+        with _explained(self._path), closing(_connect(self._path)) as connection:
+            self.check_place()
+            yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -136,6 +136,32 @@ class Folder:
         )
 
     @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Let nobody replace the collection; any number of servers may."""
+        try:
+            handle = os.open(self.path / "served", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError:  # where nothing can be written, nothing can be replaced
+            yield
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be the only one who writes or serves, or raise CollectionBusy at once."""
+        with self.writing(), (self.path / "served").open("a") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise CollectionBusy(
+                    f"a server serves {self.path}. Stop it first; nothing was changed."
+                ) from error
+            yield
+
+    @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the lock of the one who writes, or raise CollectionBusy at once."""
         try:
@@ -151,8 +177,11 @@ class Folder:
                     f"process {pid} is writing to {self.path}. Wait until it is done, or stop it: "
                     f"what it has finished is kept."
                 ) from error
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            try:
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, str(os.getpid()).encode(), 0)
+            except OSError as error:
+                raise self.not_written(error) from error
             yield
         finally:
             os.close(handle)

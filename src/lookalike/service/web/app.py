@@ -92,6 +92,7 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
     collection, settings = state.collection, state.settings
     await to_thread.run_sync(collection.tidy)
     async with AsyncExitStack() as stack:
+        stack.enter_context(collection.serving())
         stack.push_async_callback(_in_time, state.decoder.close)
         state.jobs = Jobs(collection, settings)
         state.jobs.learn_by_itself()
