@@ -302,7 +302,7 @@ class _File:
             return
         text = content[: self.begin].tobytes()
         own = f'"{_CHECK}":"{kept}"'.encode()
-        found = zlib.crc32(content[self.begin :], zlib.crc32(text.replace(own, _UNKNOWN, 1)))
+        found = zlib.crc32(content[self.begin :].data, zlib.crc32(text.replace(own, _UNKNOWN, 1)))
         if kept != f"{found:08x}":
             raise DamagedFile(
                 f"{self.path} is damaged: it is not as it was written (its checksum differs)."

@@ -71,7 +71,8 @@ def test_what_is_damaged_is_listed_with_what_to_do(store, statement, told):
 
 def test_damaged_and_missing_files_are_listed(store, pictures):
     model = next((store.path / "models").iterdir())
-    model.write_bytes(model.read_bytes()[:-1] + b"?")
+    content = model.read_bytes()
+    model.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     (store.path / "uploads" / "käfer.png").rename(store.path / "uploads" / "stray.png")
     (pictures / "rot" / "rot-1.png").unlink()
     with opened(store.path) as other:
