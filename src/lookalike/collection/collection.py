@@ -146,7 +146,13 @@ class Collection:
         return cls.open(path, features=list(chosen.values()))
 
     @classmethod
-    def open(cls, path: str | Path, *, features: Iterable[Feature] = ()) -> Self:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        features: Iterable[Feature] = (),
+        read_only: bool | None = None,
+    ) -> Self:
         """Open a collection.
 
         Parameters
@@ -155,6 +161,8 @@ class Collection:
         features : iterable of Feature
             Features it was made with that are not registered (see docs/extending.md); the
             collection loads all others itself.
+        read_only : bool, optional
+            Whether nothing may be changed; by default, if its folder cannot be written to.
 
         Raises
         ------
@@ -172,7 +180,8 @@ class Collection:
                 f"{folder.database} is missing. Restore a backup of the collection, or index again."
             )
         given = list(features)
-        collection = cls(folder, Database(folder.database, feature), given)
+        closed = not os.access(folder.path, os.W_OK) if read_only is None else read_only
+        collection = cls(folder, Database(folder.database, feature, read_only=closed), given)
         known = {row.fingerprint for row in collection._opened.rankers.rows()} - {None}
         for one in given:
             if one.is_fitted and known and one.fingerprint not in known:
@@ -208,6 +217,11 @@ class Collection:
     def path(self) -> Path:
         """The folder of the collection."""
         return self._opened.path
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be changed."""
+        return self._opened.database.read_only
 
     @property
     def features(self) -> dict[str, Feature]:

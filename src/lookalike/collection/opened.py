@@ -28,6 +28,7 @@ class Opened:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Be the one who writes, and tidy up after one who was stopped."""
+        self.database.check_writable()
         with self.folder.writing():
             self.tidy()
             yield

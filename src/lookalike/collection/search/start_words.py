@@ -141,7 +141,7 @@ class ClassCache:
                 known = self._written[ranker.id] = PictureClasses.load(file, start, fingerprint)
             with self._database.snapshot():
                 known = known.updated(ranker.space, start, self._database)
-            if known.has_drifted(self._written[ranker.id]):
+            if not self._database.read_only and known.has_drifted(self._written[ranker.id]):
                 known.save(file, start, fingerprint)
                 self._written[ranker.id] = known
             self._known[ranker.id] = (ranker.changes, known)

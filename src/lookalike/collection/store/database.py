@@ -51,14 +51,17 @@ class Database:
     feature : mapping
         What the manifest of an older collection says of its only feature: the tables of an
         older version are brought to this one when they are first opened.
+    read_only : bool
+        Whether nothing is written, not even beside the database.
     """
 
-    def __init__(self, path: Path, feature: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, feature: Mapping[str, Any], *, read_only: bool = False) -> None:
         self._path = path
+        self.read_only = read_only
         self._lock = RLock()
         self._end = LogEnd(path.with_name("log-end"))
         with _explained(path):
-            self._reader = _connect(path)
+            self._reader = self._connection()
             self._file = _identity(path)
         try:
             self._check(feature)
@@ -134,13 +137,14 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Return a connection of its own, for reading much without keeping others waiting."""
-        with _explained(self._path), closing(_connect(self._path)) as connection:
+        with _explained(self._path), closing(self._connection()) as connection:
             self.check_place()
             yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Return a connection whose changes are committed together at the end, or not at all."""
+        self.check_writable()
         with self._transaction() as connection:
             self._end.check(lambda sql, *values: connection.execute(sql, values).fetchall())
             yield connection
@@ -159,6 +163,33 @@ class Database:
                 connection.execute("COMMIT")
             finally:
                 connection.close()
+
+    def check_writable(self) -> None:
+        """Raise CollectionError if the collection was opened read-only."""
+        if self.read_only:
+            raise CollectionError(
+                f"{self._path.parent} is read-only: nothing can be changed. Open it where you may "
+                f"write, or without --read-only."
+            )
+
+    def _connection(self) -> sqlite3.Connection:
+        """Return a connection that reads."""
+        if not self.read_only:
+            return _connect(self._path)
+        connection = _connect(self._path, "mode=ro")
+        try:
+            connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        except sqlite3.OperationalError:
+            # SQLite cannot keep its own files beside; nobody else can write here, either.
+            connection.close()
+            log = self._path.with_name(f"{self._path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                raise CollectionError(
+                    f"{self._path.parent} cannot be opened read-only: it was not closed, and what "
+                    f"was written last is still in {log.name}. Open it once where you may write."
+                ) from None
+            connection = _connect(self._path, "immutable=1")
+        return connection
 
     def check_place(self) -> None:
         """Raise CollectionError if another database lies at the path of the open one by now."""
@@ -192,7 +223,7 @@ class Database:
         except DamagedFile as error:
             _log.warning("%s", error)
             return
-        if self._end.read() is None:
+        if not self.read_only and self._end.read() is None:
             with self._lock:
                 self._end.write(end_of(self._reader))
 
@@ -205,6 +236,11 @@ class Database:
             raise DamagedFile(
                 f"{self._path} has the version {version}; this lookalike reads up to {VERSION}. "
                 f"Update lookalike."
+            )
+        if version < VERSION and self.read_only:
+            raise CollectionError(
+                f"{self._path} has the version {version}, and is read-only. Open it once where you "
+                f"may write, so that it is brought to version {VERSION}."
             )
         if version < VERSION:
             self._update(feature)
@@ -219,8 +255,8 @@ class Database:
                 connection.execute(f"PRAGMA user_version = {older + 1}")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    where = f"{path.absolute().as_uri()}?mode=rw"
+def _connect(path: Path, mode: str = "mode=rw") -> sqlite3.Connection:
+    where = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(
         where, uri=True, timeout=30, isolation_level=None, check_same_thread=False
     )
