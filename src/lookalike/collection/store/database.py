@@ -176,19 +176,18 @@ class Database:
         """Return a connection that reads."""
         if not self.read_only:
             return _connect(self._path)
-        connection = _connect(self._path, "mode=ro")
         try:
+            connection = _connect(self._path, "mode=ro")
             connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
             # SQLite cannot keep its own files beside; nobody else can write here, either.
-            connection.close()
             log = self._path.with_name(f"{self._path.name}-wal")
             if log.exists() and log.stat().st_size:
                 raise CollectionError(
                     f"{self._path.parent} cannot be opened read-only: it was not closed, and what "
                     f"was written last is still in {log.name}. Open it once where you may write."
-                ) from None
-            connection = _connect(self._path, "immutable=1")
+                ) from error
+            return _connect(self._path, "immutable=1")
         return connection
 
     def check_place(self) -> None:
