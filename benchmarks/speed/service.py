@@ -56,7 +56,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                 noise = rng.normal(0, real.std() / 4, (len(some), real.shape[1]))
                 raw = share * real[first] + (1 - share) * real[second] + noise
                 connection.executemany(
-                    "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 640, 480, 90000, ?, '2026')",
+                    "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 640, 480, 90000, ?, '2026', NULL)",
                     [(n, f"{n:064x}", f"20{n % 25:02}-{n % 12 + 1:02}-11T10:00:00") for n in some],
                 )
                 connection.executemany(
@@ -66,7 +66,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                 for number, row in zip(some, raw, strict=True):
                     keep_record(connection, 1, number, pack_vector(row))
                 connection.executemany(
-                    "INSERT INTO thumbnails VALUES (?, ?)", [(n, small) for n in some]
+                    "INSERT INTO thumbnails VALUES (?, ?, NULL)", [(n, small) for n in some]
                 )
         opened = store._opened
         (row,) = opened.rankers.rows()

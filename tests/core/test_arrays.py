@@ -2,6 +2,8 @@ import json
 import os
 import stat
 import struct
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -10,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core import arrays as module
-from lookalike.core.arrays import load_arrays, save_arrays, stored_kind, write_whole
+from lookalike.core.arrays import (
+    check_file,
+    load_arrays,
+    map_arrays,
+    save_arrays,
+    stored_kind,
+    write_whole,
+)
 from lookalike.core.errors import DamagedFile, InvalidInput
 
 ARRAYS = {
@@ -126,6 +135,86 @@ def test_flipped_bytes(valid, scratch, data):
     load_or_refuse(bytes(content), scratch)
 
 
+def test_every_flipped_bit_is_noticed(valid, scratch):
+    for place in range(len(valid)):
+        content = bytearray(valid)
+        content[place] ^= 1 << place % 8
+        assert not load_or_refuse(bytes(content), scratch), place
+
+
+def test_mapped_arrays_are_checked_too(valid, scratch):
+    scratch.write_bytes(valid)
+    arrays, _ = map_arrays(scratch, kind="thing/1")
+    np.testing.assert_array_equal(arrays["W"], ARRAYS["W"])
+    scratch.write_bytes(valid[:-1] + bytes([valid[-1] ^ 4]))
+    for read in (lambda: map_arrays(scratch, kind="thing/1"), lambda: check_file(scratch)):
+        with pytest.raises(DamagedFile, match="not as it was written"):
+            read()
+    # A part alone is not checked: that would take all of the file.
+    assert load_arrays(scratch, kind="thing/1", names=["W"])[0].keys() == {"W"}
+
+
+def test_a_file_without_a_checksum_is_read(scratch):
+    scratch.write_bytes(packed({**OURS, "a": entry()}, b"\0" * 4))
+    assert load_arrays(scratch, kind="thing/1")[0]["a"] == 0
+    assert not check_file(scratch)
+
+
+def test_an_array_that_does_not_belong_is_told(valid, scratch):
+    scratch.write_bytes(valid)
+    arrays, _ = load_arrays(scratch, kind="thing/1")
+    assert arrays.get("none") is None
+    assert arrays["W"].size
+    arrays.pop("ids")
+    with pytest.raises(ValueError, match="'mask' does not belong"):
+        arrays.check_all_used()
+    assert len(dict(arrays.items())) == 2
+    arrays.check_all_used()
+
+
+def test_a_file_of_holes_is_refused(tmp_path):
+    path, size = tmp_path / "holes", 3 << 30
+    header = packed({**OURS, "a": entry("U8", (size,), (0, size))})
+    with path.open("wb") as file:
+        file.write(header)
+        file.truncate(len(header) + size)
+    for read in (load_arrays, map_arrays):
+        with pytest.raises(DamagedFile, match="are on the disk"):
+            read(path, kind="thing/1")
+
+
+LITTLE_MEMORY = """
+import resource, sys
+from pathlib import Path
+from lookalike.core import arrays
+from lookalike.core.errors import DamagedFile
+
+arrays.MOST_EMPTY_BYTES = 1 << 40
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+try:
+    arrays.load_arrays(Path(sys.argv[1]), kind="thing/1")
+except DamagedFile as error:
+    print(error)
+"""
+
+
+def test_a_file_larger_than_memory_is_told(tmp_path):
+    path, size = tmp_path / "large", 8 << 30
+    header = packed({**OURS, "a": entry("U8", (size,), (0, size))})
+    with path.open("wb") as file:
+        file.write(header)
+        file.truncate(len(header) + size)
+    told = subprocess.run(
+        [sys.executable, "-c", LITTLE_MEMORY, str(path)], capture_output=True, check=True
+    )
+    assert b"bytes of memory, which are not available" in told.stdout
+
+
+def test_what_is_not_finite_is_not_written(tmp_path):
+    with pytest.raises(InvalidInput, match="not finite"):
+        save_arrays(tmp_path / "a", {}, kind="thing/1", manifest={"steps": float("inf")})
+
+
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_truncated_and_extended(valid, scratch, data):
@@ -165,6 +254,23 @@ OURS = {"__metadata__": {"manifest": '{"kind": "thing/1"}'}}
         pytest.param(
             packed({"__metadata__": {"manifest": '{"kind": ' + "1" * 9000 + "}"}}), id="huge kind"
         ),
+        pytest.param(
+            packed({"__metadata__": {"manifest": '{"kind": "thing/1", "n": Infinity}'}}),
+            id="infinite",
+        ),
+        pytest.param(
+            packed({"__metadata__": {"manifest": '{"kind": "thing/1", "n": "\\ud800"}'}}),
+            id="half a character",
+        ),
+        pytest.param(
+            packed({"__metadata__": {"manifest": '{"kind": "thing/1"}', "crc33": "00000000"}}),
+            id="unknown metadata",
+        ),
+        pytest.param(
+            packed({"__metadata__": {"manifest": '{"kind": "thing/1"}', "crc32": "0"}}),
+            id="half a checksum",
+        ),
+        pytest.param(packed({**OURS, "a": entry(offsets=(4, 8))}, b"\0" * 8), id="a gap before"),
         pytest.param(packed({**OURS, "a": 5}), id="entry a number"),
         pytest.param(packed({**OURS, "a": entry(offsets=(0, -4))}, b"\0" * 4), id="negative"),
         pytest.param(packed({**OURS, "a": entry(offsets=(4, 0))}), id="backwards"),

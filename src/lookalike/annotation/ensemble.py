@@ -25,7 +25,7 @@ from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import NOT_WHOLE, Arrays, Learned
 
 MOST_TRIED = 1001
 """The most weightings to try: steps of a tenth for five models, coarser for more."""
@@ -145,7 +145,7 @@ class Ensemble(Annotator):
             ensemble._restore_own({}, index)
             ensemble.confidence_ = Confidence.read(index["confidence"])
             ensemble.fingerprint_ = str(index["fingerprint"])
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        except (OSError, RecursionError, *NOT_WHOLE) as error:
             raise DamagedFile(f"{index_file} is missing or not an ensemble: {error}.") from error
         return ensemble
 

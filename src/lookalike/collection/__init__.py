@@ -4,9 +4,12 @@ from lookalike.collection.answers import (
     Added,
     Album,
     Ask,
+    BackedUp,
+    Checked,
     Duplicates,
     Event,
     Figures,
+    Finding,
     InUse,
     KnownWord,
     Learned,
@@ -14,6 +17,7 @@ from lookalike.collection.answers import (
     ModelRow,
     PictureRow,
     RankerInfo,
+    Restored,
     SavedSearch,
     Standing,
     Suggestion,
@@ -24,15 +28,19 @@ from lookalike.collection.answers import (
 from lookalike.collection.collection import Collection
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
 from lookalike.collection.store.filter import Where
+from lookalike.collection.upkeep.backup import restore_backup
 
 __all__ = [
     "Added",
     "Album",
     "Ask",
+    "BackedUp",
+    "Checked",
     "Collection",
     "Duplicates",
     "Event",
     "Figures",
+    "Finding",
     "InUse",
     "KnownWord",
     "Learned",
@@ -41,6 +49,7 @@ __all__ = [
     "PictureRow",
     "PictureTag",
     "RankerInfo",
+    "Restored",
     "SavedSearch",
     "Standing",
     "Suggestion",
@@ -50,4 +59,5 @@ __all__ = [
     "Where",
     "WordCounts",
     "WordsToLearn",
+    "restore_backup",
 ]

@@ -107,7 +107,8 @@ class Event:
         ``vote``, ``tag``, ``correction`` (a picture does not show a word), ``import`` (of labels
         from a source), ``removal`` (into the bin), ``restoration``, ``erasure``, ``undo``,
         ``reset`` (votes before it count no more), ``distinct`` (pictures are not duplicates),
-        ``learn`` or ``rollback``; in older collections ``deletion``.
+        ``learn`` or ``rollback``; ``erased`` for something that was said of an erased picture; in
+        older collections ``deletion``.
     who : str
         Who said it, where there are several; else empty.
     body : dict
@@ -480,3 +481,60 @@ class ModelRow:
     after: Figures
     published: bool
     current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is damaged or missing in a collection.
+
+    Attributes
+    ----------
+    where : str
+        The file it was found in.
+    problem, remedy : str
+        What is wrong, and what to do.
+    damage : bool
+        Whether something was damaged or lost, rather than only out of reach.
+    """
+
+    where: str
+    problem: str
+    remedy: str
+    damage: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check of a collection found, and how much was checked."""
+
+    findings: list[Finding]
+    pictures: int
+    events: int
+    files: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is damaged."""
+        return not any(finding.damage for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    """A backup that was written and verified."""
+
+    path: Path
+    pictures: int
+    events: int
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A backup that took the place of a collection; ``aside`` is where that one is kept now."""
+
+    path: Path
+    aside: Path | None
+    pictures: int
+    events: int
+    made: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,8 @@ from lookalike.collection.answers import (
     Added,
     Album,
     Ask,
+    BackedUp,
+    Checked,
     Duplicates,
     Event,
     Figures,
@@ -55,6 +57,7 @@ from lookalike.collection.store.labels import LabelSource
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import (
+    CollectionBusy,
     DamagedFile,
     FingerprintMismatch,
     InvalidInput,
@@ -147,7 +150,13 @@ class Collection:
         return cls.open(path, features=list(chosen.values()))
 
     @classmethod
-    def open(cls, path: str | Path, *, features: Iterable[Feature] = ()) -> Self:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        features: Iterable[Feature] = (),
+        read_only: bool | None = None,
+    ) -> Self:
         """Open a collection.
 
         Parameters
@@ -156,6 +165,8 @@ class Collection:
         features : iterable of Feature
             Features it was made with that are not registered (see docs/extending.md); the
             collection loads all others itself.
+        read_only : bool, optional
+            Whether nothing may be changed; by default, if its folder cannot be written to.
 
         Raises
         ------
@@ -173,7 +184,8 @@ class Collection:
                 f"{folder.database} is missing. Restore a backup of the collection, or index again."
             )
         given = list(features)
-        collection = cls(folder, Database(folder.database, feature), given)
+        closed = not os.access(folder.path, os.W_OK) if read_only is None else read_only
+        collection = cls(folder, Database(folder.database, feature, read_only=closed), given)
         known = {row.fingerprint for row in collection._opened.rankers.rows()} - {None}
         for one in given:
             if one.is_fitted and known and one.fingerprint not in known:
@@ -209,6 +221,11 @@ class Collection:
     def path(self) -> Path:
         """The folder of the collection."""
         return self._opened.path
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be changed."""
+        return self._opened.database.read_only
 
     @property
     def features(self) -> dict[str, Feature]:
@@ -407,12 +424,18 @@ class Collection:
     ) -> int:
         """Erase pictures of the bin for good, or all in it, and return how many.
 
-        What is kept of them goes, uploaded files included; files in other folders are never
-        touched. The log keeps that pictures were erased.
+        What is kept of them goes, uploaded files included, and so does what was said of them in
+        the log, which keeps that something was said, by whom and when. Files in other folders are
+        never touched. Models keep what they have learned until they learn again.
         """
         events.check_names(who, None)
         ids = None if pictures is None else self._in_bin("empty_bin", pictures)
         return removing.empty(self._opened, ids, who=who)
+
+    def tidy(self) -> None:
+        """Delete what a writer that was stopped left behind; nothing while another one writes."""
+        with suppress(CollectionBusy), self._opened.writing():
+            pass
 
     def find_missing(self, among: Iterable[str | Path] | None = None) -> int:
         """Look which files are missing, and which are back.
@@ -840,6 +863,38 @@ class Collection:
         """Check that no event was changed since it was written; DamagedFile names one that was."""
         events.check(self._opened.database)
 
+    # Upkeep
+
+    def serving(self) -> AbstractContextManager[None]:
+        """Return a context in which nobody can put a backup in the place of the collection."""
+        return self._opened.folder.serving()
+
+    def check(self, progress: Progress = silent) -> Checked:
+        """Check all of the collection: database, log, rows, files, uploads and missing files.
+
+        Nothing is changed. Each finding says what to do.
+        """
+        from lookalike.collection.upkeep.checking import check
+
+        return check(self._opened, progress)
+
+    def backup(self, to: str | Path, progress: Progress = silent) -> BackedUp:
+        """Back up the collection into a new folder, while others may use and change it.
+
+        The backup is of one moment, and verified before it takes its place. Put it back with
+        :func:`~lookalike.collection.restore_backup`.
+
+        Parameters
+        ----------
+        to : str or Path
+            A folder that does not exist yet.
+        progress : callable
+            Called with the files copied, and all there are.
+        """
+        from lookalike.collection.upkeep.backup import back_up
+
+        return back_up(self._opened, Path(to), progress)
+
     # Searching
 
     def search(
@@ -883,7 +938,7 @@ class Collection:
         """
         found = searching.search(
             self._opened.database,
-            self._opened.rankers.get(by),
+            self._opened.rankers.get(by, learned=learned),
             self._opened.rankers.ledger,
             query,
             k,
@@ -999,10 +1054,10 @@ class Collection:
 
     def query_thumbnail(self, token: str) -> bytes:
         """Return a small JPEG of a kept query."""
-        row = self._opened.database.row("SELECT jpeg FROM usable_queries WHERE token = ?", token)
-        if row is None:
+        found = queries.stored_thumbnail(self._opened.database, token)
+        if found is None:
             raise self._opened.unknown(token)
-        return bytes(row[0])
+        return found
 
     def reasons(
         self,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookalike.collection.search.rankers import Rankers
-from lookalike.collection.store import pictures
+from lookalike.collection.store import pictures, uploads
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.core.errors import NotFound
@@ -28,9 +28,15 @@ class Opened:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Be the one who writes, and tidy up after one who was stopped."""
+        self.database.check_writable()
         with self.folder.writing():
-            self.folder.clean(self.rankers.files())
+            self.tidy()
             yield
+
+    def tidy(self) -> None:
+        """Delete what one who was stopped left behind; the lock must be held."""
+        self.folder.clean(self.rankers.files())
+        uploads.sweep(self.folder, self.database)
 
     def voted(self) -> set[int]:
         """Return the pictures that were voted on."""

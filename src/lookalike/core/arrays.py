@@ -2,15 +2,19 @@
 
 A file is written under a temporary name and then renamed, so a reader sees either the complete old
 file or the complete new one. Nothing is ever unpickled. A foreign or damaged file is rejected with
-a clear message before anything large is allocated.
+a clear message before anything large is allocated. A CRC-32 of the whole file is in its header and
+checked whenever all arrays are read; files of earlier versions have none.
 """
 
 import json
 import os
 import secrets
-from collections.abc import Collection, Mapping
+import zlib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +23,7 @@ from lookalike.core.errors import DamagedFile, InvalidInput
 
 MAX_HEADER_BYTES = 1 << 20
 MAX_ARRAYS = 256
+MAX_DIMENSIONS = 8
 NUMPY_TYPES = {
     "BOOL": "?",
     "U8": "u1",
@@ -34,6 +39,13 @@ NUMPY_TYPES = {
     "F64": "<f8",
 }
 DTYPES = tuple(NUMPY_TYPES)
+
+MOST_EMPTY_BYTES = 64 << 20
+"""How much longer than what the disk holds of it a file may be, besides as long again."""
+
+_CHECK = "crc32"
+_UNKNOWN = f'"{_CHECK}":"00000000"'.encode()
+_METADATA = {"manifest", _CHECK}
 
 
 def save_arrays(
@@ -53,28 +65,51 @@ def save_arrays(
     manifest : mapping
         Anything that JSON can represent: settings, fingerprints.
     """
-    from safetensors.numpy import save
-
     if len(arrays) > MAX_ARRAYS:
         raise InvalidInput(
             f"{path.name} may contain at most {MAX_ARRAYS} arrays; got {len(arrays)}. Merge some."
         )
     # Not sorted: the order of a mapping may tell which columns are whose.
-    header = json.dumps({**manifest, "kind": kind}, ensure_ascii=False)
-    contiguous = {name: np.require(array, requirements="C") for name, array in arrays.items()}
-    content = save(contiguous, metadata={"manifest": header})
-    header_bytes = int.from_bytes(content[:8], "little")
-    if header_bytes > MAX_HEADER_BYTES:
+    try:
+        text = json.dumps({**manifest, "kind": kind}, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise InvalidInput(f"{path.name}: what was learned is not finite: {error}.") from error
+    parts = [_plain(path, name, array) for name, array in arrays.items()]
+    # The widest first, as the safetensors library does, so that all of them are aligned.
+    parts.sort(key=lambda part: (-part[2].itemsize, part[0]))
+    header: dict[str, Any] = {"__metadata__": {_CHECK: "0" * 8, "manifest": text}}
+    end = 0
+    for name, dtype, array in parts:
+        offsets = [end, end := end + array.nbytes]
+        header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": offsets}
+    opening = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    opening += b" " * (-len(opening) % 8)
+    if len(opening) > MAX_HEADER_BYTES:
         raise InvalidInput(
-            f"the manifest of {path.name} needs a header of {header_bytes} bytes; "
+            f"the manifest of {path.name} needs a header of {len(opening)} bytes; "
             f"the limit is {MAX_HEADER_BYTES}. Store long lists as arrays."
         )
-    write_whole(path, content)
+    opening = len(opening).to_bytes(8, "little") + opening
+    blocks = [array.reshape(-1).view(np.uint8).data for _, _, array in parts if array.size]
+    check = zlib.crc32(opening)
+    for block in blocks:
+        check = zlib.crc32(block, check)
+    # Quotes inside the manifest are escaped, so this is found where it was put.
+    write_whole(path, opening.replace(_UNKNOWN, _written(check), 1), *blocks)
+
+
+def _plain(path: Path, name: str, array: NDArray[Any]) -> tuple[str, str, NDArray[Any]]:
+    """Return an array with its name and the name of its type, as files have it."""
+    little = np.require(array, array.dtype.newbyteorder("<"), "C")
+    for dtype, kind in NUMPY_TYPES.items():
+        if np.dtype(kind) == little.dtype:
+            return name, dtype, little
+    raise InvalidInput(f"{path.name}: the array {name} has the type {array.dtype}; use numbers.")
 
 
 def load_arrays(
     path: Path, *, kind: str, names: Collection[str] | None = None
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+) -> tuple["Loaded", dict[str, Any]]:
     """Load all arrays that :func:`save_arrays` wrote, or those in ``names``.
 
     Raise DamagedFile if the file is missing, damaged or of another kind.
@@ -84,49 +119,77 @@ def load_arrays(
     arrays : dict of str to ndarray
     manifest : dict
     """
-    from safetensors import SafetensorError, safe_open
-
-    manifest = stored_manifest(path)
-    try:
-        with safe_open(path, framework="numpy") as file:
-            wanted = file.keys() if names is None else names
-            arrays = {name: file.get_tensor(name) for name in wanted}
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
-        raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
-    found = manifest.pop("kind")
-    if found != kind:
-        raise DamagedFile(f"{path} contains {found!r}; expected {kind!r}.")
-    return arrays, manifest
+    with _opened(path) as file:
+        manifest = file.manifest(kind)
+        if names is None:
+            return Loaded(file.arrays(file.read())), manifest
+        return Loaded({name: file.array(name) for name in names}), manifest
 
 
-def map_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return read-only arrays that :func:`save_arrays` wrote, mapped from the file, not read.
+def map_arrays(path: Path, *, kind: str) -> tuple["Loaded", dict[str, Any]]:
+    """Return read-only arrays that :func:`save_arrays` wrote, mapped from the file, not copied.
 
-    Raise DamagedFile if the file is missing, damaged or of another kind. Replacing the file by
-    :func:`save_arrays` leaves mapped arrays as they are.
+    All of the file is read once, for its checksum. Raise DamagedFile if it is missing, damaged or
+    of another kind. Replacing the file by :func:`save_arrays` leaves mapped arrays as they are.
 
     Returns
     -------
     arrays : dict of str to ndarray
     manifest : dict
     """
-    header, manifest = _checked_header(path), stored_manifest(path)
-    found = manifest.pop("kind")
-    if found != kind:
-        raise DamagedFile(f"{path} contains {found!r}; expected {kind!r}.")
-    arrays: dict[str, NDArray[Any]] = {}
-    with path.open("rb") as file:
-        begin = 8 + int.from_bytes(file.read(8), "little")
-    try:
+    with _opened(path) as file:
+        manifest = file.manifest(kind)
         content = np.memmap(path, np.uint8, "r")
-        for name in header.keys() - {"__metadata__"}:
-            entry = header[name]
-            first, last = (begin + offset for offset in entry["data_offsets"])
-            values = content[first:last].view(NUMPY_TYPES[entry["dtype"]])
-            arrays[name] = np.asarray(values).reshape(entry["shape"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
-    return arrays, manifest
+        file.check(content)
+        arrays = {name: np.asarray(array) for name, array in file.arrays(content).items()}
+        return Loaded(arrays), manifest
+
+
+def check_file(path: Path) -> bool:
+    """Read a file that :func:`save_arrays` wrote, and raise DamagedFile if it is not as written.
+
+    Return False for a file without a checksum, of an earlier version.
+    """
+    with _opened(path) as file:
+        file.manifest(None)
+        file.check(np.memmap(path, np.uint8, "r"))
+        return _CHECK in file.header["__metadata__"]
+
+
+class Loaded(dict[str, NDArray[Any]]):
+    """The arrays of a file by name, which knows those that nobody has asked for."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().__init__(arrays)
+        self._asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        self._asked.add(name)
+        return super().__getitem__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        self._asked.update(super().keys())
+        return super().__iter__()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an array, or the default."""
+        self._asked.add(name)
+        return super().get(name, default)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Take an array out."""
+        self._asked.add(name)
+        return super().pop(name, *default)
+
+    def items(self) -> Any:
+        """Return all names and arrays."""
+        self._asked.update(super().keys())
+        return super().items()
+
+    def check_all_used(self) -> None:
+        """Raise ValueError for an array that does not belong in the file."""
+        if unknown := sorted(super().keys() - self._asked):
+            raise ValueError(f"the array {unknown[0]!r:.80} does not belong in it")
 
 
 def stored_kind(path: Path) -> str:
@@ -134,14 +197,15 @@ def stored_kind(path: Path) -> str:
     return str(stored_manifest(path)["kind"])
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, *content: bytes | memoryview) -> None:
     """Write a file atomically: a crash leaves either the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            for part in content:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -157,52 +221,160 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def stored_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of a file, or raise DamagedFile; check the header first."""
-    header = _checked_header(path)
-    try:
-        manifest: dict[str, Any] = json.loads(header["__metadata__"]["manifest"])
-        text = isinstance(manifest["kind"], str)
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise DamagedFile(f"{path} has no manifest; it was not written by lookalike.") from error
-    if not text:
-        raise DamagedFile(f"{path} has no kind; it was not written by lookalike.")
-    return manifest
+    with _opened(path) as file:
+        return file.manifest(None)
 
 
-def _checked_header(path: Path) -> dict[str, Any]:
+class _File:
+    """An open file whose header is sound, and fits the size of the file."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self._file = file
+        facts = os.fstat(file.fileno())
+        self.size = facts.st_size
+        length = int.from_bytes(file.read(8), "little")
+        if not 0 < length <= MAX_HEADER_BYTES:
+            raise self.damaged(f"not a safetensors file: its header is {length} bytes")
+        self.begin = 8 + length
+        try:
+            header = json.loads(file.read(length))
+        except ValueError as error:
+            raise self.damaged("not a safetensors file") from error
+        if not isinstance(header, dict):
+            raise self.damaged("not a safetensors file: its header is no object")
+        if len(header) > MAX_ARRAYS + 1:
+            raise DamagedFile(f"{path} claims {len(header)} arrays; the limit is {MAX_ARRAYS}.")
+        self.header: dict[str, Any] = header
+        self.entries = {name: it for name, it in header.items() if name != "__metadata__"}
+        if not _fit(list(self.entries.values()), self.size - self.begin):
+            raise DamagedFile(
+                f"{path} is damaged: its size of {self.size} bytes does not match its header."
+            )
+        on_disk = 512 * getattr(facts, "st_blocks", self.size)
+        if self.size > 2 * on_disk + MOST_EMPTY_BYTES:
+            raise DamagedFile(
+                f"{path} is damaged: of its {self.size} bytes only {on_disk} are on the disk."
+            )
+
+    def damaged(self, why: str) -> DamagedFile:
+        return DamagedFile(f"{self.path} is damaged or {why}.")
+
+    def manifest(self, kind: str | None) -> dict[str, Any]:
+        """Return the manifest; of a given kind, or of any with its kind inside."""
+        try:
+            metadata = self.header["__metadata__"]
+            manifest: dict[str, Any] = json.loads(metadata["manifest"], parse_constant=_refuse)
+            json.dumps(manifest, ensure_ascii=False).encode()  # not with half a character in it
+            found = manifest["kind"]
+            known = metadata.keys() <= _METADATA
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise DamagedFile(
+                f"{self.path} has no manifest; it was not written by lookalike."
+            ) from error
+        if not isinstance(found, str) or not known:
+            raise DamagedFile(f"{self.path} has no kind; it was not written by lookalike.")
+        if kind is None:
+            return manifest
+        if found != kind:
+            raise DamagedFile(f"{self.path} contains {found!r}; expected {kind!r}.")
+        return {name: it for name, it in manifest.items() if name != "kind"}
+
+    def read(self) -> NDArray[np.uint8]:
+        """Return the bytes of the whole file, as they were written."""
+        try:
+            content = np.empty(self.size, np.uint8)
+        except MemoryError as error:
+            raise DamagedFile(
+                f"{self.path} cannot be read: it takes {self.size} bytes of memory, which are not "
+                f"available."
+            ) from error
+        self._file.seek(0)
+        if self._file.readinto(content) != self.size:  # type: ignore[attr-defined]
+            raise self.damaged("changes while it is read")
+        self.check(content)
+        return content
+
+    def check(self, content: NDArray[np.uint8]) -> None:
+        """Raise DamagedFile if the checksum of the content is another than the header has."""
+        kept = self.header["__metadata__"].get(_CHECK)
+        if kept is None:
+            return
+        text = content[: self.begin].tobytes()
+        own = f'"{_CHECK}":"{kept}"'.encode()
+        found = zlib.crc32(content[self.begin :].data, zlib.crc32(text.replace(own, _UNKNOWN, 1)))
+        if kept != f"{found:08x}":
+            raise DamagedFile(
+                f"{self.path} is damaged: it is not as it was written (its checksum differs)."
+            )
+
+    def arrays(self, content: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+        """Return all arrays in the content of the file, which they share."""
+        data = content[self.begin :]
+        return {
+            name: _array(data[slice(*entry["data_offsets"])], entry)
+            for name, entry in self.entries.items()
+        }
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Read one array alone; without the others its checksum says nothing."""
+        if name not in self.entries:
+            raise DamagedFile(f"{self.path} is damaged: it has no array {name!r:.80}.")
+        entry = self.entries[name]
+        first, last = entry["data_offsets"]
+        self._file.seek(self.begin + first)
+        return _array(np.fromfile(self._file, np.uint8, last - first), entry)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_File]:
     try:
-        size = path.stat().st_size
         with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(length)) if 0 < length <= MAX_HEADER_BYTES else None
+            yield _File(path, file)
     except FileNotFoundError as error:
         raise DamagedFile(f"{path} does not exist.") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise DamagedFile(f"{path} is damaged or not a safetensors file.") from error
-    if not isinstance(header, dict):
-        raise DamagedFile(
-            f"{path} is damaged or not a safetensors file: its header is {length} bytes."
-        )
-    if len(header) > MAX_ARRAYS + 1:
-        raise DamagedFile(f"{path} claims {len(header)} arrays; the limit is {MAX_ARRAYS}.")
-    ends = [
-        entry["data_offsets"][1]
-        for name, entry in header.items()
-        if name != "__metadata__" and _is_entry(entry)
-    ]
-    if len(ends) != len(header.keys() - {"__metadata__"}) or size != 8 + length + max(
-        ends, default=0
-    ):
-        raise DamagedFile(f"{path} is damaged: its size of {size} bytes does not match its header.")
-    return header
+    except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
+        raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
+
+
+def _array(data: NDArray[np.uint8], entry: dict[str, Any]) -> NDArray[Any]:
+    kind = np.dtype(NUMPY_TYPES[entry["dtype"]])
+    aligned = data if data.ctypes.data % kind.itemsize == 0 else data.copy()
+    return aligned.view(kind).reshape(entry["shape"])
+
+
+def _fit(entries: list[Any], size: int) -> bool:
+    """Return whether arrays lie in so many bytes one after the other, without gaps."""
+    if not all(map(_is_entry, entries)):
+        return False
+    end = 0
+    for entry in sorted(entries, key=lambda it: it["data_offsets"]):
+        first, last = entry["data_offsets"]
+        count = prod(entry["shape"])
+        if first != end or last - first != count * np.dtype(NUMPY_TYPES[entry["dtype"]]).itemsize:
+            return False
+        end = last
+    return end == size
 
 
 def _is_entry(entry: object) -> bool:
-    if not isinstance(entry, dict):
-        return False
-    offsets = entry.get("data_offsets")
     return (
-        entry.get("dtype") in DTYPES
-        and isinstance(offsets, list)
-        and len(offsets) == 2
-        and all(isinstance(offset, int) for offset in offsets)
+        isinstance(entry, dict)
+        and entry.keys() == {"dtype", "shape", "data_offsets"}
+        and isinstance(entry["dtype"], str)
+        and entry["dtype"] in DTYPES
+        and all(
+            isinstance(some, list) and all(type(one) is int and 0 <= one < 2**62 for one in some)
+            for some in (entry["shape"], entry["data_offsets"])
+        )
+        and len(entry["shape"]) <= MAX_DIMENSIONS
+        and len(entry["data_offsets"]) == 2
     )
+
+
+def _written(number: int) -> bytes:
+    return f'"{_CHECK}":"{number:08x}"'.encode()
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number")

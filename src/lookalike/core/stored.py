@@ -67,6 +67,7 @@ class Stored(ABC):
             cls._check_parameters(part)
             part.fingerprint_ = str(manifest["fingerprint"])
             cls._restore(part, arrays, manifest["learned"])
+            arrays.check_all_used()
         except NOT_WHOLE as error:
             raise DamagedFile(f"{path} is not a complete {cls.__name__}: {error}") from error
         return part

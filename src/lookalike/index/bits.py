@@ -191,6 +191,7 @@ class BitIndex(ExactIndex):
             if "scales" in arrays:
                 scales = GrowingArray(index._checked_scales(arrays["scales"], count))
             next_id = check_whole(who, "next_id", manifest["next_id"], least, FREE)
+            arrays.check_all_used()
         except (InvalidInput, KeyError, TypeError, ValueError) as error:
             raise DamagedFile(f"{path} is damaged: {error}") from error
         index._state = State(rows, ids, scales, next_id)

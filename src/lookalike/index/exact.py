@@ -27,6 +27,10 @@ MAX_DIMENSION = 1 << 24
 _QUERIES = 16
 
 
+MOST_FOUND = 1 << 24
+"""The most that may be asked for where there are fewer: answers are padded to that length."""
+
+
 class Rows(ABC):
     """An immutable set of vectors: how they are stored and how they are multiplied.
 
@@ -307,11 +311,12 @@ class ExactIndex(Index):
             names = index._checked_new_ids(ids, len(ids))
             factors = index._checked_scales(scales, len(ids))
             stored = cls.rows.stored(arrays, len(ids), index.dimension)
+            arrays.check_all_used()
             # Taken as they are: adding them would need twice the memory for a while.
             rows = cls.rows.of(cls.rows.checked(cls.__name__, stored, index.dimension))
             least = int(names.max()) + 1 if len(names) else 0
             next_id = check_whole(cls.__name__, "next_id", manifest["next_id"], least, FREE)
-        except (InvalidInput, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise DamagedFile(f"{path} is damaged: {error}") from error
         index._state = State(rows, GrowingArray(names), GrowingArray(factors), next_id)
         return index
@@ -325,7 +330,7 @@ class ExactIndex(Index):
 
     def _best(self, asked: Any, k: int, exclude: ArrayLike | None, among: ArrayLike | None) -> Hits:
         """Return the hits of :meth:`search` for checked queries."""
-        most = check_whole(self._who, "k", k, 1)
+        most = check_whole(self._who, "k", k, 1, max(MOST_FOUND, len(self._state.ids)))
         q = int(asked.shape[0])
         excluded = self._checked_exclude(exclude, q)
         named = None if among is None else self._checked_among(among)

@@ -30,6 +30,7 @@ from lookalike.service.commands.rollback import rollback
 from lookalike.service.commands.search import search
 from lookalike.service.commands.serve import serve
 from lookalike.service.commands.tag import tag
+from lookalike.service.commands.upkeep import backup, check
 from lookalike.service.options import ListingCommand
 from lookalike.service.screen import complain, write_json
 
@@ -71,6 +72,13 @@ def _told(ctx: Any) -> Iterator[None]:
     except OSError as error:
         file = f"{error.filename}: " if error.filename else ""
         _end(ctx, f"{file}{error.strerror or error}", FAILED)
+    except MemoryError:
+        _end(
+            ctx,
+            "Not enough memory. Finished work is kept; close other programs, or raise the limit, "
+            "and try again.",
+            FAILED,
+        )
     except Exception as error:
         # The base class of usage errors moved between versions of Typer; its method did not.
         if not ctx.meta[__name__] or not hasattr(error, "format_message"):
@@ -169,7 +177,13 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
     ),
     labels: ("lookalike labels --out labels.csv", "lookalike labels --out labels.json -c family"),
     remove: ("lookalike remove old.jpg scans/blank.tif", "lookalike remove scans/drafts"),
-    restore: ("lookalike restore scans/blank.tif", "lookalike restore"),
+    restore: (
+        "lookalike restore scans/blank.tif",
+        "lookalike restore",
+        "lookalike restore /backups/monday -c family",
+    ),
+    check: ("lookalike check", "lookalike check -c family --json"),
+    backup: ("lookalike backup /backups/monday", "lookalike backup /backups/monday -c family"),
     bin: ("lookalike bin", "lookalike bin --empty"),
     missing: ("lookalike missing", "lookalike missing --remove -c family"),
     history: ("lookalike history", "lookalike history -n 100 -c family"),

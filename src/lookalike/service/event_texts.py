@@ -3,6 +3,7 @@
 from typing import Any
 
 from lookalike.collection.answers import Event
+from lookalike.collection.store.events import ERASED
 from lookalike.core.text import shown
 
 _MOVED = {"removal": "Removed", "restoration": "Restored", "erasure": "Erased"}
@@ -29,6 +30,7 @@ def event_text(event: Event) -> str:
             else "More like this"
         )
     return {
+        ERASED: "Said something of a picture that was erased",
         "tag": "Tagged with",
         "correction": "Does not show",
         "undo": f"Undid no. {body.get('event')}",

@@ -6,8 +6,9 @@ import shutil
 import pytest
 
 from lookalike.collection import Ask, Collection, Where
-from lookalike.core.errors import InvalidInput, NotFound
-from tests.collection.colours import picture
+from lookalike.collection.store import uploads
+from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
+from tests.collection.colours import Colours, picture
 from tests.collection.teaching import QUICK
 
 
@@ -105,6 +106,85 @@ def test_emptied_it_is_erased_and_the_log_stays_true(said, pictures):
     assert said.labels_of([3])[3] == ["Katze", "blau"]
     assert said.empty_bin() == 0
     said.check_log()
+
+
+def content(collection):
+    """All bytes of the database, written out."""
+    collection._opened.database.forget()
+    return (collection.path / "collection.sqlite").read_bytes()
+
+
+def test_what_was_said_of_an_erased_picture_leaves_the_log(said, pictures):
+    said.say(5, "Geheimnis", who="ada", key="schluessel")
+    said.say_many([5, 6], "Vertraulich")
+    said.vote(Ask((5,)), picked=[6], rejected=[21], who="ada")
+    both = said.vote(Ask((1,)), picked=[3], rejected=[5, 22], who="ada")
+    before = said.history()
+    assert b"Geheimnis" in content(said)
+    said.remove([5])
+    said.empty_bin()
+    said.check_log()
+    assert b"Geheimnis" not in content(said)
+    assert b"schluessel" not in content(said)
+    log = {event.number: event for event in said.history()}
+    # That something was said, by whom and when, is kept.
+    told = [(log[e.number].kind, log[e.number].who, log[e.number].at) for e in before[1:4:2]]
+    assert told == [("erased", "ada", event.at) for event in before[1:4:2]]
+    vote = log[both.number].body
+    assert (vote["picked"], vote["rejected"]) == ([3], [22])
+    assert said.verdicts(Ask((1,)))[22] == -1
+    with pytest.raises(InvalidInput, match="cannot be undone"):
+        said.undo(before[1].number)
+    # What was said of others stays, and goes with the last of them.
+    assert b"Vertraulich" in content(said)
+    said.remove([6])
+    said.empty_bin()
+    assert b"Vertraulich" not in content(said)
+    said.check_log()
+    with Collection.open(said.path, features=[Colours()]) as again:
+        assert again.verdicts(Ask((1,))) == said.verdicts(Ask((1,)))
+        again.check_log()
+        assert again.search(1)
+
+
+def test_who_changes_what_is_left_of_an_erased_event_is_found(said):
+    said.say(5, "Geheimnis")
+    number = said.history(1)[0].number
+    said.remove([5])
+    said.empty_bin()
+    with said._opened.database.transaction() as connection:
+        connection.execute("UPDATE events SET body = '{}' WHERE number = ?", (number,))
+    with pytest.raises(DamagedFile, match=f"from event {number} on"):
+        said.check_log()
+
+
+def test_an_upload_left_by_a_killed_eraser_is_swept(said, monkeypatch):
+    file = said.path / "uploads" / "ei ge n.png"
+    picture(file, (9, 8, 7), 5)
+    said.add([file])
+    new = file.with_name("just coming.png")
+    new.write_bytes(b"to be added in a moment")
+    old = file.with_name("left over.png")
+    old.write_bytes(b"written, and then killed")
+    os.utime(old, (1, 1))
+    said.remove([said.find(file)])
+
+    sweep, calls = uploads.sweep, []
+
+    def killed(*given):
+        calls.append(given)
+        if len(calls) == 2:  # the first one is of the lock, before anything is erased
+            raise KeyboardInterrupt
+        return sweep(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(uploads, "sweep", killed)
+        with pytest.raises(KeyboardInterrupt):
+            said.empty_bin()
+    assert file.exists()
+    said.tidy()
+    assert [one.name for one in file.parent.iterdir()] == [new.name]
+    assert said._opened.database.rows("SELECT * FROM leftovers") == []
 
 
 def test_what_was_erased_is_not_there_for_an_undoing(said):

@@ -101,6 +101,7 @@ def old(collection):
     file = collection.path / "collection.sqlite"
     now = file.with_name("now.sqlite")
     file.rename(now)
+    (collection.path / "log-end").unlink()
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.executescript(VERSION_1)
         connection.execute("ATTACH ? AS now", (str(now),))

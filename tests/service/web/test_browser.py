@@ -464,7 +464,7 @@ def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
     with store._opened.database.transaction() as connection:
         numbers = range(1000, 7000)
         connection.executemany(
-            "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 40, 30, 50, ?, '2024-01-01')",
+            "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 40, 30, 50, ?, '2024-01-01', NULL)",
             ((n, f"{n:064}", f"{2024 - n // 100}-05-{1 + n % 28:02}T12:00:00") for n in numbers),
         )
         connection.executemany(
@@ -472,7 +472,7 @@ def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
             ((f"/photos/{n}.jpg", n) for n in numbers),
         )
         connection.execute(
-            "INSERT INTO thumbnails SELECT p.id, t.jpeg FROM pictures p, "
+            "INSERT INTO thumbnails SELECT p.id, t.jpeg, NULL FROM pictures p, "
             "(SELECT jpeg FROM thumbnails LIMIT 1) t WHERE p.id >= 1000"
         )
     page = window.open("/")

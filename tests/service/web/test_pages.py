@@ -295,7 +295,7 @@ def test_the_grid_stays_small_with_100_000_pictures(client, store):
         numbers = range(1000, 101_000)
         taken = (f"{2024 - n % 30}-{1 + n % 12:02}-{1 + n % 28:02}T12:00:00" for n in numbers)
         connection.executemany(
-            "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 4000, 3000, 5000000, ?, '2024-01-01')",
+            "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 4000, 3000, 5000000, ?, '2024', NULL)",
             ((n, f"{n:064}", time) for n, time in zip(numbers, taken, strict=True)),
         )
         connection.executemany(

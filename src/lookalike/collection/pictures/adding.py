@@ -15,9 +15,10 @@ from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECON
 from lookalike.collection.pictures.features import fitted
 from lookalike.collection.pictures.keywords import ReadKeywords
 from lookalike.collection.search.queries import query_token
-from lookalike.collection.store import binned, events, rankers
+from lookalike.collection.store import binned, erasing, events, rankers
 from lookalike.collection.store.database import Database, now, numbers, stored
 from lookalike.collection.store.labels import HAND
+from lookalike.collection.store.sums import row_sum
 from lookalike.collection.training.growing import grow
 from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
@@ -67,7 +68,7 @@ def add(
             feature = features[row.id]
             if row.ready and not isinstance(feature, str) and feature.is_fitted:
                 grow(opened.folder, database, row, feature, adder.added, progress)
-                opened.rankers.save_cache(opened.rankers.get(row.name))
+                opened.rankers.save_cache(opened.rankers.get(row.name, learned=False))
     adder.added.ignored = found.ignored
     adder.added.refused[:0] = found.problems
     return adder.added
@@ -261,20 +262,24 @@ class Adder:
 
     def _insert(self, connection: sqlite3.Connection, described: Described) -> int:
         facts = described.facts
+        known = (
+            *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
+            now(),
+        )
         picture = connection.execute(
-            "INSERT INTO all_pictures (sha256, format, width, height, bytes, taken, added) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
-                now(),
-            ),
+            "INSERT INTO all_pictures (sha256, format, width, height, bytes, taken, added, crc) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*known, row_sum(*known)),
         ).lastrowid
         number = int(picture or 0)
         for ranker, record in zip(self._features, described.records, strict=True):
             rankers.keep_record(connection, ranker, number, record)
         for ranker, reason in self._missing.items():
             rankers.note_undescribed(connection, ranker, number, reason)
-        connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (number, described.thumbnail))
+        small = described.thumbnail
+        connection.execute(
+            "INSERT INTO thumbnails VALUES (?, ?, ?)", (number, small, row_sum(number, small))
+        )
         # Whoever searched with it before had no picture that this could go with.
         for feature in self._features.values():
             connection.execute(
@@ -352,9 +357,10 @@ class Adder:
             (numbers(pictures), HAND),
         )
         unsaid = {number for (number,) in rows.fetchall()}
-        erased = binned.erase(connection, unsaid - self._voted() if unsaid else ())
-        if erased:
-            events.append(connection, "erasure", {"pictures": len(unsaid), "erased": erased})
+        gone = unsaid - self._voted() if unsaid else set()
+        erased = erasing.erase(connection, gone)
+        if any(erased.values()):
+            events.append(connection, "erasure", {"pictures": len(gone), **erased})
         connection.execute(
             "DELETE FROM places WHERE lost IS NOT NULL "
             "AND picture IN (SELECT value FROM json_each(?)) AND EXISTS (SELECT 1 FROM places "

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.answers import Match, PictureRow
+from lookalike.collection.store import labels
 from lookalike.collection.store import pictures as rows
 from lookalike.collection.store.database import Database, numbers, stored
 from lookalike.collection.store.filter import END, Where
@@ -105,7 +106,7 @@ def facts_of(
     return [
         (
             match,
-            PictureRow(*(*by_id[number][:-1], match.places, missing.get(number))),
+            PictureRow(*(*rows.checked_facts(by_id[number]), match.places, missing.get(number))),
             json.loads(by_id[number][-1]),
         )
         for number, match in found.items()
@@ -182,13 +183,7 @@ def is_label(database: Database, word: str) -> bool:
 def labels_of(database: Database, ids: Iterable[int]) -> dict[int, list[str]]:
     """Return the labels of pictures; of each one asked for, if only an empty list."""
     found: dict[int, list[str]] = {int(number): [] for number in ids}
-    for picture, label in database.rows(
-        "SELECT picture, label FROM labels "
-        "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY picture, label",
-        numbers(found),
-    ):
-        found[picture].append(label)
-    return found
+    return found | labels.labels(database, found)
 
 
 def _condition(where: Where | None, *, walked: bool = False) -> tuple[str, list[Any]]:

@@ -162,4 +162,6 @@ def _describe_queries(database: Database, ranker: int, feature: Feature) -> None
         with Image.open(BytesIO(jpeg)) as image:
             found.append((token, ranker, feature.record(image.convert("RGB"))))
     with database.transaction() as connection:
-        connection.executemany("INSERT OR IGNORE INTO query_records VALUES (?, ?, ?)", found)
+        connection.executemany(
+            "INSERT OR IGNORE INTO query_records VALUES (?1, ?2, ?3, row_sum(?1, ?2, ?3))", found
+        )

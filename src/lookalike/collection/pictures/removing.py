@@ -1,29 +1,17 @@
 """Erase pictures of the bin, with all that is kept of them."""
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
-from sqlite3 import Connection
 
 from lookalike.collection.opened import Opened
 from lookalike.collection.pictures.adding import leave_out
-from lookalike.collection.store import binned, events
-from lookalike.collection.store.database import numbers
-
-UPLOADS = "uploads"
-"""The folder of a collection that holds files of its own."""
-
-
-def uploads(opened: Opened) -> Path:
-    """Return the folder of the files that are the collection's own."""
-    # As paths are stored: without "..", which Path.absolute keeps.
-    return Path(os.path.abspath(opened.path)) / UPLOADS  # noqa: PTH100
+from lookalike.collection.store import binned, erasing, events, uploads
 
 
 def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
     """Erase pictures of the bin, or all in it, and return how many.
 
-    Uploaded files go with them; others are never touched. The log keeps that pictures were erased.
+    Uploaded files go with them; others are never touched. The log keeps that pictures were erased
+    and that something was said of them, not what.
     """
     database, rankers = opened.database, opened.rankers
     with opened.writing():
@@ -38,22 +26,13 @@ def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
         for cache in caches:
             cache.unlink(missing_ok=True)
         with database.transaction() as connection:
-            files = _own_files(opened, connection, gone)
+            uploads.note_erased(connection, uploads.of_pictures(opened.folder, connection, gone))
             leave_out(connection, gone)
-            body = {"pictures": len(gone), "erased": binned.erase(connection, gone)}
+            body = {"pictures": len(gone), **erasing.erase(connection, gone)}
             events.append(connection, "erasure", body, who=who)
-        for file in files:
-            file.unlink(missing_ok=True)
+        uploads.sweep(opened.folder, database)
         database.forget()
         if any(cached):
-            for ranker in rankers.usable():
+            for ranker in rankers.usable(learned=False):
                 rankers.save_cache(ranker)
     return len(gone)
-
-
-def _own_files(opened: Opened, connection: Connection, ids: Iterable[int]) -> list[Path]:
-    places = connection.execute(
-        "SELECT path FROM places WHERE picture IN (SELECT value FROM json_each(?))",
-        (numbers(ids),),
-    ).fetchall()
-    return [Path(path) for (path,) in places if Path(path).parent == uploads(opened)]

@@ -118,7 +118,7 @@ def found_ids(opened: Opened, search: SavedSearch, among: Among) -> NDArray[np.i
     """Return all that a search finds, best first, or all that a filter lets pass, rising."""
     chosen = among(search.where)
     if search.ask is not None:
-        ranker = opened.rankers.get(search.by)
+        ranker = opened.rankers.get(search.by, learned=search.learned)
         found = ranked(
             opened.database,
             ranker,
@@ -165,7 +165,7 @@ def _best(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
         return [], GONE
     hits = ranked(
         opened.database,
-        opened.rankers.get(search.by),
+        opened.rankers.get(search.by, learned=search.learned),
         opened.rankers.ledger,
         ask,
         row.most,

@@ -15,6 +15,7 @@ from lookalike.collection.answers import Ask, Ref
 from lookalike.collection.search.space import Space
 from lookalike.collection.store import pictures, rankers
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.sums import damaged, is_sound
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput, NotFound
 from lookalike.core.vectors import Vectors, unit_rows
@@ -165,13 +166,13 @@ def store_query(
 ) -> None:
     """Keep what is searched with, with the record of each ranker, and forget the oldest."""
     connection.execute(
-        "INSERT OR IGNORE INTO queries (token, jpeg, asked, picture) "
-        "SELECT ?, ?, 1 + ifnull(max(asked), 0), (SELECT id FROM pictures WHERE sha256 = ?) "
-        "FROM queries",
+        "INSERT OR IGNORE INTO queries (token, jpeg, asked, picture, crc) "
+        "SELECT ?1, ?2, 1 + ifnull(max(asked), 0), (SELECT id FROM pictures WHERE sha256 = ?3), "
+        "row_sum(?1, ?2) FROM queries",
         (token, jpeg, sha256),
     )
     connection.executemany(
-        "INSERT OR IGNORE INTO query_records VALUES (?, ?, ?)",
+        "INSERT OR IGNORE INTO query_records VALUES (?1, ?2, ?3, row_sum(?1, ?2, ?3))",
         [(token, ranker, record) for ranker, record in records.items()],
     )
     connection.execute(
@@ -180,6 +181,16 @@ def store_query(
         "(SELECT 1 FROM albums WHERE instr(search, token) > 0)",
         (MOST_QUERIES,),
     )
+
+
+def stored_thumbnail(database: Database, token: str) -> bytes | None:
+    """Return a small JPEG of a kept query, or None."""
+    row = database.row("SELECT jpeg, crc FROM usable_queries WHERE token = ?", token)
+    if row is None:
+        return None
+    if not is_sound(row[1], token, row[0]):
+        raise damaged(f"the picture of the query {token:.40}")
+    return bytes(row[0])
 
 
 def pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:

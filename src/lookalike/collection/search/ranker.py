@@ -45,6 +45,8 @@ class Ranker:
         What hits are ranked again by, in order.
     changes : int
         The count of comings and goings of pictures that it has seen.
+    damage : str
+        Why what was learned cannot be used; then only the cosine answers.
     """
 
     id: int
@@ -58,6 +60,7 @@ class Ranker:
     votes: Preferences
     rerankers: tuple[Reranker, ...]
     changes: int
+    damage: str = ""
 
     @classmethod
     def of(
@@ -70,6 +73,7 @@ class Ranker:
         similarity: Similarity | None = None,
         rerankers: tuple[Reranker, ...] = (),
         changes: int = -1,
+        damage: str = "",
     ) -> "Ranker":
         """Put a similarity over an index; without one, cosine."""
         chosen = Cosine() if similarity is None else similarity
@@ -87,6 +91,7 @@ class Ranker:
             Preferences(row.id, source, chosen),
             rerankers,
             changes,
+            damage,
         )
 
     def updated(self, database: Database, changes: int) -> "Ranker":

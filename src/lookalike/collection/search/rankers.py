@@ -94,8 +94,11 @@ class Rankers:
             )
         return rows[names.index(by)]
 
-    def get(self, by: str | None = None) -> Ranker:
+    def get(self, by: str | None = None, *, learned: bool = True) -> Ranker:
         """Return the ranker of a name, or the first, as it is now.
+
+        With ``learned`` false, one whose learned model is damaged is returned, too: the plain
+        ranking does without it.
 
         Raises
         ------
@@ -117,16 +120,19 @@ class Rankers:
                     f"pictures are still to be described. Wait for that, or go on with it: "
                     f"lookalike index --feature {row.feature}, or Collection.add_feature."
                 )
-            return self._ranker(row)
+            ranker = self._ranker(row)
+            if learned and ranker.damage:
+                raise DamagedFile(ranker.damage)
+            return ranker
 
-    def usable(self) -> list[Ranker]:
-        """Return all rankers that are ready and whose parts are there."""
+    def usable(self, *, learned: bool = True) -> list[Ranker]:
+        """Return all rankers that are ready and whose parts are there, learned ones or all."""
         found = []
         with self.lock:
             for row in self.rows():
                 if row.ready and row.fingerprint is not None:
                     try:
-                        found.append(self._ranker(row))
+                        found.append(self.get(row.name, learned=learned))
                     except (LookalikeError, OSError):
                         continue
         return found
@@ -150,6 +156,8 @@ class Rankers:
                 if row.similarity is not None and method not in SIMILARITIES:
                     # This raises MissingPart, with the package that brings it.
                     SIMILARITIES.load(self._folder.model(row.similarity))
+                known = self._loaded.get(row.id)
+                trouble = "" if known is None else known[1].damage
             except LookalikeError as error:
                 trouble = str(error)
             lacking = len(rankers.undescribed(self._database, row.id))
@@ -271,8 +279,10 @@ class Rankers:
         named = [self._folder.model(number) for number in models.model_files(self._database)]
         for row in rankers.rankers(self._database):
             named += [self._folder.path / row.file] if row.file else []
+            if row.reduction is not None:
+                named.append(self._folder.reduction(row.reduction))
             if row.space is not None:
-                named += [self._folder.reduction(row.space), self._folder.cache(row.space)]
+                named.append(self._folder.cache(row.space))
             if row.fingerprint is not None:
                 named.append(self._folder.classes(row.fingerprint))
         return named
@@ -329,9 +339,11 @@ class Rankers:
             try:
                 with self._database.snapshot():
                     ranker = self._follow(before, current).following(self._database, ledger)
-                break
-            except DamagedFile:
                 # A writer may have put something newer in place while we read, and cleaned up.
+                tried, current = current, self.row(row.name)
+                if not ranker.damage or current == tried:
+                    break
+            except DamagedFile:
                 tried, current = current, self.row(row.name)
                 if current == tried:
                     raise
@@ -350,9 +362,12 @@ class Rankers:
         else:
             space = self._space(row)
             plain = space.load_index(self._database, self._folder.cache(fingerprint))
-        similarity = None
+        similarity, damage = None, ""
         if row.similarity is not None:
-            similarity = self.load_similarity(row.similarity, fingerprint)
+            try:
+                similarity = self.load_similarity(row.similarity, fingerprint)
+            except DamagedFile as error:
+                damage = self._without_learning(row, error)
         parts = tuple(RERANKERS.make(name, settings) for name, settings in row.rerankers)
         return Ranker.of(
             row,
@@ -362,6 +377,16 @@ class Rankers:
             similarity=similarity,
             rerankers=parts,
             changes=changes,
+            damage=damage,
+        )
+
+    def _without_learning(self, row: RankerRow, error: DamagedFile) -> str:
+        """Return what is damaged and what to do, where a ranker's similarity cannot be read."""
+        _log.warning("%s", error)
+        return (
+            f"{error} The ranker {row.name} cannot use what it has learned. Search without it "
+            f"(lookalike search --no-learning, learned=false), go back to the model before "
+            f"(lookalike rollback), learn again, or restore a backup of {self._folder.path}."
         )
 
     def _space(self, row: RankerRow) -> Space:

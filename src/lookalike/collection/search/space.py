@@ -100,15 +100,21 @@ class Space:
         if gone.size:
             index.remove(gone)
         for some in blocks(missing):
-            vectors = self.stored(database, some)
-            index.add(vectors, some, scales=Cosine().item_scales(vectors))
+            sound, vectors = self.stored(database, some)
+            if sound.size:
+                index.add(vectors, sound, scales=Cosine().item_scales(vectors))
         return bool(gone.size or missing.size)
 
-    def stored(self, database: Database, ids: NDArray[np.int64]) -> Vectors:
-        """Return the vectors of pictures from their records, in the order of rising ids."""
-        found = rankers.records(database, self.ranker, ids.tolist())
+    def stored(
+        self, database: Database, ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Vectors]:
+        """Return the vectors of pictures from their records, with the rising ids of those.
+
+        Pictures whose records are damaged are left out.
+        """
+        sound, found = rankers.sound_records(database, self.ranker, ids.tolist())
         with database.parsing("a record"):
-            return self.vectors(found)
+            return np.array(sound, np.int64), self.vectors(found)
 
     def save_index(self, index: Index, cache: Path) -> None:
         """Write the cache anew if it holds what is gone or lacks too much."""
@@ -161,7 +167,7 @@ def fit_reduction(space: Space, database: Database) -> Reduction:
     ids = rankers.described_ids(database, space.ranker)
     if len(ids) > MOST_TO_FIT:
         ids = np.sort(np.random.default_rng(0).choice(ids, MOST_TO_FIT, replace=False))
-    parts: list[Any] = [own.stored(database, some) for some in blocks(ids)]
+    parts: list[Any] = [own.stored(database, some)[1] for some in blocks(ids)]
     return Reduction(dimension=REDUCED).fit(np.concatenate(parts), parent=own.fingerprint)
 
 

@@ -79,10 +79,11 @@ class PictureClasses:
         missing = np.setdiff1d(wanted, self.ids)
         if stays.all() and not missing.size:
             return self
-        ids, parts = [self.ids[stays], missing], [self.likely.taken(stays)]
+        ids, parts = [self.ids[stays]], [self.likely.taken(stays)]
+        own = Space(space.ranker, space.feature)
         for some in blocks(missing):
-            with database.parsing("a record"):
-                vectors = space.feature.vectors(rankers.records(database, space.ranker, some))
+            sound, vectors = own.stored(database, some)
+            ids.append(sound)
             parts.append(start.likely(vectors))
         both = np.concatenate(ids)
         order = np.argsort(both)
@@ -140,7 +141,7 @@ class ClassCache:
                 known = self._written[ranker.id] = PictureClasses.load(file, start, fingerprint)
             with self._database.snapshot():
                 known = known.updated(ranker.space, start, self._database)
-            if known.has_drifted(self._written[ranker.id]):
+            if not self._database.read_only and known.has_drifted(self._written[ranker.id]):
                 known.save(file, start, fingerprint)
                 self._written[ranker.id] = known
             self._known[ranker.id] = (ranker.changes, known)

@@ -47,27 +47,6 @@ def holds(connection: Connection, ids: Iterable[int] | None = None) -> list[int]
     return sorted(found if ids is None else found.intersection(ids))
 
 
-def erase(connection: Connection, ids: Iterable[int]) -> dict[str, str]:
-    """Erase pictures with all that is kept of them.
-
-    Returns the digests of what events did to them, by event: an event has to record these, so
-    that the log is still true.
-    """
-    some = numbers(ids)
-    found: dict[int, list[Change]] = {}
-    for event, *row in connection.execute(
-        "SELECT event, picture, key, before, after FROM changes "
-        "WHERE picture IN (SELECT value FROM json_each(?)) AND event != ?",
-        (some, changes.PENDING),
-    ):
-        picture, key, before, after = row
-        found.setdefault(event, []).append((picture, key, before, after))
-    connection.execute(
-        "DELETE FROM all_pictures WHERE id IN (SELECT value FROM json_each(?))", (some,)
-    )
-    return {str(event): changes.written(changes.digest(rows)) for event, rows in found.items()}
-
-
 def _put(connection: Connection, ids: Sequence[int]) -> None:
     connection.execute(
         "INSERT OR IGNORE INTO bin SELECT value, ? FROM json_each(?)", (now(), numbers(ids))

@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from lookalike.collection.store import sums
+from lookalike.collection.store.log_end import LogEnd, end_of
 from lookalike.collection.store.schema import APPLICATION, SCHEMA, UPDATES, VERSION
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 
@@ -49,15 +51,21 @@ class Database:
     feature : mapping
         What the manifest of an older collection says of its only feature: the tables of an
         older version are brought to this one when they are first opened.
+    read_only : bool
+        Whether nothing is written, not even beside the database.
     """
 
-    def __init__(self, path: Path, feature: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, feature: Mapping[str, Any], *, read_only: bool = False) -> None:
         self._path = path
+        self.read_only = read_only
         self._lock = RLock()
+        self._end = LogEnd(path.with_name("log-end"))
         with _explained(path):
-            self._reader = _connect(path)
+            self._reader = self._connection()
+            self._file = _identity(path)
         try:
             self._check(feature)
+            self._look_at_end()
         except BaseException:
             self._reader.close()
             raise
@@ -113,6 +121,7 @@ class Database:
 
     def version(self) -> int:
         """Return a number that changes when anyone commits."""
+        self.check_place()
         return int(self.rows("PRAGMA data_version")[0][0])
 
     @contextmanager
@@ -126,17 +135,77 @@ class Database:
                 self.rows("COMMIT")
 
     @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Return a connection of its own, for reading much without keeping others waiting."""
+        with _explained(self._path), closing(self._connection()) as connection:
+            self.check_place()
+            yield connection
+
+    @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Return a connection whose changes are committed together at the end, or not at all."""
+        self.check_writable()
+        with self._transaction() as connection:
+            self._end.check(lambda sql, *values: connection.execute(sql, values).fetchall())
+            yield connection
+            end = end_of(connection)
+        self._end.write(end)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with _explained(self._path):
             connection = _connect(self._path)
             try:
                 connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")
                 connection.execute("BEGIN IMMEDIATE")
+                self.check_place()
                 yield connection
                 connection.execute("COMMIT")
             finally:
                 connection.close()
+
+    def check_writable(self) -> None:
+        """Raise CollectionError if the collection was opened read-only."""
+        if self.read_only:
+            raise CollectionError(
+                f"{self._path.parent} is read-only: nothing can be changed. Open it where you may "
+                f"write, or without --read-only."
+            )
+
+    def _connection(self) -> sqlite3.Connection:
+        """Return a connection that reads."""
+        if not self.read_only:
+            return _connect(self._path)
+        try:
+            connection = _connect(self._path, "mode=ro")
+            connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        except sqlite3.OperationalError as error:
+            # SQLite cannot keep its own files beside; nobody else can write here, either.
+            log = self._path.with_name(f"{self._path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                raise CollectionError(
+                    f"{self._path.parent} cannot be opened read-only: it was not closed, and what "
+                    f"was written last is still in {log.name}. Open it once where you may write."
+                ) from error
+            return _connect(self._path, "immutable=1")
+        return connection
+
+    def check_place(self) -> None:
+        """Raise CollectionError if another database lies at the path of the open one by now."""
+        try:
+            same = _identity(self._path) == self._file
+        except OSError:
+            same = False
+        if not same:
+            raise CollectionError(
+                f"{self._path.parent} is not the collection that was opened: its folder was "
+                f"replaced, moved or deleted meanwhile. Nothing was written. Open it again, or "
+                f"restart the server."
+            )
+
+    def check_end(self) -> None:
+        """Raise DamagedFile if the log does not reach where it once ended."""
+        self._end.check(self.rows)
 
     def forget(self) -> None:
         """Empty the log, which still holds what was deleted."""
@@ -145,6 +214,17 @@ class Database:
             (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             _log.warning("%s: the log was not emptied, since another process reads", self._path)
+
+    def _look_at_end(self) -> None:
+        """Warn if the last events are gone; from now on, notice it where nobody did."""
+        try:
+            self.check_end()
+        except DamagedFile as error:
+            _log.warning("%s", error)
+            return
+        if not self.read_only and self._end.read() is None:
+            with self._lock:
+                self._end.write(end_of(self._reader))
 
     def _check(self, feature: Mapping[str, Any]) -> None:
         application = self.rows("PRAGMA application_id")[0][0]
@@ -156,12 +236,17 @@ class Database:
                 f"{self._path} has the version {version}; this lookalike reads up to {VERSION}. "
                 f"Update lookalike."
             )
+        if version < VERSION and self.read_only:
+            raise CollectionError(
+                f"{self._path} has the version {version}, and is read-only. Open it once where you "
+                f"may write, so that it is brought to version {VERSION}."
+            )
         if version < VERSION:
             self._update(feature)
 
     def _update(self, feature: Mapping[str, Any]) -> None:
         """Bring the tables to this version, all or nothing."""
-        with self.transaction() as connection:
+        with self._transaction() as connection:
             # Another process may have done it while we waited.
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             for older in range(version, VERSION):
@@ -169,13 +254,14 @@ class Database:
                 connection.execute(f"PRAGMA user_version = {older + 1}")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    where = f"{path.absolute().as_uri()}?mode=rw"
+def _connect(path: Path, mode: str = "mode=rw") -> sqlite3.Connection:
+    where = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(
         where, uri=True, timeout=30, isolation_level=None, check_same_thread=False
     )
     try:
         connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        sums.register(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
@@ -183,6 +269,12 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Return what tells a file from every other while it is open."""
+    facts = path.stat()
+    return facts.st_dev, facts.st_ino
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The log: what people said of pictures, one row each, only ever added to."""
 
-import hashlib
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 from lookalike.collection.answers import Event
 from lookalike.collection.store import changes
 from lookalike.collection.store.database import Database, now
+from lookalike.collection.store.seals import digest, new_salt
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
 
 LONGEST_WHO, LONGEST_KEY = 64, 128
@@ -22,6 +22,9 @@ UNDOABLE = (
 
 TEACH = "teach"
 """What earlier votes teach a ranker that came after them: not said by anybody, so not shown."""
+
+ERASED = "erased"
+"""The kind of an event that said something of an erased picture, of which nothing else is left."""
 
 _UNDO = "event "
 
@@ -51,22 +54,22 @@ def append(
     """Add a row in an open transaction; it counts once that is committed.
 
     Each row carries a digest of itself and of the digest before, so that one that was changed or
-    lost afterwards is found.
+    lost afterwards is found. What was said goes into it by its seal, a digest with a salt, so that
+    it can be erased.
     """
-    at, text = now(), json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    at, text = now(), _written(body)
     last = connection.execute("SELECT digest FROM events ORDER BY number DESC LIMIT 1").fetchone()
-    facts = (at, kind, who, key, about, text)
+    salt = new_salt()
+    seal = digest(salt, key, about, text)
     number = connection.execute(
-        "INSERT INTO events (at, kind, who, key, about, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (*facts, digest(last[0] if last else b"", *facts)),
+        "INSERT INTO events (at, kind, who, key, about, body, salt, seal, digest) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(at, kind, who, key, about, text, salt, seal),
+            digest(last[0] if last else b"", at, kind, who, seal.hex()),
+        ),
     ).lastrowid
     return Event(int(number or 0), at, kind, who, body, undone=False)
-
-
-def digest(before: bytes, *facts: str | None) -> bytes:
-    """Return the digest of a row that follows another."""
-    content = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(before + content, digest_size=16).digest()
 
 
 def check_names(who: str, key: str | None) -> None:
@@ -114,21 +117,61 @@ def after(database: Database, number: int) -> tuple[list[Event], int | None]:
     that is missing. None stands for a log that is whole.
     """
     rows = database.rows(
-        "SELECT number, at, kind, who, key, about, body, digest FROM events WHERE number >= ? "
-        "ORDER BY number",
+        "SELECT number, at, kind, who, key, about, body, salt, seal, digest FROM events "
+        "WHERE number >= ? ORDER BY number",
         number,
     )
     before = rows.pop(0)[-1] if number and rows and rows[0][0] == number else b""
     found: list[Event] = []
-    for own, *facts, kept in rows:
-        if digest(before, *facts) != kept:
+    erased: dict[int, str] | None = None
+    for own, at, kind, who, key, about, body, salt, seal, kept in rows:
+        sealed = digest(salt or b"", key, about, body)
+        whole = seal is not None and digest(before, at, kind, who, seal.hex()) == kept
+        if whole and sealed != seal:
+            erased = seals_of_erased(database) if erased is None else erased
+            whole = erased.get(own) == sealed.hex()
+        if not whole:
             _log.warning("event %s of the log is not as it was written", own)
             return found, int(own)
         before = kept
-        at, kind, who, _, _, body = facts
         with database.parsing("an event"):
             found.append(_event((own, at, kind, who, body)))
     return found, None
+
+
+def seals_of_erased(database: Database) -> dict[int, str]:
+    """Return the seals of events from which something was erased, as later events record them."""
+    found: dict[int, str] = {}
+    rows = database.rows("SELECT body FROM events WHERE kind = 'erasure' ORDER BY number")
+    with database.parsing("an event"):
+        for (body,) in rows:
+            said = json.loads(body).get("seals", {})
+            found |= {int(number): str(seal) for number, seal in said.items()}
+    return found
+
+
+def replace_said(connection: Connection, number: int, body: dict[str, Any] | None) -> str:
+    """Replace what an event says, or erase all of it, and return its new seal.
+
+    An erasure has to record that, or the log is damaged; see :mod:`..pictures.erasing`.
+    """
+    salt = new_salt()
+    if body is None:
+        said: tuple[str | None, str | None, str] = (None, None, "")
+    else:
+        key, about = connection.execute(
+            "SELECT key, about FROM events WHERE number = ?", (number,)
+        ).fetchone()
+        said = (key, about, _written(body))
+    connection.execute(
+        "UPDATE events SET key = ?, about = ?, body = ?, salt = ? WHERE number = ?",
+        (*said, salt, number),
+    )
+    return digest(salt, *said).hex()
+
+
+def _written(body: dict[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def about(database: Database, subject: str, *, undone: bool = False) -> list[Event]:
@@ -175,7 +218,9 @@ def read(connection: Connection, number: int) -> Event:
 
 def bodies(database: Database, kind: str) -> Iterator[dict[str, Any]]:
     """Return what was said in the events of a kind, the last first."""
-    rows = database.rows("SELECT body FROM events WHERE kind = ? ORDER BY number DESC", kind)
+    rows = database.rows(
+        "SELECT body FROM events WHERE kind = ? AND body != '' ORDER BY number DESC", kind
+    )
     with database.parsing("an event"):
         yield from (json.loads(body) for (body,) in rows)
 
@@ -265,8 +310,10 @@ def check(database: Database) -> None:
     Raises
     ------
     DamagedFile
-        Naming the first event that was changed, or that follows one that is missing.
+        Naming the first event that was changed, or that follows one that is missing, or saying
+        that the last ones are gone.
     """
+    database.check_end()
     found, damaged = after(database, 0)
     if damaged is None:
         damaged = _first_changed(database, found)
@@ -286,7 +333,9 @@ def _first_changed(database: Database, log: Iterable[Event]) -> int | None:
             if "changes" in event.body:
                 due[event.number] = int(event.body["changes"], 16)
             for number, erased in event.body.get("erased", {}).items():
-                due[int(number)] = changes.less(due[int(number)], int(erased, 16))
+                # Unknown where nothing is left of the event, either.
+                if int(number) in due:
+                    due[int(number)] = changes.less(due[int(number)], int(erased, 16))
     wrong = [
         number for number in due.keys() | kept.keys() if due.get(number) != kept.get(number, 0)
     ]
@@ -301,6 +350,8 @@ def shown(event: Event) -> Event:
 def _event(row: Sequence[Any], *, shown: bool = False) -> Event:
     """Return a row as an event; ``shown`` leaves out what only the learner reads."""
     number, at, kind, who, text = row
+    if not text:
+        return Event(number, at, ERASED, who, {}, undone=False)
     body = json.loads(text)
     if shown:
         body.pop("taught", None)

@@ -16,6 +16,9 @@ from lookalike.core.errors import CollectionBusy, CollectionError, DamagedFile
 
 FORMAT = 2
 
+UPLOADS = "uploads"
+"""The folder of a collection that holds files of its own."""
+
 _OURS = re.compile(
     r"(feature|features/[0-9]+|reduction-[0-9a-f]{32}|models/[0-9]+|cache/[a-z]+-[0-9a-f]{32})"
     r"\.safetensors$"
@@ -35,6 +38,12 @@ class Folder:
         self.path = path
         self.database = path / "collection.sqlite"
         self._manifest = path / _MANIFEST
+
+    @property
+    def uploads(self) -> Path:
+        """The folder of files that are the collection's own, as paths are stored."""
+        # Without "..", which Path.absolute keeps.
+        return Path(os.path.abspath(self.path)) / UPLOADS  # noqa: PTH100
 
     def feature(self, ranker: int) -> Path:
         """Return the file of a ranker's feature."""
@@ -127,6 +136,32 @@ class Folder:
         )
 
     @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Let nobody replace the collection; any number of servers may."""
+        try:
+            handle = os.open(self.path / "served", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError:  # where nothing can be written, nothing can be replaced
+            yield
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be the only one who writes or serves, or raise CollectionBusy at once."""
+        with self.writing(), (self.path / "served").open("a") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise CollectionBusy(
+                    f"a server serves {self.path}. Stop it first; nothing was changed."
+                ) from error
+            yield
+
+    @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the lock of the one who writes, or raise CollectionBusy at once."""
         try:
@@ -142,8 +177,11 @@ class Folder:
                     f"process {pid} is writing to {self.path}. Wait until it is done, or stop it: "
                     f"what it has finished is kept."
                 ) from error
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            try:
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, str(os.getpid()).encode(), 0)
+            except OSError as error:
+                raise self.not_written(error) from error
             yield
         finally:
             os.close(handle)

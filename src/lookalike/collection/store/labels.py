@@ -5,6 +5,7 @@ from sqlite3 import Connection
 from typing import Any, Literal, TypeAlias, get_args
 
 from lookalike.collection.store.database import Database, numbers
+from lookalike.collection.store.sums import SUMMED, check_rows
 from lookalike.core.text import word_key
 
 Labels: TypeAlias = dict[int, list[str]]
@@ -31,14 +32,21 @@ _SHOWN = (
 """Whether a label is shown: no source before its own gives it, it was not refused, and its picture
 is not in the bin."""
 
+_GIVEN = ", ".join((*SUMMED["given"], "crc"))
+
 Change: TypeAlias = tuple[int, str, str | None, str | None]
 """A picture, the key of a word, and its label in a layer before and after; None for none."""
 
 
-def labels(database: Database) -> Labels:
-    """Return the labels of all pictures that have any."""
+def labels(database: Database, ids: Iterable[int] | None = None) -> Labels:
+    """Return the labels of all pictures, or of some, that have any."""
+    within = "" if ids is None else "AND picture IN (SELECT value FROM json_each(?))"
     found: Labels = {}
-    for picture, label in database.rows("SELECT picture, label FROM labels ORDER BY 1, 2"):
+    rows = database.rows(
+        f"SELECT {_GIVEN} FROM given WHERE shown {within} ORDER BY picture, label",  # noqa: S608
+        *([] if ids is None else [numbers(ids)]),
+    )
+    for picture, _, _, label in check_rows("a label of picture", rows):
         found.setdefault(picture, []).append(label)
     return found
 
@@ -50,12 +58,12 @@ def labels_by_source(
     within = "" if ids is None else "AND picture IN (SELECT value FROM json_each(?))"
     found: dict[int, list[tuple[str, LabelSource]]] = {}
     rows = database.rows(
-        "SELECT picture, label, source FROM given WHERE EXISTS (SELECT 1 FROM given AS one "  # noqa: S608
+        f"SELECT {_GIVEN} FROM given WHERE EXISTS (SELECT 1 FROM given AS one "  # noqa: S608
         "WHERE one.picture = given.picture AND one.key = given.key AND one.shown) "
         f"{within} ORDER BY picture, key, source",
         *([] if ids is None else [numbers(ids)]),
     )
-    for picture, label, source in rows:
+    for picture, _, source, label in check_rows("a label of picture", rows):
         found.setdefault(picture, []).append((label, SOURCES[source]))
     return found
 
@@ -64,10 +72,11 @@ def clicks(database: Database) -> Clicks:
     """Return the pictures chosen for each query."""
     found: Clicks = {}
     with database.parsing("a click"):
-        for query, picture, weight in database.rows(
-            "SELECT query, picture, weight FROM clicks "
+        rows = database.rows(
+            "SELECT query, picture, weight, crc FROM clicks "
             "WHERE picture NOT IN (SELECT picture FROM bin) ORDER BY 1, 2"
-        ):
+        )
+        for query, picture, weight in check_rows("a click on", rows):
             found.setdefault(query, {})[picture] = float(weight)
     return found
 
@@ -76,7 +85,7 @@ def keep_clicks(connection: Connection, new: Clicks) -> None:
     """Replace the clicks of the queries named."""
     connection.executemany("DELETE FROM clicks WHERE query = ?", [(query,) for query in new])
     connection.executemany(
-        "INSERT INTO clicks VALUES (?, ?, ?)",
+        "INSERT INTO clicks VALUES (?1, ?2, ?3, row_sum(?1, ?2, CAST(?3 AS REAL)))",
         [(query, picture, weight) for query in new for picture, weight in new[query].items()],
     )
 
@@ -121,14 +130,16 @@ def set_by_hand(
     connection.execute(f"DELETE FROM refusals WHERE {own}", (some, key))  # noqa: S608
     if yes is not None:
         connection.execute(
-            "INSERT INTO given SELECT value, ?2, ?3, ifnull((SELECT label FROM given "
-            "WHERE picture = value AND key = ?2 ORDER BY source LIMIT 1), ?4), "
-            "value NOT IN (SELECT picture FROM bin) FROM json_each(?1)",
+            "INSERT INTO given SELECT value, ?2, ?3, label, "
+            "value NOT IN (SELECT picture FROM bin), row_sum(value, ?2, ?3, label) "
+            "FROM (SELECT value, ifnull((SELECT label FROM given WHERE picture = value "
+            "AND key = ?2 ORDER BY source LIMIT 1), ?4) AS label FROM json_each(?1))",
             (some, key, HAND, yes),
         )
     if no is not None:
         connection.execute(
-            "INSERT INTO refusals SELECT value, ?2, ?3 FROM json_each(?1)", (some, key, no)
+            "INSERT INTO refusals SELECT value, ?2, ?3, row_sum(value, ?2, ?3) FROM json_each(?1)",
+            (some, key, no),
         )
     show(connection, some, key)
 
@@ -144,7 +155,7 @@ def set_layer(
     )
     shown = _SHOWN.format(picture="?1", key="?2", source="?3")
     connection.executemany(
-        f"INSERT OR REPLACE INTO given VALUES (?1, ?2, ?3, ?4, {shown})",  # noqa: S608
+        f"INSERT OR REPLACE INTO given VALUES (?1, ?2, ?3, ?4, {shown}, row_sum(?1, ?2, ?3, ?4))",  # noqa: S608
         [(picture, key, number, label) for picture, key, label in rows if label is not None],
     )
     show(connection, numbers({picture for picture, _, _ in rows}))

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from lookalike.collection.answers import PictureRow
 from lookalike.collection.store.database import Database, numbers, stored
+from lookalike.collection.store.sums import damaged, is_sound
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.images import Refused
 
 _PAGE = 1000
 
-FACTS = "id, sha256, format, width, height, bytes, taken, added"
-"""The columns of a picture, as a PictureRow has them."""
+FACTS = "id, sha256, format, width, height, bytes, taken, added, crc"
+"""The columns of a picture, as a PictureRow has them, and their checksum."""
 
 
 def find_id(database: Database, picture: object) -> int | None:
@@ -103,14 +104,21 @@ def missing_since(database: Database, ids: Iterable[int]) -> dict[int, str]:
 
 
 def picture_rows(database: Database, facts: Sequence[Sequence[Any]]) -> list[PictureRow]:
-    """Return pictures with their places; ``facts`` are their columns."""
+    """Return pictures with their places; ``facts`` are their columns, as ``FACTS`` names them."""
     ids = [row[0] for row in facts]
     places, missing = places_of(database, ids), missing_since(database, ids)
     return [
-        PictureRow(*(*row, places[row[0]], missing.get(row[0])))
+        PictureRow(*(*checked_facts(row), places[row[0]], missing.get(row[0])))
         for row in facts
         if row[0] in places
     ]
+
+
+def checked_facts(row: Sequence[Any]) -> Sequence[Any]:
+    """Return the facts of a picture without their checksum, or raise DamagedFile."""
+    if not is_sound(row[8], *row[1:8]):
+        raise damaged(f"what is known of picture {row[0]}")
+    return row[:8]
 
 
 def pictures(database: Database, first: int, last: int | None = None) -> Iterator[PictureRow]:
@@ -168,8 +176,12 @@ def read_numbers(text: str | None) -> NDArray[np.int64]:
 
 def thumbnail(database: Database, number: int) -> bytes | None:
     """Return a small JPEG of a picture, or None."""
-    row = database.row("SELECT jpeg FROM thumbnails WHERE picture = ?", number)
-    return None if row is None else bytes(row[0])
+    row = database.row("SELECT jpeg, crc FROM thumbnails WHERE picture = ?", number)
+    if row is None:
+        return None
+    if not is_sound(row[1], number, row[0]):
+        raise damaged(f"the thumbnail of picture {number}")
+    return bytes(row[0])
 
 
 def thumbnails(database: Database, ids: Iterable[int]) -> dict[int, bytes]:

@@ -1,6 +1,7 @@
 """The rows of rankers, and the records that their features made of pictures and of queries."""
 
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
@@ -12,7 +13,10 @@ from numpy.typing import NDArray
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.schema import create_records, records_table
+from lookalike.collection.store.sums import damaged, is_sound, row_sum
 from lookalike.core.errors import DamagedFile
+
+_log = logging.getLogger(__name__)
 
 _COLUMNS = (
     "id, name, feature, package, settings, file, fingerprint, index_kind, rerankers, ready, "
@@ -140,8 +144,8 @@ def set_reduction(connection: Connection, ranker: int, fingerprint: str, picture
 def keep_record(connection: Connection, ranker: int, picture: int, record: bytes) -> None:
     """Keep what a feature made of a picture."""
     connection.execute(
-        f"INSERT INTO {records_table(ranker)} VALUES (?, ?)",  # noqa: S608
-        (picture, record),
+        f"INSERT INTO {records_table(ranker)} VALUES (?, ?, ?)",  # noqa: S608
+        (picture, record, row_sum(picture, record)),
     )
 
 
@@ -178,34 +182,58 @@ def described_ids(database: Database, ranker: int) -> NDArray[np.int64]:
     return np.setdiff1d(every, np.array([*lacking], np.int64)) if lacking else every
 
 
+def sound_records(
+    database: Database, ranker: int, ids: Iterable[int]
+) -> tuple[list[int], list[bytes]]:
+    """Return the pictures whose records are as they were written, rising, and these records.
+
+    Those of others are left out with a warning: one damaged record must not stop all searches.
+    """
+    wanted = list(ids)
+    rows = database.rows(
+        f"SELECT picture, record, crc FROM {records_table(ranker)} "  # noqa: S608
+        "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY picture",
+        numbers(wanted),
+    )
+    sound = [row for row in rows if is_sound(row[2], row[0], row[1])]
+    if len(sound) < len(wanted):
+        lost = sorted({*wanted} - {row[0] for row in sound})
+        _log.warning(
+            "the records of %d pictures are missing or damaged, so they are not found: %s. "
+            "“lookalike check” says what to do",
+            *(len(lost), ", ".join(map(str, lost[:10]))),
+        )
+    return [row[0] for row in sound], [row[1] for row in sound]
+
+
 def records(database: Database, ranker: int, ids: Iterable[int]) -> list[bytes]:
     """Return the records of pictures, in the order of rising ids.
 
     Raises
     ------
     DamagedFile
-        If one is missing.
+        If one is missing or damaged.
     """
     wanted = list(ids)
-    found = database.rows(
-        f"SELECT record FROM {records_table(ranker)} "  # noqa: S608
-        "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY picture",
-        numbers(wanted),
-    )
+    found = sound_records(database, ranker, wanted)[1]
     missing = len(wanted) - len(found)
     if missing:
         raise DamagedFile(
-            f"the database lacks the records of {missing} pictures. Restore a backup of the "
-            f"collection, or index again."
+            f"the database lacks the records of {missing} pictures, or they are damaged. Restore "
+            f"a backup of the collection, or index again; “lookalike check” lists them."
         )
-    return [record for (record,) in found]
+    return found
 
 
 def query_record(database: Database, ranker: int, token: str) -> bytes | None:
     """Return what a feature made of a kept query, or None."""
     row = database.row(
-        "SELECT record FROM query_records JOIN usable_queries USING (token) "
+        "SELECT record, query_records.crc FROM query_records JOIN usable_queries USING (token) "
         "WHERE token = ? AND ranker = ?",
         *(token, ranker),
     )
-    return None if row is None else bytes(row[0])
+    if row is None:
+        return None
+    if not is_sound(row[1], token, ranker, row[0]):
+        raise damaged(f"the query {token:.40}")
+    return bytes(row[0])

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from sqlite3 import Connection
 from typing import Any
 
+from lookalike.collection.store import seals, sums
 from lookalike.core.text import word_key
 
-VERSION = 5
+VERSION = 6
 APPLICATION = 0x6C6F6F6B
 
 _CHANGED = "BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END"
@@ -205,6 +206,17 @@ _SOURCES = (
     "CREATE INDEX changes_of_picture ON changes (picture, event)",
 )
 
+_SEALS = (
+    # What was said in an event is sealed by a digest with a salt, and the digests of events are
+    # made of these: what was said of an erased picture can go, and the log is still whole.
+    "ALTER TABLE events ADD COLUMN salt BLOB",
+    "ALTER TABLE events ADD COLUMN seal BLOB",
+    # Uploaded files of erased pictures, until they are deleted.
+    "CREATE TABLE leftovers (path TEXT PRIMARY KEY) WITHOUT ROWID",
+)
+
+_SUMS = tuple(f"ALTER TABLE {table} ADD COLUMN crc INTEGER" for table in sums.SUMMED)
+
 # Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
 SCHEMA = f"""
 PRAGMA page_size = 8192;
@@ -271,6 +283,8 @@ ALTER TABLE queries DROP COLUMN raw;
 {";".join(_BIN)};
 {";".join(_PLACES)};
 {";".join(_SOURCES)};
+{";".join(_SEALS)};
+{";".join(_SUMS)};
 COMMIT;
 """
 
@@ -289,7 +303,7 @@ def create_records(ranker: int) -> str:
     return (
         f"CREATE TABLE {records_table(ranker)} ("
         "picture INTEGER PRIMARY KEY REFERENCES all_pictures ON DELETE CASCADE, "
-        "record BLOB NOT NULL)"
+        "record BLOB NOT NULL, crc INTEGER)"
     )
 
 
@@ -359,7 +373,7 @@ def _add_sources(connection: Connection, feature: Mapping[str, Any]) -> None:
         "INSERT INTO refusals VALUES (?, ?, ?)", [(*own, word) for own, word in refusals.items()]
     )
     connection.executemany(
-        "INSERT INTO given VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO given (picture, key, source, label, shown) VALUES (?, ?, ?, ?, ?)",
         [
             (*own, label, own[:2] not in refusals and first[own[:2]] == own[2])
             for own, label in rows.items()
@@ -385,6 +399,32 @@ def _said_by_hand(connection: Connection) -> dict[tuple[int, str], tuple[str, li
     return said
 
 
+def _add_seals(connection: Connection, feature: Mapping[str, Any]) -> None:
+    """Give rows their checksums, and events digests that do not tell what was said.
+
+    Events from the first one on that is not as it was written keep their digests, so that the
+    damage is still found.
+    """
+    _run(_SEALS)(connection, feature)
+    rankers = connection.execute("SELECT id FROM rankers").fetchall()
+    sums.add_columns(connection, [records_table(number) for (number,) in rankers])
+    before, then = b"", b""
+    for number, *facts, kept in connection.execute(
+        "SELECT number, at, kind, who, key, about, body, digest FROM events ORDER BY number"
+    ).fetchall():
+        if seals.digest(before, *facts) != kept:
+            break
+        before = kept
+        at, kind, who, *said = facts
+        salt = seals.new_salt()
+        seal = seals.digest(salt, *said)
+        then = seals.digest(then, at, kind, who, seal.hex())
+        connection.execute(
+            "UPDATE events SET salt = ?, seal = ?, digest = ? WHERE number = ?",
+            (salt, seal, then, number),
+        )
+
+
 UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     # What was learned is a similarity, or words since; models of one run share their run.
     1: _run(
@@ -397,5 +437,6 @@ UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     2: _run(_EVENTS),
     3: _add_rankers,
     4: _add_sources,
+    5: _add_seals,
 }
 """What makes the tables of a version those of the next; a collection's only feature is given."""

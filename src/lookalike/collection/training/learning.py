@@ -26,7 +26,7 @@ from lookalike.collection.training.judging import (
     similarity_figures,
     word_figures,
 )
-from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 from lookalike.core.progress import Progress, part_of
 from lookalike.core.seeds import generator
 from lookalike.core.stored import parameters
@@ -75,7 +75,8 @@ def learn(
     with opened.writing():
         if not database.count("pictures"):
             raise opened.rankers.empty()
-        new, ranker = given(), opened.rankers.get(by)
+        # What a damaged model has learned is lost: the new one stands beside none.
+        new, ranker = given(), opened.rankers.get(by, learned=False)
         known = examples.labels_given(database, new)
         results: dict[Kind, Lesson | Trial] = {
             "similarity": teach_similarity(
@@ -96,7 +97,7 @@ def learn(
                 named.among(ranker.plain.ids),
                 ranker,
                 models.sides(database, ranker.annotator),
-                current=opened.rankers.annotator(ranker),
+                current=_annotator(opened, ranker),
                 hold_back=hold_back,
                 settings=words_settings(words, random_state),
                 progress=progress,
@@ -118,6 +119,14 @@ def learn(
                 body["import"] = imported.number
             events.append(connection, "learn", body)
     return replace(learned, labels=imported)
+
+
+def _annotator(opened: Opened, ranker: Ranker) -> Annotator | None:
+    """Return the annotator in use; one that is damaged is as none."""
+    try:
+        return opened.rankers.annotator(ranker)
+    except DamagedFile:
+        return None
 
 
 def rollback(opened: Opened) -> InUse:

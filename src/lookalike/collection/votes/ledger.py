@@ -264,8 +264,11 @@ def _taught_later(votes: list[Vote], body: dict[str, Any]) -> list[Vote]:
 def _reaches_back(event: Event, seen: int) -> bool:
     """Return whether an event changes what counts of what was read before.
 
-    An undoing of something new may itself be undone: then all is read again as well.
+    An undoing of something new may itself be undone: then all is read again as well; and so it is
+    when something was erased from the log.
     """
+    if event.kind == "erasure":
+        return bool(event.body.get("seals"))
     return event.kind == "undo" and (
         event.body["event"] <= seen or event.body["undid"] not in ("vote", "tag", "correction")
     )

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lookalike.service.options import HERE, AsJson, Where
+from lookalike.core.errors import InvalidInput
+from lookalike.service.commands.upkeep import put_back
+from lookalike.service.options import HERE, AsJson, Where, from_home
 from lookalike.service.screen import Screen, counted
 
 if TYPE_CHECKING:
@@ -57,16 +59,38 @@ def _inside(store: "Collection", name: str) -> "Sequence[int | str]":
 
 def restore(
     pictures: Annotated[
-        list[str] | None, typer.Argument(metavar="[PICTURES]", show_default="all in the bin")
+        list[str] | None,
+        typer.Argument(metavar="[PICTURES | BACKUP]", show_default="all in the bin"),
     ] = None,
     *,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace", help="With a backup: delete what was there instead of keeping it beside."
+        ),
+    ] = False,
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Bring pictures back from the bin, with their labels and votes."""
+    """Bring pictures back from the bin, or put a backup in the place of the collection.
+
+    Pictures come back with their labels and votes. Given a folder that ``lookalike backup`` wrote,
+    the backup is verified and takes the collection's place, which no server may use meanwhile; what
+    was there is kept beside it.
+    """
     from lookalike.collection import Collection
+    from lookalike.collection.upkeep.backup import is_backup
 
     screen = Screen(as_json)
+    given = [from_home(Path(name)) for name in pictures or ()]
+    if len(given) == 1 and is_backup(given[0]):
+        put_back(given[0], collection, replace=replace, screen=screen)
+        return
+    if replace or any(path.is_dir() for path in given):
+        raise InvalidInput(
+            "restore: name pictures, or one folder that lookalike backup wrote; --replace is for "
+            "the latter."
+        )
     with Collection.open(collection) as store:
         restored = store.restore(pictures or None)
         total = len(store)

@@ -85,6 +85,9 @@ def serve(
             "--watch", help="Watch the indexed folders for new, changed and deleted files."
         ),
     ] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Change nothing: searches and browsing only.")
+    ] = False,
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -103,6 +106,7 @@ def serve(
         read_key=read_key,
         allow=tuple(_folder(path) for path in allow or []),
         watch=watch,
+        read_only=read_only,
         public_hosts=tuple(name or []),
     )
     from lookalike.collection import Collection
@@ -110,10 +114,14 @@ def serve(
     screen = Screen(as_json)
     place = folder or collection
     # Only where none was named: a name that is mistyped is told.
-    if place == HERE and not place.exists():
+    if place == HERE and not place.exists() and not read_only:
         Collection.create(place).close()
         screen.say(f"There was no collection here, so an empty one was made: {place}.")
-    with Collection.open(place) as store, listening(settings) as door:
+    with (
+        Collection.open(place, read_only=read_only or None) as store,
+        listening(settings) as door,
+    ):
+        settings = replace(settings, read_only=store.read_only)
         if not store.roots() and not settings.allow and is_loopback(door.getsockname()[0]):
             settings = replace(settings, allow=(Path.home(),))
         from lookalike.service.web.app import make_app

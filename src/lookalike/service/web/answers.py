@@ -169,7 +169,8 @@ class EventAnswer(Answer):
     at: str
     kind: str = Field(
         description="vote, tag, correction, import, removal, restoration, erasure, undo, reset, "
-        "distinct, learn, rollback or feature; deletion in older collections."
+        "distinct, learn, rollback or feature; erased for something that was said of an erased "
+        "picture; deletion in older collections."
     )
     who: str
     body: dict[str, Any]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import Collection
 from lookalike.collection.pictures.adding import THUMBNAIL_SIDE
-from lookalike.collection.pictures.removing import UPLOADS
+from lookalike.collection.store.folder import UPLOADS
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.core.text import nfc, without_controls

@@ -97,10 +97,14 @@ def begin_closing(app: FastAPI) -> None:
 async def _running(app: FastAPI) -> AsyncIterator[None]:
     state = app.state
     collection, settings = state.collection, state.settings
+    if not settings.read_only:
+        await to_thread.run_sync(collection.tidy)
     async with AsyncExitStack() as stack:
+        stack.enter_context(collection.serving())
         stack.push_async_callback(_in_time, state.decoder.close)
         state.jobs = Jobs(collection, settings)
-        state.jobs.learn_by_itself()
+        if not settings.read_only:
+            state.jobs.learn_by_itself()
         stack.push_async_callback(_in_time, state.jobs.close)
         state.watcher = Watcher(collection, state.jobs, settings) if settings.watch else None
         if state.watcher is not None:

@@ -108,7 +108,7 @@ class Guard:
         visitor = self._keys.visitor(headers)
         if visitor is None and scope["path"] not in _OPEN:
             raise _stranger(scope)
-        role = "read" if visitor is None else visitor.role
+        role = "read" if visitor is None or self._settings.read_only else visitor.role
         if scope["method"] not in _SAFE:
             self._check_change(headers, host, visitor)
         body.expect(headers.get("content-length"))
@@ -165,6 +165,8 @@ class Guard:
         self, headers: MutableMapping[str, str], host: str, visitor: Visitor | None
     ) -> None:
         """Refuse a change that the key does not allow or that another site may have sent."""
+        if self._settings.read_only:
+            raise Refusal(403, "This collection is served read-only: nothing can be changed.")
         if visitor is None or visitor.role != "write":
             raise Refusal(403, "This key is read-only. Use the other key to make changes.")
         if "origin" in headers and headers["origin"].lower().partition("://")[2] != host:

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 
 from lookalike.collection.answers import WordCounts
 from lookalike.collection.store.filter import Where
-from lookalike.core.errors import CollectionError, InvalidInput, MissingPart, NotFound
+from lookalike.core.errors import (
+    CollectionError,
+    DamagedFile,
+    InvalidInput,
+    MissingPart,
+    NotFound,
+)
 from lookalike.core.text import shown
 from lookalike.service.figures import shown_score
 from lookalike.service.found_words import nothing_found
@@ -38,6 +44,8 @@ class Results:
         How many pictures a search by words finds.
     reach : float or None
         The share of what was learned that this search uses; None if nothing was learned.
+    damage : str
+        Why the ranking does without what was learned, where that is damaged, and what to do.
     """
 
     tiles: list[Tile]
@@ -48,6 +56,7 @@ class Results:
     instead: list[str] = field(default_factory=list)
     counts: WordCounts | None = None
     reach: float | None = None
+    damage: str = ""
 
 
 def asked_pairs(search: Search) -> Pairs:
@@ -98,6 +107,8 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
         reach = collection.reach(ask, by=search.by) if search.learned else None
     except NotFound:
         return Results([], trouble="A picture of this search is no longer in the collection.")
+    except DamagedFile as error:
+        return _without_learning(collection, search, k, offset, error)
     except (CollectionError, InvalidInput, MissingPart) as error:
         return Results([], trouble=shown(str(error)))
     tiles = _tiles(collection, matches[:k], offset, verdicts)
@@ -105,6 +116,16 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
     # Without what was learned, nothing is left out.
     rejected = len(verdicts) - picked if search.learned else 0
     return Results(tiles, len(matches) > k, said=picked, rejected=rejected, reach=reach)
+
+
+def _without_learning(
+    collection: "Collection", search: Search, k: int, offset: int, error: DamagedFile
+) -> Results:
+    """Return the plain ranking where what was learned is damaged, and say so."""
+    if not search.learned or search.word:
+        return Results([], trouble=shown(str(error)))
+    plain = find(collection, search.model_copy(update={"learned": False}), k, offset)
+    return replace(plain, damage=shown(str(error)))
 
 
 def rejected_tiles(collection: "Collection", search: Search) -> list[Tile]:

@@ -53,6 +53,8 @@ class Settings:
     max_uploads_at_once : int
     watch : bool
         Whether folders are watched for new, changed and deleted files.
+    read_only : bool
+        Whether nobody may change anything.
     public_hosts : tuple of str
         Host names the server is reached by, besides those of this computer.
     slow_seconds : float
@@ -78,12 +80,15 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     max_uploads_at_once: int = 4
     watch: bool = False
+    read_only: bool = False
     public_hosts: tuple[str, ...] = ()
     slow_seconds: float = 20.0
     decode_seconds: float = 20.0
     decode_memory: int = 2 << 30
 
     def __post_init__(self) -> None:
+        if self.watch and self.read_only:
+            raise InvalidInput("serve: what is read-only cannot watch folders. Leave out --watch.")
         if not 0 <= self.port <= 65535:
             raise InvalidInput(f"serve: port must be from 0 to 65535; got {self.port}.")
         for name in self.public_hosts:

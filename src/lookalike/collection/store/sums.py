@@ -1,0 +1,86 @@
+"""Checksums of rows: written with them, and checked when they are read.
+
+SQLite notices a damaged page only where its structure is: a flipped bit in a stored vector, a
+thumbnail or a label is read as if it had been written so.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from sqlite3 import Connection
+from typing import Any
+
+from lookalike.core.errors import DamagedFile
+
+SUMMED = {
+    "all_pictures": ("sha256", "format", "width", "height", "bytes", "taken", "added"),
+    "thumbnails": ("picture", "jpeg"),
+    "given": ("picture", "key", "source", "label"),
+    "refusals": ("picture", "key", "word"),
+    "clicks": ("query", "picture", "weight"),
+    "queries": ("token", "jpeg"),
+    "query_records": ("token", "ranker", "record"),
+}
+"""The tables whose rows have a checksum in the column ``crc``, and what it is made of.
+
+So have those of records, of (picture, record).
+"""
+
+RECORD = ("picture", "record")
+
+
+def row_sum(*values: Any) -> int:
+    """Return the checksum of a row: a CRC-32 of its values, one after the other."""
+    found = 0
+    for value in values:
+        if not isinstance(value, bytes):
+            value = repr(value).encode("utf-8", "surrogatepass")  # noqa: PLW2901
+        found = zlib.crc32(value, found)
+    return found
+
+
+def register(connection: Connection) -> None:
+    """Let SQL statements call ``row_sum``."""
+    connection.create_function("row_sum", -1, row_sum, deterministic=True)
+
+
+def is_sound(crc: int | None, *values: Any) -> bool:
+    """Return whether a row is as it was written; one without a checksum counts as such."""
+    return crc is None or crc == row_sum(*values)
+
+
+def check_rows(what: str, rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Return rows without their last column, the checksum.
+
+    Raises
+    ------
+    DamagedFile
+        If one is not as it was written; ``what`` says what they are.
+    """
+    found = []
+    for *values, crc in rows:
+        if not is_sound(crc, *values):
+            raise damaged(f"{what} {values[0]!r:.40}")
+        found.append(tuple(values))
+    return found
+
+
+def damaged(what: str) -> DamagedFile:
+    """Return the error of a row that is not as it was written."""
+    return DamagedFile(
+        f"the database is damaged: {what} is not as it was written (its checksum differs). "
+        f"“lookalike check” lists all that is damaged; restore a backup of the collection."
+    )
+
+
+def add_columns(connection: Connection, records: Iterable[str]) -> None:
+    """Give all rows of an older database their checksums; ``records`` are tables of records."""
+    tables = {**SUMMED, **dict.fromkeys(records, RECORD)}
+    for table, columns in tables.items():
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN crc INTEGER")
+        connection.execute(f"UPDATE {table} SET crc = row_sum({', '.join(columns)})")  # noqa: S608
+
+
+def damaged_rows(connection: Connection, table: str, columns: Sequence[str]) -> list[Any]:
+    """Return the first column of all rows of a table that are not as they were written."""
+    rows = connection.execute(f"SELECT {', '.join(columns)}, crc FROM {table}")  # noqa: S608
+    return [values[0] for *values, crc in rows if not is_sound(crc, *values)]

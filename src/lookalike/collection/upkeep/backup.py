@@ -1,0 +1,251 @@
+"""Back up a collection while others use it, and put a backup in its place."""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from lookalike.collection.answers import BackedUp, Restored
+from lookalike.collection.opened import Opened
+from lookalike.collection.store import events
+from lookalike.collection.store.database import Database, now, stored
+from lookalike.collection.store.folder import UPLOADS, Folder
+from lookalike.core.arrays import check_file, write_whole
+from lookalike.core.errors import CollectionError, DamagedFile
+from lookalike.core.progress import Progress
+
+FORMAT = 1
+MANIFEST = "backup.json"
+
+_BLOCK = 1 << 20
+_ATTEMPTS = 5
+
+
+def is_backup(path: Path) -> bool:
+    """Return whether a folder is a backup."""
+    return (path / MANIFEST).is_file()
+
+
+def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
+    """Write all that a collection holds into a new folder, and read it back.
+
+    Others may search, vote and write meanwhile: the backup is of one moment. The place takes it
+    whole, when all is written and verified.
+    """
+    with _placing(to) as beside:
+        for attempt in range(_ATTEMPTS):
+            _copy_database(opened, beside)
+            try:
+                _copy_files(opened.folder, beside, progress)
+                break
+            except FileNotFoundError:
+                # Another model was put in place meanwhile, and the one named before deleted.
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        pictures, last = _verify(beside)
+        files = {name: _facts(beside / name) for name in _names(beside)}
+        content = {
+            "format": FORMAT,
+            "made": now(),
+            "pictures": pictures,
+            "events": last,
+            "uploads": os.fsencode(opened.folder.uploads).hex(),
+            "files": files,
+        }
+        write_whole(beside / MANIFEST, json.dumps(content, indent=1).encode())
+    size = sum(int(facts["bytes"]) for facts in files.values())
+    return BackedUp(to, pictures, last, len(files), size)
+
+
+def restore_backup(source: str | Path, path: str | Path, *, replace: bool = False) -> Restored:
+    """Put a backup in the place of a collection, or where there is none.
+
+    The backup is verified before anything is replaced. The collection that was there is kept
+    beside it, as ``NAME.before-TIME``, unless ``replace`` asks to delete it.
+
+    Parameters
+    ----------
+    source : str or Path
+        The folder that ``Collection.backup`` wrote.
+    path : str or Path
+        The folder of the collection.
+    replace : bool
+        Whether to delete the collection that is there, once the backup has taken its place.
+
+    Raises
+    ------
+    DamagedFile
+        If the backup is damaged; then nothing was changed.
+    CollectionBusy
+        If a server or a writer uses the collection.
+    """
+    backup, place = Path(source), Path(path)
+    content = _read_manifest(backup)
+    aside = None
+    with _placing(place, over=True) as beside:
+        for name, facts in content["files"].items():
+            target = beside / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if _copied(backup / name, target) != facts:
+                raise DamagedFile(
+                    f"{backup / name} is damaged: it is not as it was backed up. Nothing was "
+                    f"changed; use another backup."
+                )
+        _move_uploads(beside, Path(os.fsdecode(bytes.fromhex(content["uploads"]))), place)
+        pictures, last = _verify(beside)
+        if os.path.lexists(place) and any(place.iterdir()):
+            with Folder(place).alone():
+                aside = _free_name(place.absolute())
+                place.rename(aside)
+    if replace and aside is not None:
+        shutil.rmtree(aside)
+        aside = None
+    return Restored(place, aside, pictures, last, str(content["made"]))
+
+
+def _free_name(place: Path) -> Path:
+    """Return where the collection of a place is kept from now on."""
+    time = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    names = (f"{place.name}.before-{time}{'' if n == 0 else f'-{n}'}" for n in count())
+    return next(place.with_name(name) for name in names if not (place.parent / name).exists())
+
+
+@contextmanager
+def _placing(path: Path, *, over: bool = False) -> Iterator[Path]:
+    """Return a folder beside a place, which takes that when all is done."""
+    if not over and os.path.lexists(path):
+        raise CollectionError(f"{path} already exists. Name a folder that does not exist yet.")
+    taken = os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir()))
+    if over and taken and not (path / "manifest.json").exists():
+        raise CollectionError(f"{path} is not a collection. Name one, or a new folder.")
+    beside = path.absolute().with_name(f".{path.absolute().name}.{secrets.token_hex(8)}")
+    try:
+        beside.mkdir(parents=True)
+        yield beside
+        beside.replace(path)
+    except OSError as error:
+        raise CollectionError(
+            f"cannot write {path}: {error}. Nothing was changed; free some space, or name a "
+            f"folder where you may write."
+        ) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _copy_database(opened: Opened, to: Path) -> None:
+    target = to / opened.folder.database.name
+    target.unlink(missing_ok=True)
+    with opened.database.reading() as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+
+
+def _copy_files(folder: Folder, to: Path, progress: Progress) -> None:
+    """Copy the files that the copied database names, each verified by reading it back."""
+    names = [folder.path / "manifest.json"]
+    with closing(sqlite3.connect(to / folder.database.name)) as copy:
+        copy.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        rows = copy.execute("SELECT file, fingerprint, reduction FROM rankers").fetchall()
+        models = copy.execute("SELECT number FROM models WHERE file IS NOT NULL").fetchall()
+        places = copy.execute("SELECT path FROM places").fetchall()
+    names += [folder.model(number) for (number,) in models]
+    optional = []
+    for file, fingerprint, reduction in rows:
+        names += [folder.path / file] if file else []
+        names += [folder.reduction(reduction)] if reduction else []
+        optional += [folder.cache(reduction or fingerprint)] if fingerprint else []
+        optional += [folder.classes(fingerprint)] if fingerprint else []
+    own = [Path(path) for (path,) in places if Path(path).parent == folder.uploads]
+    optional += own
+    files = [*names, *(file for file in optional if file.exists())]
+    for number, file in enumerate(files):
+        progress(number, len(files))
+        within = Path(UPLOADS) / file.name if file in own else file.relative_to(folder.path)
+        target = to / within
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if _copied(file, target) != _facts(target):
+            raise DamagedFile(f"{target} was not written as {file} is. Check the disk.")
+    progress(len(files), len(files))
+
+
+def _verify(copy: Path) -> tuple[int, int]:
+    """Return how many pictures and events a copy of a collection has, or raise DamagedFile."""
+    folder = Folder(copy)
+    for file in copy.rglob("*.safetensors"):
+        if file.parent.name != UPLOADS:
+            check_file(file)
+    with closing(Database(folder.database, folder.read_manifest())) as database:
+        (problem,), *_ = database.rows("PRAGMA integrity_check(1)")
+        if problem != "ok":
+            raise DamagedFile(f"{folder.database} is damaged: {problem}.")
+        events.check(database)
+        found = database.count("pictures"), events.last_number(database)
+    for name in ("-wal", "-shm"):
+        folder.database.with_name(folder.database.name + name).unlink(missing_ok=True)
+    return found
+
+
+def _move_uploads(copy: Path, before: Path, place: Path) -> None:
+    """Let uploaded files lie where the collection will be."""
+    after = Folder(place).uploads
+    if before == after:
+        return
+    folder = Folder(copy)
+    with (
+        closing(Database(folder.database, folder.read_manifest())) as database,
+        database.transaction() as connection,
+    ):
+        connection.execute(
+            "UPDATE places SET path = CAST(?1 || substr(CAST(path AS BLOB), ?2) AS TEXT) "
+            "WHERE path > CAST(?3 AS TEXT) AND path < CAST(?4 AS TEXT)",
+            (stored(after), len(stored(before)) + 1, stored(before) + b"/", stored(before) + b"0"),
+        )
+
+
+def _read_manifest(backup: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((backup / MANIFEST).read_bytes())
+        names = [Path(name) for name in content["files"]]
+        whole = content["format"] <= FORMAT and isinstance(content["uploads"], str)
+        inside = all(not name.is_absolute() and ".." not in name.parts for name in names)
+    except FileNotFoundError as error:
+        raise CollectionError(
+            f"{backup} is not a backup. Make one: lookalike backup TO."
+        ) from error
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedFile(f"{backup / MANIFEST} is damaged: {error}.") from error
+    if not whole or not inside:
+        raise DamagedFile(f"{backup / MANIFEST} is damaged, or of a newer version.")
+    return dict(content)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(
+        file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()
+    )
+
+
+def _facts(file: Path) -> Mapping[str, Any]:
+    with file.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256")
+    return {"bytes": file.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def _copied(file: Path, target: Path) -> Mapping[str, Any]:
+    """Copy a file to the disk, and return the facts of what was read."""
+    digest, size = hashlib.sha256(), 0
+    with file.open("rb") as source, target.open("wb") as out:
+        while block := source.read(_BLOCK):
+            digest.update(block)
+            size += len(block)
+            out.write(block)
+        out.flush()
+        os.fsync(out.fileno())
+    return {"bytes": size, "sha256": digest.hexdigest()}

@@ -1,0 +1,165 @@
+"""Check all of a collection: what is damaged or missing comes out, with what to do about it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from lookalike.collection.answers import Checked, Finding
+from lookalike.collection.opened import Opened
+from lookalike.collection.store import events, pictures, rankers, sums
+from lookalike.collection.store.schema import records_table
+from lookalike.core.arrays import check_file
+from lookalike.core.errors import DamagedFile, LookalikeError
+from lookalike.core.progress import Progress
+
+RESTORE = "Restore a backup: lookalike restore BACKUP."
+
+_ANEW = (
+    "Restore a backup, or bring the pictures in again: lookalike remove, lookalike bin --empty, "
+    "then lookalike index --removed with their files."
+)
+
+_ROWS = {
+    "thumbnails": ("thumbnail", _ANEW),
+    "all_pictures": ("picture", _ANEW),
+    "given": ("label", "Restore a backup, or import or say the labels of these pictures again."),
+    "refusals": ("refused word", "Restore a backup, or refuse the words again."),
+    "clicks": ("click", "Restore a backup, or learn again with --clicks."),
+    "queries": ("kept query", "Search with the picture again."),
+    "query_records": ("record of a kept query", "Search with the picture again."),
+}
+
+
+def check(opened: Opened, progress: Progress) -> Checked:
+    """Check the database, the log, every row and file, and look which files are missing."""
+    steps = (_database, _log, _rows, _records, _files, _uploads, _missing)
+    found: list[Finding] = []
+    for number, step in enumerate(steps):
+        progress(number, len(steps))
+        try:
+            found += step(opened)
+        except LookalikeError as error:
+            found.append(Finding(str(opened.folder.database), str(error), RESTORE))
+    progress(len(steps), len(steps))
+    database = opened.database
+    return Checked(
+        found,
+        pictures=_count(opened, "all_pictures"),
+        events=0 if any("log" in it.problem for it in found) else events.last_number(database),
+        files=sum(file.exists() for file in opened.rankers.files()),
+    )
+
+
+def _count(opened: Opened, table: str) -> int:
+    try:
+        return opened.database.count(table)
+    except LookalikeError:
+        return 0
+
+
+def _database(opened: Opened) -> Iterator[Finding]:
+    where = str(opened.folder.database)
+    for (problem,) in opened.database.rows("PRAGMA integrity_check(20)"):
+        if problem != "ok":
+            yield Finding(where, f"the database is damaged: {problem}", RESTORE)
+    lost = opened.database.rows("PRAGMA foreign_key_check")
+    if lost:
+        yield Finding(where, f"{len(lost)} rows belong to pictures that are not there", RESTORE)
+
+
+def _log(opened: Opened) -> Iterator[Finding]:
+    try:
+        events.check(opened.database)
+    except DamagedFile as error:
+        yield Finding(str(opened.folder.database), str(error), RESTORE)
+
+
+def _rows(opened: Opened) -> Iterator[Finding]:
+    for table, (what, remedy) in _ROWS.items():
+        with opened.database.reading() as connection:
+            damaged = sums.damaged_rows(connection, table, sums.SUMMED[table])
+        if damaged:
+            yield _damaged(opened, what, damaged, remedy)
+    wanted = {number for (number,) in opened.database.rows("SELECT id FROM all_pictures")}
+    there = {n for (n,) in opened.database.rows("SELECT picture FROM thumbnails")}
+    if lost := sorted(wanted - there):
+        yield Finding(str(opened.folder.database), f"no thumbnail of {_named(lost)}", _ANEW)
+
+
+def _records(opened: Opened) -> Iterator[Finding]:
+    for row in opened.rankers.rows():
+        table = records_table(row.id)
+        with opened.database.reading() as connection:
+            damaged = sums.damaged_rows(connection, table, sums.RECORD)
+        if damaged:
+            yield _damaged(opened, f"record of the ranker {row.name}", damaged, _ANEW)
+        if row.ready and row.fingerprint is not None:
+            there = [n for (n,) in opened.database.rows(f"SELECT picture FROM {table}")]  # noqa: S608
+            wanted = rankers.described_ids(opened.database, row.id)
+            if lost := np.setdiff1d(wanted, np.array(there, np.int64)).tolist():
+                what = f"no record of {_named(lost)} for the ranker {row.name}"
+                yield Finding(str(opened.folder.database), what, _ANEW)
+
+
+def _files(opened: Opened) -> Iterator[Finding]:
+    folder = opened.folder
+    for file in opened.rankers.files():
+        cache = file.parent.name == "cache"
+        if cache and not file.exists():
+            continue
+        try:
+            check_file(file)
+        except DamagedFile as error:
+            remedy = RESTORE
+            if cache:
+                remedy = "Delete the file: it is made again from the database."
+            elif file.parent == folder.model(0).parent:
+                remedy = (
+                    "Go back to the model before (lookalike rollback), learn again, or restore a "
+                    "backup. Until then, search with --no-learning."
+                )
+            yield Finding(str(file), str(error), remedy)
+
+
+def _uploads(opened: Opened) -> Iterator[Finding]:
+    folder = opened.folder.uploads
+    known = {path for path, _ in pictures.all_places(opened.database)}
+    known |= {path for (path,) in opened.database.rows("SELECT path FROM places")}
+    if folder.is_dir():
+        left = [file for file in sorted(folder.iterdir()) if os.fspath(file) not in known]
+        if left:
+            yield Finding(
+                os.fspath(left[0]),
+                f"{len(left)} uploaded files belong to no picture",
+                "They are deleted by the next command that writes, once they are an hour old.",
+                damage=False,
+            )
+    lost = [path for path in known if Path(path).parent == folder and not Path(path).exists()]
+    if lost:
+        yield Finding(lost[0], f"{len(lost)} uploaded files are missing", RESTORE)
+
+
+def _missing(opened: Opened) -> Iterator[Finding]:
+    rows = opened.database.rows("SELECT path FROM places WHERE lost IS NULL")
+    uploads = opened.folder.uploads
+    lost = [p for (p,) in rows if not os.path.exists(p) and Path(p).parent != uploads]  # noqa: PTH110
+    if lost:
+        yield Finding(
+            lost[0],
+            f"{len(lost):,} picture files are not where they were",
+            "Connect the drive they lie on, or let lookalike index find where they are now; "
+            "“lookalike missing” lists them.",
+            damage=False,
+        )
+
+
+def _damaged(opened: Opened, what: str, damaged: list[object], remedy: str) -> Finding:
+    problem = f"{len(damaged):,} damaged: {what} of {_named(damaged)}"
+    return Finding(str(opened.folder.database), problem, remedy)
+
+
+def _named(numbers: list[int] | list[object]) -> str:
+    first = ", ".join(f"{number!s:.40}" for number in numbers[:10])
+    return first if len(numbers) <= 10 else f"{first} and {len(numbers) - 10:,} more"

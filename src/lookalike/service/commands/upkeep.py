@@ -1,0 +1,80 @@
+"""The commands ``check`` and ``backup``, and putting a backup back: look after a collection."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookalike.service.options import HERE, AsJson, Where, from_home
+from lookalike.service.screen import Screen, counted
+
+DAMAGED = 1
+
+
+def check(*, collection: Where = HERE, as_json: AsJson = False) -> None:
+    """Check all of a collection, and say what to do about what is damaged or missing.
+
+    Reads the database, the log, every record, thumbnail and label, and every file. Nothing is
+    changed. The exit code is 1 if something is damaged.
+    """
+    from lookalike.collection import Collection
+
+    screen = Screen(as_json)
+    with Collection.open(collection) as store, screen.bar("Checking") as progress:
+        found = store.check(progress)
+    for finding in found.findings:
+        screen.say(
+            f"{'Damaged' if finding.damage else 'Note'}: {finding.problem}",
+            f"  in {finding.where}",
+            f"  {finding.remedy}",
+            style="red" if finding.damage else "",
+        )
+    checked = (
+        f"{counted(found.pictures, 'picture')}, {counted(found.events, 'event')} and "
+        f"{counted(found.files, 'file')} checked"
+    )
+    screen.say(f"{checked}: nothing is damaged." if found.sound else f"{checked}.")
+    screen.result({"collection": collection, "sound": found.sound, **asdict(found)})
+    if not found.sound:
+        raise typer.Exit(DAMAGED)
+
+
+def backup(
+    to: Annotated[
+        Path,
+        typer.Argument(metavar="TO", callback=from_home, help="A folder that does not exist yet."),
+    ],
+    *,
+    collection: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Back up a collection into a new folder, while a server may go on serving it.
+
+    The database, the models and uploaded files are copied as they are at one moment, and read
+    back. Your own picture files are not copied. ``lookalike restore TO`` puts the backup back.
+    """
+    from lookalike.collection import Collection
+
+    screen = Screen(as_json)
+    with Collection.open(collection) as store, screen.bar("Copying") as progress:
+        made = store.backup(to, progress)
+    screen.say(
+        f"Backed up {counted(made.pictures, 'picture')} and {counted(made.events, 'event')} to "
+        f"{to}: {counted(made.files, 'file')}, {made.bytes / 1e6:,.1f} MB, verified."
+    )
+    screen.result({"collection": collection, **asdict(made)})
+
+
+def put_back(source: Path, collection: Path, *, replace: bool, screen: Screen) -> None:
+    """Put a backup in the place of a collection, and say what was done."""
+    from lookalike.collection import restore_backup
+
+    done = restore_backup(source, collection, replace=replace)
+    screen.say(
+        f"{collection} is as it was backed up at {done.made}: "
+        f"{counted(done.pictures, 'picture')}, {counted(done.events, 'event')}."
+    )
+    if done.aside is not None:
+        screen.say(f"What was there before is kept in {done.aside}; delete it when all is well.")
+    screen.result(asdict(done))

@@ -1,0 +1,164 @@
+"""Damage is noticed: flipped bits in models and the database, and a log that lost its end."""
+
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from lookalike.collection import Ask, Collection
+from lookalike.core.errors import CollectionError, DamagedFile
+from tests.collection.colours import Colours
+
+
+def again(collection):
+    return Collection.open(collection.path, features=[Colours()])
+
+
+def flip(file, place, bit=0):
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1 << bit
+    file.write_bytes(content)
+
+
+@pytest.fixture
+def taught(collection):
+    assert collection.learn(folders=True, settings={"steps": 300, "blend": 0.5}).similarity
+    (file,) = (collection.path / "models").glob(f"{collection.models()[0].number}.safetensors")
+    return collection, file
+
+
+def test_every_flip_in_a_model_stops_what_was_learned_and_nothing_else(taught):
+    collection, file = taught
+    plain, whole = collection.search(1, 5, learned=False), file.read_bytes()
+    rng = random.Random(0)
+    collection.close()
+    for _ in range(20):
+        flip(file, rng.randrange(len(whole)), rng.randrange(8))
+        with again(collection) as other:
+            with pytest.raises(DamagedFile, match=r"models/.*--no-learning.*rollback"):
+                other.search(1, 5)
+            assert other.search(1, 5, learned=False) == plain
+            (info,) = other.rankers()
+            assert "damaged" in info.trouble or "does not exist" in info.trouble
+        file.write_bytes(whole)
+    with again(collection) as other:
+        assert other.search(1, 5)
+
+
+def test_a_damaged_model_can_be_left_or_learned_anew(taught):
+    collection, file = taught
+    collection.close()
+    flip(file, file.stat().st_size - 5)
+    with again(collection) as other:
+        with pytest.raises(DamagedFile):
+            other.vote(Ask((1,)), picked=[2], rejected=[9])
+        assert other.add([]).added == 0
+        assert other.learn(folders=True, settings={"steps": 300, "blend": 0.5}).similarity
+        assert other.search(1, 5)
+    # Back to the damaged one is refused; back to none is possible.
+    with again(collection) as other, pytest.raises(DamagedFile):
+        other.rollback()
+
+
+TABLES = {
+    "records_1": ("record", lambda store: store.search(1, 99, learned=False)),
+    "thumbnails": ("jpeg", lambda store: store.thumbnail(5)),
+    "all_pictures": ("sha256", lambda store: store.picture(5)),
+    "given": ("label", lambda store: store.labels()),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_flipped_bit_in_a_row_is_noticed(collection, table, caplog):
+    column, read = TABLES[table]
+    collection.say(5, "Straße")
+    collection.close()
+    shutil.rmtree(collection.path / "cache", ignore_errors=True)
+    key = "id" if table == "all_pictures" else "picture"
+    with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
+        (value,) = connection.execute(
+            f"SELECT CAST({column} AS BLOB) FROM {table} WHERE {key} = 5"
+        ).fetchone()
+        value = bytes([*value[:-1], value[-1] ^ 1])
+        kind = "BLOB" if column in ("record", "jpeg") else "TEXT"
+        connection.execute(
+            f"UPDATE {table} SET {column} = CAST(? AS {kind}) WHERE {key} = 5", [value]
+        )
+        connection.commit()
+    with again(collection) as other:
+        if table == "records_1":
+            # One damaged record must not stop all searches: its picture is left out.
+            assert 5 not in {match.id for match in read(other)}
+            assert len(read(other)) == 22
+            assert "1 pictures are missing or damaged" in caplog.text
+        else:
+            with pytest.raises(DamagedFile, match="checksum differs"):
+                read(other)
+        assert other.thumbnail(6)
+
+
+def test_a_damaged_write_ahead_log_is_noticed(collection, tmp_path):
+    keep = tmp_path / "kept"
+    for number in range(2, 8):
+        collection.vote(Ask((1,)), picked=[number], rejected=[20])
+    # As a killed server leaves it: the log is not in the database yet.
+    shutil.copytree(collection.path, keep)
+    rng = random.Random(1)
+    noticed = 0
+    for place in range(8):
+        broken = tmp_path / f"broken-{place}"
+        shutil.copytree(keep, broken)
+        wal = broken / "collection.sqlite-wal"
+        (broken / "collection.sqlite-shm").unlink(missing_ok=True)
+        flip(wal, rng.randrange(wal.stat().st_size // 2, wal.stat().st_size))
+        with Collection.open(broken, features=[Colours()]) as other:
+            if len(other.history(99)) < 6:
+                noticed += 1
+                with pytest.raises(DamagedFile, match=r"ends at event \d, but event 6"):
+                    other.check_log()
+                with pytest.raises(DamagedFile, match="nothing more is recorded"):
+                    other.say(1, "word")
+                assert other.search(1)
+                (broken / "log-end").unlink()
+                other.say(1, "word")
+                other.check_log()
+    assert noticed >= 4
+
+
+def test_a_deleted_write_ahead_log_is_noticed(collection, tmp_path):
+    shutil.copytree(collection.path, tmp_path / "c")
+    for file in (tmp_path / "c").glob("*.sqlite-*"):
+        file.unlink()
+    with pytest.raises(DamagedFile):
+        Collection.open(tmp_path / "c", features=[Colours()]).check_log()
+
+
+def test_the_end_of_the_log_may_lag_and_be_missing(collection):
+    file = collection.path / "log-end"
+    collection.say(1, "one")
+    early = file.read_bytes()
+    collection.say(1, "two")
+    # Killed between the commit and the file, or the power went off.
+    for content in (early, b"", b"\0" * 96, early.replace(b" ", b"  ", 1)):
+        file.write_bytes(content)
+        with again(collection) as other:
+            other.check_log()
+            other.say(2, "three")
+            other.check_log()
+    file.unlink()
+    with again(collection) as other:
+        other.check_log()
+    assert file.exists()
+
+
+def test_a_collection_replaced_under_an_open_one_is_not_written_to(collection, tmp_path):
+    shutil.copytree(collection.path, tmp_path / "copy")
+    collection.path.rename(tmp_path / "aside")
+    (tmp_path / "copy").rename(collection.path)
+    with pytest.raises(CollectionError, match="replaced, moved or deleted"):
+        collection.say(1, "word")
+    with again(collection) as other:
+        assert not other.labels()
+        other.say(1, "word")

@@ -1,0 +1,64 @@
+"""A collection that may not be written to is searched as it is."""
+
+import os
+
+import pytest
+
+from lookalike.collection import Ask, Collection
+from lookalike.core.errors import CollectionError
+from tests.collection.colours import Colours
+
+
+def content(folder):
+    return {
+        file: (file.stat().st_mtime_ns, file.read_bytes())
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and not file.name.endswith(("-shm", "-wal"))
+    }
+
+
+def test_nothing_is_changed(collection):
+    collection.say(1, "Wort")
+    expected = collection.search(1, 5)
+    collection.close()
+    before = content(collection.path)
+    with Collection.open(collection.path, features=[Colours()], read_only=True) as store:
+        assert store.read_only
+        assert store.search(1, 5) == expected
+        assert store.labels()[1] == ["Wort"]
+        assert store.thumbnail(1)
+        assert store.check().sound
+        store.check_log()
+        for change in (
+            lambda: store.say(2, "Wort"),
+            lambda: store.vote(Ask((1,)), picked=[2]),
+            lambda: store.remove([1]),
+            lambda: store.add([]),
+            lambda: store.learn(folders=True),
+            store.rollback,
+            store.empty_bin,
+        ):
+            with pytest.raises(CollectionError, match="read-only"):
+                change()
+    assert content(collection.path) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_folder_of_somebody_else_can_be_searched(collection, tmp_path):
+    collection.close()
+    for file in (collection.path, *collection.path.rglob("*")):
+        file.chmod(0o555 if file.is_dir() else 0o444)
+    # The folders of tests are their owner's alone.
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setuid(65534)
+            with Collection.open(collection.path, features=[Colours()]) as store:
+                code = 0 if store.read_only and len(store.search(1, 5)) == 5 else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert not list(collection.path.glob("*-shm"))

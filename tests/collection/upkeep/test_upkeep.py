@@ -1,0 +1,174 @@
+"""A collection is checked, backed up while it changes, and restored."""
+
+import json
+import shutil
+import sqlite3
+import threading
+from contextlib import closing
+
+import pytest
+
+from lookalike.collection import Ask, Collection, restore_backup
+from lookalike.core.errors import CollectionBusy, CollectionError, DamagedFile
+from tests.collection.colours import Colours, picture
+
+
+@pytest.fixture
+def store(collection):
+    file = collection.path / "uploads" / "käfer.png"
+    picture(file, (9, 8, 7), 5)
+    collection.add([file])
+    collection.learn(folders=True, settings={"steps": 300, "blend": 0.5})
+    collection.vote(Ask((1,)), picked=[2], rejected=[20])
+    collection.say(3, "Straße")
+    return collection
+
+
+def opened(path):
+    return Collection.open(path, features=[Colours()])
+
+
+def everything(store):
+    return store.search(1, 30), store.labels(), [e.number for e in store.history()], len(store)
+
+
+def changed(store, statement):
+    with closing(sqlite3.connect(store.path / "collection.sqlite")) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute(statement)
+        connection.commit()
+
+
+def test_a_sound_collection_has_no_findings(store):
+    found = store.check()
+    assert found.sound
+    assert found.findings == []
+    assert (found.pictures, found.files > 2) == (25, True)
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE thumbnails SET jpeg = x'ff' WHERE picture = 7", "thumbnail of 7"),
+        ("UPDATE records_1 SET record = x'00' || record WHERE picture IN (7, 8)", "of 7, 8"),
+        ("DELETE FROM records_1 WHERE picture = 9", "no record of 9"),
+        ("DELETE FROM thumbnails WHERE picture = 9", "no thumbnail of 9"),
+        ("UPDATE given SET label = 'Gasse' WHERE label = 'Straße'", "label of 3"),
+        ("UPDATE all_pictures SET width = 1 WHERE id = 4", "damaged: picture"),
+        ("UPDATE events SET body = replace(body, 'Straße', 'Gasse')", "log is damaged"),
+        ("DELETE FROM events WHERE number = (SELECT max(number) FROM events)", "ends at event"),
+        ("DELETE FROM all_pictures WHERE id = 5", "not there"),
+    ],
+)
+def test_what_is_damaged_is_listed_with_what_to_do(store, statement, told):
+    changed(store, statement)
+    with opened(store.path) as other:
+        found = other.check()
+    assert not found.sound
+    assert any(told in finding.problem for finding in found.findings), found.findings
+    assert all(finding.remedy.endswith(".") for finding in found.findings)
+
+
+def test_damaged_and_missing_files_are_listed(store, pictures):
+    model = next((store.path / "models").iterdir())
+    content = model.read_bytes()
+    model.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    (store.path / "uploads" / "käfer.png").rename(store.path / "uploads" / "stray.png")
+    (pictures / "rot" / "rot-1.png").unlink()
+    with opened(store.path) as other:
+        found = other.check()
+    told = {finding.problem.split(":")[0]: finding.damage for finding in found.findings}
+    (damaged,) = [problem for problem in told if problem.startswith(str(model))]
+    assert told.pop(damaged) is True
+    assert told == {
+        "1 uploaded files belong to no picture": False,
+        "1 uploaded files are missing": True,
+        "1 picture files are not where they were": False,
+    }
+
+
+def test_a_backup_comes_back_whole(store, tmp_path):
+    before = everything(store)
+    made = store.backup(tmp_path / "backup")
+    assert (made.pictures, made.events) == (25, store.history(1)[0].number)
+    store.say(4, "later")
+    store.remove([7])
+    path = store.path
+    store.close()
+    done = restore_backup(tmp_path / "backup", path)
+    with opened(path) as other:
+        assert everything(other) == before
+        assert other.check().sound
+        other.say(4, "again")
+    with opened(done.aside) as old:
+        assert "later" in old.labels()[4]
+    assert restore_backup(tmp_path / "backup", path, replace=True).aside is None
+    assert not [file for file in path.parent.iterdir() if file.name.startswith(".")]
+
+
+def test_a_backup_may_go_elsewhere(store, tmp_path):
+    store.backup(tmp_path / "backup")
+    shutil.rmtree(tmp_path / "elsewhere", ignore_errors=True)
+    restore_backup(tmp_path / "backup", tmp_path / "elsewhere")
+    with opened(tmp_path / "elsewhere") as other:
+        assert other.find(tmp_path / "elsewhere" / "uploads" / "käfer.png")
+        assert other.check().sound
+
+
+def test_a_backup_while_others_write_is_of_one_moment(store, tmp_path):
+    stop, said = threading.Event(), []
+
+    def write():
+        with opened(store.path) as other:
+            while not stop.is_set():
+                said.append(other.say(1 + len(said) % 20, f"wort {len(said)}").number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        made = [store.backup(tmp_path / f"backup-{number}") for number in range(3)]
+    finally:
+        stop.set()
+        writer.join()
+    store.check_log()
+    for number, one in enumerate(made):
+        restore_backup(one.path, tmp_path / f"c-{number}")
+        with opened(tmp_path / f"c-{number}") as other:
+            other.check_log()
+            assert other.check().sound
+
+
+def test_a_damaged_backup_changes_nothing(store, tmp_path):
+    before = everything(store)
+    store.backup(tmp_path / "backup")
+    database = tmp_path / "backup" / "collection.sqlite"
+    content = bytearray(database.read_bytes())
+    content[len(content) // 2] ^= 1
+    database.write_bytes(content)
+    with pytest.raises(DamagedFile, match="Nothing was changed"):
+        restore_backup(tmp_path / "backup", store.path)
+    manifest = tmp_path / "backup" / "backup.json"
+    told = json.loads(manifest.read_text())
+    for bad in ({"../evil": {}}, {"/evil": {}}, 3):
+        manifest.write_text(json.dumps({**told, "files": bad}))
+        with pytest.raises(DamagedFile):
+            restore_backup(tmp_path / "backup", store.path)
+    with pytest.raises(CollectionError, match="not a backup"):
+        restore_backup(tmp_path, store.path)
+    assert everything(store) == before
+
+
+def test_nothing_is_replaced_under_a_server_or_writer(store, tmp_path):
+    store.backup(tmp_path / "backup")
+    with pytest.raises(CollectionError, match="already exists"):
+        store.backup(tmp_path / "backup")
+    with store.serving(), pytest.raises(CollectionBusy, match="a server serves"):
+        restore_backup(tmp_path / "backup", store.path)
+    with store._opened.writing(), pytest.raises(CollectionBusy):
+        restore_backup(tmp_path / "backup", store.path)
+    assert not list(store.path.parent.glob("*before*"))
+    # One that is open all the same notices it, and writes into no other collection.
+    restore_backup(tmp_path / "backup", store.path)
+    for work in (lambda: store.say(1, "word"), lambda: store.search(1)):
+        with pytest.raises(CollectionError, match="replaced, moved or deleted"):
+            work()
