@@ -249,7 +249,7 @@ class Collection:
             they are in it; else they stay out: those in the bin wherever their files lie, those
             erased while their files are as they were then.
         limits : Limits, optional
-            What a picture may cost before it is refused.
+            What a picture may cost before it is refused, and where its file may lie.
         threads : int, optional
             By default one a core.
         progress : callable

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import UnreadablePicture
-from lookalike.images.find import why
+from lookalike.images.find import OUTSIDE, is_inside, why
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits on a picture's size.
+    """The limits on a picture's size, and on where its file may lie.
 
     Parameters
     ----------
@@ -21,15 +21,18 @@ class Limits:
         The largest file to read, by default 256 MiB.
     max_pixels : int
         The most pixels to decode, by default 128 million: at four bytes each, half a gigabyte.
+    within : tuple of str, optional
+        The folders, with links resolved, that a file must lie in; by default it may lie anywhere.
 
     Examples
     --------
     >>> Limits(max_pixels=10_000_000)
-    Limits(max_bytes=268435456, max_pixels=10000000)
+    Limits(max_bytes=268435456, max_pixels=10000000, within=None)
     """
 
     max_bytes: int = 256 << 20
     max_pixels: int = 128_000_000
+    within: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_bytes", "max_pixels"):
@@ -41,6 +44,20 @@ class Limits:
             raise UnreadablePicture("the file is empty")
         if size > self.max_bytes:
             raise UnreadablePicture(f"too large: {size:,} bytes; the limit is {self.max_bytes:,}")
+
+    def check_place(self, path: str | Path, handle: int) -> None:
+        """Raise UnreadablePicture if an open file lies outside the folders.
+
+        The path may have been replaced by a link since it was looked at, so what was opened counts.
+        """
+        if self.within is None:
+            return
+        try:
+            real = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115
+        except OSError:
+            real = os.path.realpath(path)
+        if not is_inside(real, self.within):
+            raise UnreadablePicture(OUTSIDE)
 
     def check_pixels(self, width: int, height: int) -> None:
         """Raise UnreadablePicture if a picture has no pixels or too many."""
@@ -71,6 +88,7 @@ def read_bytes(path: str | Path, limits: Limits | None = None) -> bytes:
         with os.fdopen(handle, "rb") as file:
             facts = os.fstat(handle)
             _check_regular(facts.st_mode)
+            allowed.check_place(path, handle)
             allowed.check_bytes(facts.st_size)
             data = file.read(facts.st_size + 1)
     except (OSError, ValueError) as error:

@@ -39,7 +39,7 @@ def add(
 ) -> Added:
     """Bring in the pictures among files, folders and globs, and fit what is due afterwards."""
     given = list(sources) if not isinstance(sources, str | bytes | os.PathLike) else sources
-    found = find_pictures(given)
+    found = find_pictures(given, None if limits is None else limits.within)
     database = opened.database
     with opened.writing():
         features = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -161,7 +161,7 @@ def index(
         std=_numbers(std),
         dimension=dimension,
     )
-    given = {"max_pixels": max_pixels, "max_bytes": max_bytes}
+    given: dict[str, Any] = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
     with kept(STOP), opened_or_made(collection, pictures, wanted) as (store, missing):
 

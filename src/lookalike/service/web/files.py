@@ -12,7 +12,8 @@ from fastapi import Path as InPath
 
 from lookalike.collection import Collection, PictureRow
 from lookalike.core.errors import NotFound, UnreadablePicture
-from lookalike.images import content_hash, read_bytes
+from lookalike.images import content_hash, is_inside, read_bytes, real_folders
+from lookalike.service.web import rooms
 from lookalike.service.web.answers import HASH
 from lookalike.service.web.decoder import Decoder
 from lookalike.service.web.settings import Settings
@@ -112,7 +113,7 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
     HTTPException
         410 if the file has changed.
     """
-    folders = shown_folders(collection, settings)
+    folders, limits = rooms.folders(collection, settings), rooms.limits(collection, settings)
     trouble, changed = "", False
     for place in row.places:
         if not may_show(place, folders):
@@ -122,7 +123,7 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
             )
             continue
         try:
-            data = read_bytes(os.path.realpath(place), settings.limits)
+            data = read_bytes(place, settings.limits if _is_named(place, folders) else limits)
         except UnreadablePicture as error:
             trouble = trouble or f"{place}: {error}"
             continue
@@ -135,19 +136,15 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
     raise NotFound(trouble or f"Picture {row.id} has no file.")
 
 
-def shown_folders(collection: Collection, settings: Settings) -> list[Path]:
-    """Return the folders whose pictures may be shown."""
-    uploads = collection.path.absolute() / "uploads"
-    return [*collection.roots(), uploads, *settings.allow]
-
-
 def may_show(place: Path, folders: Iterable[Path]) -> bool:
     """Return whether a file is in one of the folders, with links resolved, or was added by name."""
     known = list(folders)
-    real = Path(os.path.realpath(place))
-    if any(real.is_relative_to(os.path.realpath(folder)) for folder in known):
-        return True
-    return not any(place.is_relative_to(os.path.abspath(folder)) for folder in known)  # noqa: PTH100
+    return is_inside(os.path.realpath(place), real_folders(known)) or _is_named(place, known)
+
+
+def _is_named(place: Path, folders: Iterable[Path]) -> bool:
+    """Return whether a file was added by name, not with a folder."""
+    return not any(place.is_relative_to(os.path.abspath(folder)) for folder in folders)  # noqa: PTH100
 
 
 def _small(request: Request, jpeg: bytes, caching: str) -> Response:
