@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from lookalike import images
 from lookalike.collection.answers import (
     Added,
     Album,
@@ -63,7 +64,7 @@ from lookalike.core.errors import (
 from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key
 from lookalike.features import Feature
-from lookalike.images import Limits, Refused, find_pictures
+from lookalike.images import Decode, Limits, Refused, find_pictures
 from lookalike.index.reranker import Reranker
 
 if TYPE_CHECKING:
@@ -196,6 +197,13 @@ class Collection:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def decode_with(self, decode: Decode | None) -> None:
+        """Decode pictures from now on with another function, such as one in another process.
+
+        A server does, so that a hostile file cannot harm it. None stands for this process.
+        """
+        self._opened = replace(self._opened, decode=decode or images.decode)
 
     def __len__(self) -> int:
         """Count the pictures."""

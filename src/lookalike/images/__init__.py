@@ -1,6 +1,6 @@
 """Read pictures: paths come in; RGB pictures with their facts, or reasons for failure, go out."""
 
-from lookalike.images.decode import Facts, Picture, decode
+from lookalike.images.decode import Decode, Facts, Picture, decode
 from lookalike.images.find import (
     ENDINGS,
     Found,
@@ -15,6 +15,7 @@ from lookalike.images.thumbnails import thumbnail
 
 __all__ = [
     "ENDINGS",
+    "Decode",
     "Facts",
     "Found",
     "Limits",

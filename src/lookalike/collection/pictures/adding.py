@@ -22,10 +22,9 @@ from lookalike.collection.training.growing import grow
 from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
 from lookalike.features import Described, Feature, Known, describe_files
-from lookalike.images import Limits, Refused, find_pictures
+from lookalike.images import Decode, Limits, Refused, find_pictures
 from lookalike.images.keywords import sidecar_facts
-
-THUMBNAIL_SIDE = 256
+from lookalike.images.thumbnails import THUMBNAIL_SIDE
 
 
 def add(
@@ -61,6 +60,7 @@ def add(
             limits=limits,
             threads=threads,
             progress=progress,
+            decode=opened.decode,
         )
         adder.run(found.paths)
         for row in opened.rankers.rows():
@@ -91,6 +91,7 @@ class Adder:
     limits : Limits or None
     threads : int or None
     progress : callable
+    decode : callable
     """
 
     def __init__(
@@ -103,8 +104,10 @@ class Adder:
         limits: Limits | None,
         threads: int | None,
         progress: Progress,
+        decode: Decode,
     ) -> None:
         self._database = database
+        self._decode = decode
         self._features = {ranker: it for ranker, it in features.items() if not isinstance(it, str)}
         self._missing = {ranker: it for ranker, it in features.items() if isinstance(it, str)}
         self._removed = removed
@@ -208,6 +211,7 @@ class Adder:
             known=self._is_known,
             thumbnail_side=THUMBNAIL_SIDE,
             threads=self._threads,
+            decode=self._decode,
         )
 
     def _is_known(self, sha256: str) -> bool:

@@ -8,11 +8,11 @@ from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import Collection
-from lookalike.collection.pictures.adding import THUMBNAIL_SIDE
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.core.text import nfc, without_controls
 from lookalike.images import content_hash
+from lookalike.images.thumbnails import THUMBNAIL_SIDE
 from lookalike.service.web import rooms
 from lookalike.service.web.answers import (
     Added,
@@ -225,11 +225,7 @@ def add(
 def keep_query(request: Request, data: Body) -> Token:
     """Store a picture to search with and vote on, without adding it to the collection."""
     collection = collection_of(request)
-    sides = [feature.decode_side for feature in collection.features.values()]
-    needed = [side for side in sides if side is not None]
-    side = max([*needed, THUMBNAIL_SIDE]) if len(needed) == len(sides) else None
-    decoded = decoder_of(request).decode(data, side=side)
-    return Token.of(collection.keep_query(decoded.image, content=data))
+    return Token.of(collection.keep_query(data, limits=request.app.state.settings.upload_limits))
 
 
 class Region(BaseModel):

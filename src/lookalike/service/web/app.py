@@ -92,6 +92,8 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
     collection, settings = state.collection, state.settings
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_in_time, state.decoder.close)
+        collection.decode_with(state.decoder.decode)
+        stack.callback(collection.decode_with, None)
         state.jobs = Jobs(collection, settings)
         state.jobs.learn_by_itself()
         stack.push_async_callback(_in_time, state.jobs.close)
