@@ -6,19 +6,14 @@ process, above that at rest after ordinary pictures went the same way; the proce
 have a limit of their own. At the end four are uploaded at once, five times over.
 """
 
-import http.client
-import json
 import os
-import re
 import struct
-import subprocess
 import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -30,12 +25,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import Figure, Options, main
 from lookalike import Collection
+from servers import Server, serving
 
 SIDE = 11_000
 """11,000 × 11,000 pixels are just within the limit of 128 million."""
 
 MOST = 100.0
-HEADERS = {"X-Lookalike-Client": "1"}
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -125,53 +120,6 @@ def bombs(quick: bool) -> dict[str, Callable[[], bytes]]:
             "PNG, a strip": lambda: saved("PNG", (60_000, 2_000)),
         }
     return made
-
-
-class Server:
-    """A server of its own process, its memory measured."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
-        line = (process.stdout or sys.stdin).readline()
-        found = re.search(r":(\d+)/", line)
-        if found is None:
-            raise SystemExit(f"the server did not start: {line}")
-        self.port = int(found[1])
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Return the status of an answer, and what it says."""
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
-        headers = dict(HEADERS)
-        if isinstance(body, dict):
-            body, headers["Content-Type"] = json.dumps(body), "application/json"
-        try:
-            link.request(method, path, body, headers)
-            answer = link.getresponse()
-            content = answer.read()
-            is_json = "json" in answer.headers.get("Content-Type", "")
-            return answer.status, json.loads(content) if is_json else len(content)
-        finally:
-            link.close()
-
-    def peak(self) -> float:
-        """Return the highest memory in MB since the last time, and begin anew."""
-        folder = Path(f"/proc/{self._process.pid}")
-        status = (folder / "status").read_text(encoding="ascii")
-        (folder / "clear_refs").write_text("5", encoding="ascii")
-        found = re.search(r"VmHWM:\s+(\d+) kB", status)
-        return int(found[1]) / 1024 if found else 0.0
-
-
-@contextmanager
-def serving(place: Path) -> Iterator[Server]:
-    """Serve a collection as the command does."""
-    main = "from lookalike.service.command_line import main; main()"
-    command = [sys.executable, "-c", main, "serve", str(place), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield Server(process)
-        finally:
-            process.terminate()
 
 
 def go_all_ways(server: Server, photos: Path, data: bytes, name: str) -> list[str]:

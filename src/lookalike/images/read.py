@@ -4,6 +4,7 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 from lookalike.core.checks import check_whole
@@ -79,23 +80,43 @@ def read_bytes(path: str | Path, limits: Limits | None = None) -> bytes:
     UnreadablePicture
         With the reason; the message does not repeat the path.
     """
+    try:
+        file, size = open_file(path, limits)
+        with file:
+            data = file.read(size + 1)
+    except OSError as error:
+        raise UnreadablePicture(f"cannot read it: {why(error)}") from error
+    if len(data) != size:
+        raise UnreadablePicture("cannot read it: it changed while being read")
+    return data
+
+
+def open_file(path: str | Path, limits: Limits | None = None) -> tuple[BufferedReader, int]:
+    """Open a regular file, after checking its size and place; return it with its size.
+
+    Raises
+    ------
+    UnreadablePicture
+        As :func:`read_bytes` does.
+    """
     allowed = limits or Limits()
     try:
         # Opening a device may have side effects, so check before; check what was opened again,
         # since the path may have been replaced in between.
         _check_regular(os.stat(path).st_mode)  # noqa: PTH116
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            facts = os.fstat(handle)
-            _check_regular(facts.st_mode)
-            allowed.check_place(path, handle)
-            allowed.check_bytes(facts.st_size)
-            data = file.read(facts.st_size + 1)
     except (OSError, ValueError) as error:
         raise UnreadablePicture(f"cannot read it: {why(error)}") from error
-    if len(data) != facts.st_size:
-        raise UnreadablePicture("cannot read it: it changed while being read")
-    return data
+    file = os.fdopen(handle, "rb")
+    try:
+        facts = os.fstat(handle)
+        _check_regular(facts.st_mode)
+        allowed.check_place(path, handle)
+        allowed.check_bytes(facts.st_size)
+    except BaseException:
+        file.close()
+        raise
+    return file, facts.st_size
 
 
 def content_hash(data: bytes) -> str:
