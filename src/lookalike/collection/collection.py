@@ -804,12 +804,29 @@ class Collection:
         """Return what votes have taught a ranker, how that was judged, and if searches use it."""
         return self._opened.rankers.get(by).votes.standing
 
-    def reset_votes(self, *, who: str = "", key: str | None = None) -> Event:
-        """Discard all votes given so far; undoing this event makes them count again."""
+    def reset_votes(self, *, of: str | None = None, who: str = "", key: str | None = None) -> Event:
+        """Discard all votes given so far; undoing this event makes them count again.
+
+        Parameters
+        ----------
+        of : str, optional
+            Discard only the votes of the person with this name; one without a name is ``""``.
+        who, key
+            As for :meth:`vote`.
+        """
         events.check_names(who, key)
+        if of is not None:
+            events.check_names(of, None)
+            if not any(vote.who == of for vote in self._opened.rankers.ledger.votes):
+                raise NotFound(
+                    f"Collection.reset_votes: no vote of {of or 'a person without a name'} counts."
+                )
+        body = {} if of is None else {"of": of}
         with self._opened.rankers.lock, self._opened.database.transaction() as connection:
             known = events.with_key(connection, key)
-            return known or events.append(connection, "reset", {}, who=who, key=key, about="reset")
+            return known or events.append(
+                connection, "reset", body, who=who, key=key, about="reset"
+            )
 
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Event:
         """Take back an event: a vote, a word, an import, a removal, a reset, or an undoing itself.
@@ -835,10 +852,15 @@ class Collection:
                 binned.follow(connection, undid)
         return event
 
-    def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
-        """Return what was said, newest first: the last ``limit`` events, or those before one."""
+    def history(
+        self, limit: int = 50, *, before: int | None = None, of: str | None = None
+    ) -> list[Event]:
+        """Return what was said, newest first: the last ``limit`` events, or those before one.
+
+        With ``of`` only what the person with this name said.
+        """
         check_whole("Collection.history", "limit", limit, 1, 1000)
-        return events.history(self._opened.database, limit, before)
+        return events.history(self._opened.database, limit, before, of)
 
     def check_log(self) -> None:
         """Check that no event was changed since it was written; DamagedFile names one that was."""

@@ -223,6 +223,8 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.certificate_key,
         ws="none",
+        # Else any program on this computer could count as another client with each request.
+        proxy_headers=bool(settings.public_hosts),
         log_config=None,
         access_log=False,
         server_header=False,

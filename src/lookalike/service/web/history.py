@@ -78,6 +78,12 @@ def _named(body: dict[str, Any]) -> str:
     return f" as {name}" if name != shown(str(body.get("feature", ""))) else ""
 
 
+def _discarded(body: dict[str, Any]) -> str:
+    if "of" not in body:
+        return "Discarded all votes"
+    return f"Discarded the votes of {shown(str(body['of'])) or 'a person without a name'}"
+
+
 _MOVED = {"removal": "Removed", "restoration": "Restored", "erasure": "Erased"}
 
 
@@ -126,6 +132,6 @@ def _told_text(event: Event) -> str:
         "tag": "Tagged with",
         "correction": "Does not show",
         "undo": f"Undid no. {body.get('event')}",
-        "reset": "Discarded all votes",
+        "reset": _discarded(body),
         "rollback": "Went back to the previous models",
     }.get(event.kind, event.kind)
