@@ -219,17 +219,16 @@ class Name(Colour):
         return b"named " + super().record(image)
 
 
-def test_several_features_describe_a_file_decoded_once(tmp_path, monkeypatch):
+def test_several_features_describe_a_file_decoded_once(tmp_path):
     decoded = []
 
     def counting(*arguments, **options):
         decoded.append(options["side"])
         return decode(*arguments, **options)
 
-    monkeypatch.setattr("lookalike.features.pipeline.decode", counting)
     features = [Colour(decode_side=100), Name(decode_side=300), Colour(decode_side=200)]
     paths = write_pictures(tmp_path, 2, size=(800, 800), ending="jpg")
-    for outcome in describe_files(paths, features, thumbnail_side=50):
+    for outcome in describe_files(paths, features, thumbnail_side=50, decode=counting):
         first, second, third = outcome.records
         assert second == b"named " + first
         assert third == first
@@ -237,7 +236,7 @@ def test_several_features_describe_a_file_decoded_once(tmp_path, monkeypatch):
     assert all(feature.sizes == [(400, 400)] * 2 for feature in features)
     decoded.clear()
     features[1].decode_side = None
-    list(describe_files(paths, features))
+    list(describe_files(paths, features, decode=counting))
     assert decoded == [None, None]
 
 

@@ -87,11 +87,31 @@ def test_links_in_a_circle_end_and_prefer_the_own_place(tree):
     assert tree / "größe und [maß]" / "sub" / "e.avif" in found.paths
 
 
-def test_a_linked_folder_outside_is_followed(tree, tmp_path_factory):
+def test_a_link_that_leads_outside_is_a_problem(tree, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     (outside / "g.bmp").write_bytes(b"x")
     (tree / "away").symlink_to(outside)
-    assert tree / "away" / "g.bmp" in find_pictures([tree]).paths
+    (tree / "one.bmp").symlink_to(outside / "g.bmp")
+    (tree / "more words.txt").symlink_to(outside / "notes.txt")
+    found = find_pictures([tree])
+    assert len(found.paths) == len(NAMES) + 1
+    assert [problem.path.name for problem in found.problems] == ["away", "one.bmp"]
+    assert all("index the folder it leads to" in problem.reason for problem in found.problems)
+    # Where the folder it leads to is given as well, its pictures are found there.
+    both = find_pictures([tree, outside])
+    assert outside / "g.bmp" in both.paths or tree / "away" / "g.bmp" in both.paths
+    assert both.problems == []
+
+
+def test_within_holds_for_what_is_named_too(tree, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "g.bmp").write_bytes(b"x")
+    (tree / "away").symlink_to(outside)
+    named = [tree / "away", tree / "away" / "g.bmp", str(tree / "away" / "*"), outside]
+    assert find_pictures(named, within=[tree]).paths == []
+    assert len(find_pictures(named, within=[tree]).problems) == 4
+    assert len(find_pictures([tree], within=[tree]).paths) == len(NAMES) + 1
+    assert len(find_pictures(named, within=[tree, outside]).paths) == 1
 
 
 def test_a_link_to_nowhere_is_taken_so_that_reading_reports_it(tree):

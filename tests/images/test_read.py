@@ -73,3 +73,34 @@ def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
 def test_limits_are_checked(name, value):
     with pytest.raises(InvalidInput, match=f"Limits: {name} must be a whole number from 1"):
         Limits(**{name: value})
+
+
+def test_a_file_must_lie_within_the_folders_after_links_are_resolved(tmp_path):
+    inside, outside = tmp_path / "in", tmp_path / "in2"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "a.png").write_bytes(b"content")
+    (inside / "link.png").symlink_to(outside / "a.png")
+    (inside / "folder").symlink_to(outside)
+    limits = Limits(within=(str(inside),))
+    assert read_bytes(inside / "a.png", limits) == b"content"
+    for path in (outside / "a.png", inside / "link.png", inside / "folder" / "a.png"):
+        with pytest.raises(UnreadablePicture, match="outside the folders"):
+            read_bytes(path, limits)
+
+
+def test_what_was_opened_counts_not_what_the_path_was(tmp_path, monkeypatch):
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "a.png").write_bytes(b"content")
+    opening = os.open
+
+    def swapped(path, *flags):
+        (inside / "a.png").unlink()
+        (inside / "a.png").symlink_to(outside / "a.png")
+        return opening(path, *flags)
+
+    monkeypatch.setattr(os, "open", swapped)
+    with pytest.raises(UnreadablePicture, match="outside the folders"):
+        read_bytes(inside / "a.png", Limits(within=(str(inside),)))

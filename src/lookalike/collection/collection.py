@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from lookalike import images
 from lookalike.collection.answers import (
     Added,
     Album,
@@ -67,7 +68,7 @@ from lookalike.core.errors import (
 from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key
 from lookalike.features import Feature
-from lookalike.images import Limits, Refused, find_pictures
+from lookalike.images import Decode, Limits, Refused, find_pictures
 from lookalike.index.reranker import Reranker
 
 if TYPE_CHECKING:
@@ -213,6 +214,13 @@ class Collection:
     ) -> None:
         self.close()
 
+    def decode_with(self, decode: Decode | None) -> None:
+        """Decode pictures from now on with another function, such as one in another process.
+
+        A server does, so that a hostile file cannot harm it. None stands for this process.
+        """
+        self._opened = replace(self._opened, decode=decode or images.decode)
+
     def __len__(self) -> int:
         """Count the pictures."""
         return self._opened.database.count("pictures")
@@ -270,7 +278,7 @@ class Collection:
             they are in it; else they stay out: those in the bin wherever their files lie, those
             erased while their files are as they were then.
         limits : Limits, optional
-            What a picture may cost before it is refused.
+            What a picture may cost before it is refused, and where its file may lie.
         threads : int, optional
             By default one a core.
         progress : callable
@@ -823,12 +831,29 @@ class Collection:
         """Return what votes have taught a ranker, how that was judged, and if searches use it."""
         return self._opened.rankers.get(by).votes.standing
 
-    def reset_votes(self, *, who: str = "", key: str | None = None) -> Event:
-        """Discard all votes given so far; undoing this event makes them count again."""
+    def reset_votes(self, *, of: str | None = None, who: str = "", key: str | None = None) -> Event:
+        """Discard all votes given so far; undoing this event makes them count again.
+
+        Parameters
+        ----------
+        of : str, optional
+            Discard only the votes of the person with this name; one without a name is ``""``.
+        who, key
+            As for :meth:`vote`.
+        """
         events.check_names(who, key)
+        if of is not None:
+            events.check_names(of, None)
+            if not any(vote.who == of for vote in self._opened.rankers.ledger.votes):
+                raise NotFound(
+                    f"Collection.reset_votes: no vote of {of or 'a person without a name'} counts."
+                )
+        body = {} if of is None else {"of": of}
         with self._opened.rankers.lock, self._opened.database.transaction() as connection:
             known = events.with_key(connection, key)
-            return known or events.append(connection, "reset", {}, who=who, key=key, about="reset")
+            return known or events.append(
+                connection, "reset", body, who=who, key=key, about="reset"
+            )
 
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Event:
         """Take back an event: a vote, a word, a removal, that pictures are no duplicates and so on.
@@ -854,10 +879,15 @@ class Collection:
                 binned.follow(connection, undid)
         return event
 
-    def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
-        """Return what was said, newest first: the last ``limit`` events, or those before one."""
+    def history(
+        self, limit: int = 50, *, before: int | None = None, of: str | None = None
+    ) -> list[Event]:
+        """Return what was said, newest first: the last ``limit`` events, or those before one.
+
+        With ``of`` only what the person with this name said.
+        """
         check_whole("Collection.history", "limit", limit, 1, 1000)
-        return events.history(self._opened.database, limit, before)
+        return events.history(self._opened.database, limit, before, of)
 
     def check_log(self) -> None:
         """Check that no event was changed since it was written; DamagedFile names one that was."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lookalike.collection.search.rankers import Rankers
@@ -10,15 +10,17 @@ from lookalike.collection.store import pictures, uploads
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.core.errors import NotFound
+from lookalike.images import Decode, decode
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The parts of an open collection, handed to what works on it."""
+    """The parts of an open collection, handed to what works on it, and what decodes for it."""
 
     folder: Folder
     database: Database
     rankers: Rankers
+    decode: Decode = field(default=decode)
 
     @property
     def path(self) -> Path:

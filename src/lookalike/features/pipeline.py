@@ -12,6 +12,7 @@ from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput, LookalikeError, UnreadablePicture
 from lookalike.features.base import Feature
 from lookalike.images import (
+    Decode,
     Facts,
     Limits,
     Picture,
@@ -59,6 +60,7 @@ def describe_files(
     known: Callable[[str], bool] = never,
     thumbnail_side: int | None = None,
     threads: int | None = None,
+    decode: Decode = decode,
 ) -> Iterator[Described | Known | Refused]:
     """Read files, decode each once and describe it with all features, in the order of ``paths``.
 
@@ -80,6 +82,8 @@ def describe_files(
         The longer side of the thumbnails; none are made by default.
     threads : int, optional
         By default one per core.
+    decode : callable
+        What decodes pictures; by default in this process.
 
     Yields
     ------
@@ -96,8 +100,15 @@ def describe_files(
         preview = None if thumbnail_side is None else thumbnail(picture.image, thumbnail_side)
         return Described(path, picture.facts, records, preview)
 
-    side = _decode_side(used, thumbnail_side)
-    return map_pictures(paths, describe, side=side, limits=limits, known=known, threads=threads)
+    return map_pictures(
+        paths,
+        describe,
+        side=decode_side(used, thumbnail_side),
+        limits=limits,
+        known=known,
+        threads=threads,
+        decode=decode,
+    )
 
 
 def map_pictures(
@@ -108,6 +119,7 @@ def map_pictures(
     limits: Limits | None = None,
     known: Callable[[str], bool] = never,
     threads: int | None = None,
+    decode: Decode = decode,
 ) -> Iterator[T | Known | Refused]:
     """Read and decode files on all cores, and yield what ``work`` returns for each, in order.
 
@@ -125,7 +137,7 @@ def map_pictures(
         Takes the path and the decoded picture, on one of several threads.
     side : int, optional
         The shortest side at which pictures may be decoded; by default full size.
-    limits, known, threads
+    limits, known, threads, decode
         As for :func:`describe_files`.
     """
     workers = os.cpu_count() or 1
@@ -149,7 +161,8 @@ def map_pictures(
     return _in_order(outcome, map(Path, paths), workers)
 
 
-def _decode_side(features: Sequence[Feature], thumbnail_side: int | None) -> int | None:
+def decode_side(features: Sequence[Feature], thumbnail_side: int | None) -> int | None:
+    """Return the side at which features, and perhaps a thumbnail, need a picture; None for full."""
     sides = [feature.decode_side for feature in features]
     needed = [side for side in sides if side is not None]
     return max([*needed, thumbnail_side or 1]) if len(needed) == len(sides) else None

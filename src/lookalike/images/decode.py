@@ -1,10 +1,10 @@
 """Decode a picture's bytes to RGB, upright and on white, or raise UnreadablePicture."""
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any
+from typing import Any, Protocol
 
 from PIL import (
     BmpImagePlugin,
@@ -16,7 +16,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from lookalike.core.errors import MissingExtra, UnreadablePicture
+from lookalike.core.errors import InvalidInput, MissingExtra, UnreadablePicture
 from lookalike.images.colours import to_rgb
 from lookalike.images.containers import (
     check_boxes,
@@ -27,6 +27,7 @@ from lookalike.images.containers import (
     webp_canvas,
 )
 from lookalike.images.directories import TRUNCATED, read_exif
+from lookalike.images.parts import pixels_of, reduced, whole_side
 from lookalike.images.read import Limits, content_hash
 
 _TURNS = {
@@ -84,7 +85,28 @@ class _Opened:
     grey: dict[str, Any] = field(default_factory=dict)
 
 
-def decode(data: bytes, limits: Limits | None = None, *, side: int | None = None) -> Picture:
+class Decode(Protocol):
+    """A function that decodes pictures as :func:`decode` does, perhaps in another process."""
+
+    def __call__(
+        self,
+        data: bytes,
+        limits: Limits | None = None,
+        *,
+        side: int | None = None,
+        box: Sequence[float] | None = None,
+    ) -> Picture:
+        """Decode a picture."""
+        ...
+
+
+def decode(
+    data: bytes,
+    limits: Limits | None = None,
+    *,
+    side: int | None = None,
+    box: Sequence[float] | None = None,
+) -> Picture:
     """Decode a picture, or raise UnreadablePicture if it is damaged, hostile or not a picture.
 
     The format is detected from the content. The size in the header is checked before any pixel is
@@ -98,7 +120,10 @@ def decode(data: bytes, limits: Limits | None = None, *, side: int | None = None
     limits : Limits, optional
     side : int, optional
         Decode a JPEG at a half, a quarter or an eighth of its size if that leaves both sides at
-        least this long; by default at full size.
+        least this long, and average blocks of pixels if more are left than
+        :func:`~lookalike.images.parts.most_pixels`; by default at full size.
+    box : four floats, optional
+        The part to return: left, top, right, bottom of the upright picture, as fractions.
 
     Returns
     -------
@@ -123,8 +148,9 @@ def decode(data: bytes, limits: Limits | None = None, *, side: int | None = None
         image = opened.image
         width, height = image.size
         allowed.check_pixels(width, height)
-        if side is not None:
-            image.draft(None, (side, side))
+        whole = side if side is None or box is None else whole_side(side, box)
+        if whole is not None:
+            image.draft(None, (whole, whole))
         image.load()
         rgb = to_rgb(image, **opened.grey)
         orientation, taken = read_exif(opened.exif)
@@ -132,7 +158,11 @@ def decode(data: bytes, limits: Limits | None = None, *, side: int | None = None
             orientation = opened.orientation
         if orientation in _TURNS:
             rgb = rgb.transpose(_TURNS[orientation])
-    except UnreadablePicture:
+        if box is not None:
+            rgb = rgb.crop(pixels_of(box, rgb.size))
+        if side is not None:
+            rgb = reduced(rgb, side)
+    except (UnreadablePicture, InvalidInput):
         raise
     except Exception as error:
         raise UnreadablePicture(_reason(error)) from error

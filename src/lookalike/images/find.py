@@ -18,6 +18,10 @@ ENDINGS = frozenset(
 )
 """The file extensions, in lower case, of pictures in a folder."""
 
+OUTSIDE = (
+    "it leads outside the folders of the collection. To include it, index the folder it leads to"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Refused:
@@ -40,8 +44,8 @@ class Found:
     ignored : int
         How many hidden files, hidden folders and files with other extensions were skipped.
     problems : list of Refused
-        Sources that do not exist, globs without a match, folders that cannot be listed, circular
-        links.
+        Sources that do not exist, globs without a match, folders that cannot be listed, links that
+        are circular or lead outside.
     """
 
     paths: list[Path] = field(default_factory=list)
@@ -50,17 +54,22 @@ class Found:
     problems: list[Refused] = field(default_factory=list)
 
 
-def find_pictures(sources: Iterable[str | Path]) -> Found:
+def find_pictures(
+    sources: Iterable[str | Path], within: Iterable[str | Path] | None = None
+) -> Found:
     """Find the picture files among files, folders and globs.
 
-    A file given by its path is always included. Folders are searched recursively, links to folders
-    included, each folder once; in them, and among the matches of a glob, only files with the
-    extension of a picture are included; other and hidden ones are counted. A path that exists is
-    used as it is, even if it contains brackets; in any other, a leading ``~`` is the home folder.
+    A file given by its path is always included. Folders are searched recursively, each once; in
+    them, and among the matches of a glob, only files with the extension of a picture are included;
+    other and hidden ones are counted. A link in a folder is followed only if it leads into one of
+    the folders given, by default among the sources. A path that exists is used as it is, even if
+    it contains brackets; in any other, a leading ``~`` is the home folder.
 
     Parameters
     ----------
     sources : iterable of str or Path
+    within : iterable of str or Path, optional
+        Folders that everything found must lie in, with links resolved, even what is named.
 
     Returns
     -------
@@ -76,15 +85,36 @@ def find_pictures(sources: Iterable[str | Path]) -> Found:
             f"find_pictures: sources must be a list of paths; got the single path {sources!r}. "
             "Put it in a list."
         )
-    search = _Search()
-    for source in sources:
+    given = list(sources)
+    search = _Search(given if within is None else within, strict=within is not None)
+    for source in given:
         search.take(source)
     return search.found
 
 
+def real_folders(folders: Iterable[str | Path]) -> tuple[str, ...]:
+    """Return the paths of folders, with links resolved."""
+    return tuple(os.path.realpath(folder) for folder in folders)
+
+
+def is_inside(real: str, folders: Iterable[str]) -> bool:
+    """Return whether a path lies in one of the folders, all with links resolved.
+
+    Every way a picture comes in or is shown asks this.
+
+    Examples
+    --------
+    >>> is_inside("/srv/photos/1.jpg", ["/srv/photos"]), is_inside("/srv/photos2", ["/srv/photos"])
+    (True, False)
+    """
+    return any(real == top or real.startswith(top.rstrip("/") + "/") for top in folders)
+
+
 class _Search:
-    def __init__(self) -> None:
+    def __init__(self, within: Iterable[str | Path], *, strict: bool) -> None:
         self.found = Found()
+        self.within = real_folders(path for path in within if str(path) and "\0" not in str(path))
+        self.strict = strict
         self.files: set[str] = set()
         self.folders: set[tuple[int, int]] = set()
 
@@ -122,11 +152,14 @@ class _Search:
         except (OSError, ValueError) as error:
             self.problem(path, f"cannot read it: {why(error)}")
         else:
-            if stat.S_ISDIR(mode):
+            real = os.path.realpath(path)
+            if self.strict and not is_inside(real, self.within):
+                self.problem(path, OUTSIDE)
+            elif stat.S_ISDIR(mode):
                 self.found.folders.append(path)
-                self.add(self.walk(path))
+                self.add(self.walk(path, real))
             else:
-                self.add([(path, os.path.realpath(path))])
+                self.add([(path, real)])
 
     def take_glob(self, asked: Path, pattern: str) -> None:
         if not glob.has_magic(pattern):
@@ -136,16 +169,20 @@ class _Search:
         if not matches:
             self.problem(asked, "no file matches this pattern")
         for path in matches:
-            if path.is_dir():
-                self.add(self.walk(path))
+            real = os.path.realpath(path)
+            if self.strict and not is_inside(real, self.within):
+                self.problem(path, OUTSIDE)
+            elif path.is_dir():
+                self.add(self.walk(path, real))
             elif _is_picture(path.name):
-                self.add([(path, os.path.realpath(path))])
-            elif os.path.realpath(path) not in self.files:
+                self.add([(path, real)])
+            elif real not in self.files:
                 self.found.ignored += 1
 
-    def walk(self, top: Path) -> list[tuple[Path, str]]:
+    def walk(self, top: Path, real_top: str) -> list[tuple[Path, str]]:
         """Return the pictures under a folder, each with its real path."""
         found: list[tuple[Path, str]] = []
+        within = self.within if self.strict else [*self.within, real_top]
         folders, links = [top], list[Path]()
         while folders or links:
             # Links come last, so that a file is listed by its real path if that is included.
@@ -164,16 +201,20 @@ class _Search:
             for entry in entries:
                 path = folder / entry.name
                 try:
-                    if entry.name.startswith("."):
+                    is_folder = not entry.name.startswith(".") and entry.is_dir()
+                    if entry.name.startswith(".") or not (is_folder or _is_picture(entry.name)):
                         self.found.ignored += 1
-                    elif entry.is_dir():
+                        continue
+                    own = os.path.join(real, entry.name)  # noqa: PTH118
+                    if entry.is_symlink():
+                        own = os.path.realpath(path)
+                        if not is_inside(own, within):
+                            self.problem(path, OUTSIDE)
+                            continue
+                    if is_folder:
                         (links if entry.is_symlink() else folders).append(path)
-                    elif not _is_picture(entry.name):
-                        self.found.ignored += 1
-                    elif entry.is_symlink():
-                        found.append((path, os.path.realpath(path)))
                     else:
-                        found.append((path, os.path.join(real, entry.name)))  # noqa: PTH118
+                        found.append((path, own))
                 except OSError as error:
                     self.problem(path, f"cannot read it: {why(error)}")
         return sorted(found, key=lambda pair: pair[0].parts)

@@ -74,10 +74,10 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
     except LookalikeError as error:
         return Keywords((), (f"{picture}: {error}",))
     packets = [(picture, embedded_packet(content[:_HEAD] if _is_jpeg(content) else content))]
-    place = sidecar_of(picture)
+    place, within = sidecar_of(picture), None if limits is None else limits.within
     if os.path.lexists(place):
         try:
-            packets.append((place, read_bytes(place, Limits(max_bytes=MAX_BYTES))))
+            packets.append((place, read_bytes(place, Limits(max_bytes=MAX_BYTES, within=within))))
         except LookalikeError as error:
             problems.append(f"{place}: its keywords were not read: {error}")
     for file, packet in packets:

@@ -4,16 +4,17 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import UnreadablePicture
-from lookalike.images.find import why
+from lookalike.images.find import OUTSIDE, is_inside, why
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits on a picture's size.
+    """The limits on a picture's size, and on where its file may lie.
 
     Parameters
     ----------
@@ -21,15 +22,18 @@ class Limits:
         The largest file to read, by default 256 MiB.
     max_pixels : int
         The most pixels to decode, by default 128 million: at four bytes each, half a gigabyte.
+    within : tuple of str, optional
+        The folders, with links resolved, that a file must lie in; by default it may lie anywhere.
 
     Examples
     --------
     >>> Limits(max_pixels=10_000_000)
-    Limits(max_bytes=268435456, max_pixels=10000000)
+    Limits(max_bytes=268435456, max_pixels=10000000, within=None)
     """
 
     max_bytes: int = 256 << 20
     max_pixels: int = 128_000_000
+    within: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_bytes", "max_pixels"):
@@ -41,6 +45,20 @@ class Limits:
             raise UnreadablePicture("the file is empty")
         if size > self.max_bytes:
             raise UnreadablePicture(f"too large: {size:,} bytes; the limit is {self.max_bytes:,}")
+
+    def check_place(self, path: str | Path, handle: int) -> None:
+        """Raise UnreadablePicture if an open file lies outside the folders.
+
+        The path may have been replaced by a link since it was looked at, so what was opened counts.
+        """
+        if self.within is None:
+            return
+        try:
+            real = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115
+        except OSError:
+            real = os.path.realpath(path)
+        if not is_inside(real, self.within):
+            raise UnreadablePicture(OUTSIDE)
 
     def check_pixels(self, width: int, height: int) -> None:
         """Raise UnreadablePicture if a picture has no pixels or too many."""
@@ -62,22 +80,43 @@ def read_bytes(path: str | Path, limits: Limits | None = None) -> bytes:
     UnreadablePicture
         With the reason; the message does not repeat the path.
     """
+    try:
+        file, size = open_file(path, limits)
+        with file:
+            data = file.read(size + 1)
+    except OSError as error:
+        raise UnreadablePicture(f"cannot read it: {why(error)}") from error
+    if len(data) != size:
+        raise UnreadablePicture("cannot read it: it changed while being read")
+    return data
+
+
+def open_file(path: str | Path, limits: Limits | None = None) -> tuple[BufferedReader, int]:
+    """Open a regular file, after checking its size and place; return it with its size.
+
+    Raises
+    ------
+    UnreadablePicture
+        As :func:`read_bytes` does.
+    """
     allowed = limits or Limits()
     try:
         # Opening a device may have side effects, so check before; check what was opened again,
         # since the path may have been replaced in between.
         _check_regular(os.stat(path).st_mode)  # noqa: PTH116
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            facts = os.fstat(handle)
-            _check_regular(facts.st_mode)
-            allowed.check_bytes(facts.st_size)
-            data = file.read(facts.st_size + 1)
     except (OSError, ValueError) as error:
         raise UnreadablePicture(f"cannot read it: {why(error)}") from error
-    if len(data) != facts.st_size:
-        raise UnreadablePicture("cannot read it: it changed while being read")
-    return data
+    file = os.fdopen(handle, "rb")
+    try:
+        facts = os.fstat(handle)
+        _check_regular(facts.st_mode)
+        allowed.check_place(path, handle)
+        allowed.check_bytes(facts.st_size)
+    except BaseException:
+        file.close()
+        raise
+    return file, facts.st_size
 
 
 def content_hash(data: bytes) -> str:

@@ -7,8 +7,11 @@ from PIL import Image
 from lookalike.core.checks import check_whole
 from lookalike.images.colours import to_rgb
 
+THUMBNAIL_SIDE = 256
+"""The longer side of the thumbnails that are kept."""
 
-def thumbnail(image: Image.Image, side: int = 256) -> bytes:
+
+def thumbnail(image: Image.Image, side: int = THUMBNAIL_SIDE) -> bytes:
     r"""Return a small JPEG of a picture, without metadata; a small picture is not enlarged.
 
     JPEG rather than WebP: on 60 photographs at 256 pixels, quality 80, it took 0.4 ms and 11.5 kB

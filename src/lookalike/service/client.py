@@ -267,17 +267,19 @@ class Client:
         """Undo an event."""
         return cast("Said", self._say("/api/undo", {"event": number}))
 
-    def reset(self) -> Said:
-        """Discard all votes so far."""
-        return cast("Said", self._say("/api/reset", {}))
+    def reset(self, of: str | None = None) -> Said:
+        """Discard all votes so far, or those of one person."""
+        return cast("Said", self._say("/api/reset", {} if of is None else {"of": of}))
 
     def rollback(self) -> dict[str, int | None]:
         """Go back to the models used before the last learning; return their numbers."""
         return cast("dict[str, int | None]", self._say("/api/rollback", {}))
 
-    def history(self, limit: int = 50, *, before: int | None = None) -> list[Event]:
-        """Return the events of the log, newest first."""
-        answer = self._get("/api/events", {"limit": limit, "before": before})
+    def history(
+        self, limit: int = 50, *, before: int | None = None, of: str | None = None
+    ) -> list[Event]:
+        """Return the events of the log, newest first, or only those of one person."""
+        answer = self._get("/api/events", {"limit": limit, "before": before, "of": of})
         return cast("list[Event]", answer["events"])
 
     def standing(self, *, by: str | None = None) -> Standing:

@@ -34,7 +34,7 @@ def event_text(event: Event) -> str:
         "tag": "Tagged with",
         "correction": "Does not show",
         "undo": f"Undid no. {body.get('event')}",
-        "reset": "Discarded all votes",
+        "reset": _discarded(body),
         "rollback": "Went back to the previous models",
     }.get(event.kind, event.kind)
 
@@ -86,3 +86,9 @@ def _distinct(body: dict[str, Any]) -> str:
         verb = "is" if many == 1 else "are"
         return f"Said that {_pictures(many)} {verb} not a duplicate of {others}"
     return f"Said that {_pictures(many)} are not duplicates"
+
+
+def _discarded(body: dict[str, Any]) -> str:
+    if "of" not in body:
+        return "Discarded all votes"
+    return f"Discarded the votes of {shown(str(body['of'])) or 'a person without a name'}"

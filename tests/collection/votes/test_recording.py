@@ -269,6 +269,14 @@ def test_votes_the_wrong_way_round_are_left_out_and_those_of_others_are_not(coll
     assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)
     preferences = collection._opened.rankers.get().votes
     assert preferences.trust == {"fair": 1.0, "contrary": 0.0}
+    event = collection.reset_votes(of="contrary", who="admin")
+    assert (collection.standing().votes, collection.standing().left_out) == (1, ())
+    assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)
+    with pytest.raises(NotFound, match="no vote of nobody"):
+        collection.reset_votes(of="nobody")
+    collection.undo(event.number)
+    assert collection.standing().left_out == ("contrary",)
+    assert {event.who for event in collection.history(of="contrary")} == {"contrary"}
 
 
 def test_the_weight_of_a_person():

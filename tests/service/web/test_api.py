@@ -322,21 +322,22 @@ def test_who_speaks_is_known_by_cookie(client):
     assert said["event"]["who"] == ""
 
 
-def test_one_person_may_say_so_much_a_minute(client, monkeypatch):
+def test_one_client_may_say_so_much_a_minute_under_whatever_name(client):
     client.app.state.rates = Rates(most=3)
     for number in range(2, 5):
         got(client.post("/api/votes", json={"like": [1], "picked": [number], "user": "Ada"}))
     answer = client.post("/api/votes", json={"like": [1], "picked": [7], "user": "Ada"})
     refused(answer, 429, "may make 3 a minute")
     assert int(answer.headers["Retry-After"]) >= 1
-    got(client.post("/api/votes", json={"like": [1], "picked": [7], "user": "Bob"}))
+    answer = client.post("/api/votes", json={"like": [1], "picked": [7], "user": "Bob"})
+    refused(answer, 429, "may make 3 a minute")
     refused(client.delete("/api/pictures/1?user=Ada"), 429, "may make 3 a minute")
 
 
 def test_rates_fill_up_again_and_forget(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("lookalike.service.web.users.time.monotonic", lambda: now[0])
-    rates = Rates(most=60, people=2)
+    rates = Rates(most=60, clients=2)
     for _ in range(60):
         rates.count("Ada")
     with pytest.raises(Exception, match="may make 60 a minute"):
@@ -348,6 +349,32 @@ def test_rates_fill_up_again_and_forget(monkeypatch):
     rates.count("Bob")
     rates.count("Eve")
     assert len(rates._left) == 2
+
+
+def test_one_client_speaks_for_few_people(client, monkeypatch):
+    client.app.state.rates = Rates(names=3)
+    for name in ("Ada", "Bob", "Eve", "Ada"):
+        got(client.post("/api/tags", json={"picture": 1, "word": name, "user": name}))
+    answer = client.post("/api/tags", json={"picture": 1, "word": "x", "user": "Fay"})
+    refused(answer, 429, "may speak for 3 people")
+    monkeypatch.setattr("lookalike.service.web.users.HOUR", 0.0)
+    got(client.post("/api/tags", json={"picture": 1, "word": "x", "user": "Fay"}))
+
+
+def test_the_votes_of_one_person_are_looked_at_and_discarded(client):
+    for name, picked in (("Ada", 2), ("Bob", 3), ("Ada", 4)):
+        got(client.post("/api/votes", json={"like": [1], "picked": [picked], "user": name}))
+    of_ada = got(client.get("/api/events?of=Ada"))["events"]
+    assert [event["who"] for event in of_ada] == ["Ada", "Ada"]
+    said = got(client.post("/api/reset", json={"of": "Ada"}))
+    assert said["standing"]["votes"] == 1
+    refused(client.post("/api/reset", json={"of": "Ada"}), 404, "no vote of Ada counts")
+    undone = got(client.post("/api/undo", json={"event": said["event"]["number"]}))
+    assert undone["standing"]["votes"] == 3
+    token = client.app.state.token
+    page = client.post("/part/reset", data={"of": "Bob"}, headers={"X-Lookalike-Token": token})
+    assert "Discarded the votes of Bob" in page.text
+    assert "Bob" in client.get("/part/history?of=Bob").text
 
 
 def test_pictures_are_listed_and_told(reader, kept):

@@ -1,7 +1,10 @@
 """The processes that decode: what they give, and what they survive."""
 
 import os
+import platform
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,8 +15,8 @@ from PIL import Image
 
 from lookalike.core.errors import CollectionError, InvalidInput, UnreadablePicture
 from lookalike.images import Limits, decode
+from lookalike.images.parts import most_pixels, pixels_of
 from lookalike.service.web.decoder import Decoder
-from lookalike.service.web.decoder_process import pixels_of
 from tests.images.pictures import FORMATS, HEIC, png, saved, scene
 from tests.images.test_hostile import FILES, claims
 
@@ -49,20 +52,21 @@ def test_facts_of_a_turned_picture(decoder):
     assert decoder.decode(data, box=(0, 0, 1, 0.5)).image.size == (24, 16)
 
 
-@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
-def test_a_side_is_kept_and_little_more(decoder, kind):
-    data = saved(scene(1600, 1200), kind)
+@pytest.mark.parametrize("kind", [*FORMATS, "HEIC"])
+@pytest.mark.parametrize("box", [None, (0.2, 0.1, 0.9, 0.5)])
+def test_a_side_and_a_box_give_the_same_as_in_this_process(decoder, kind, box):
+    data = HEIC if kind == "HEIC" else saved(scene(300, 200), kind)
+    here, there = decode(data, side=20, box=box), decoder.decode(data, side=20, box=box)
+    assert (np.asarray(there.image) == np.asarray(here.image)).all()
+
+
+@pytest.mark.parametrize("size", [(9000, 9000), (4_000_000, 20)])
+def test_what_is_huge_comes_with_few_pixels(decoder, size):
+    data = png(*size, 1, 0, [bytes(-(-size[0] // 8))] * size[1])
     small = decoder.decode(data, side=100)
-    assert 100 <= min(small.image.size) < 200
-    assert small.facts.width == 1600
-    assert decoder.decode(data, side=1200).image.size == (1600, 1200)
-    assert decoder.decode(data, side=5000).image.size == (1600, 1200)
-    assert max(decoder.decode(data, side=1).image.size) <= 2
-
-
-def test_a_strip_does_not_come_whole(decoder):
-    data = saved(Image.new("RGB", (40_000, 20)), "PNG")
-    assert max(decoder.decode(data, side=20).image.size) <= 16 * 20
+    assert (small.facts.width, small.facts.height) == size
+    assert np.prod(small.image.size) <= 1.01 * most_pixels(100)
+    assert decode(data, side=100).image.size == small.image.size
 
 
 def test_a_part_is_cut_out_before_it_is_made_smaller(decoder):
@@ -271,3 +275,57 @@ def test_it_ends_with_its_parent():
         process = running(decoder)[0]
         process.stdin.close()
         assert process.wait(10) == 0
+
+
+ATTEMPTS = """
+import os, socket, sys
+from pathlib import Path
+from lookalike.service.web import decoder_room
+if sys.argv[2] == "limits":
+    decoder_room._filter_calls = lambda: False
+held, door = os.open(sys.argv[1], os.O_RDWR), os.open("/", os.O_RDONLY)
+print(decoder_room.restrict(1 << 30))
+def attempt(name, work):
+    try:
+        work()
+    except (OSError, MemoryError) as error:
+        print(name, type(error).__name__)
+    else:
+        print(name, "done")
+attempt("read", lambda: open("/etc/hostname"))
+attempt("write", lambda: open(sys.argv[1] + "2", "w"))
+attempt("grow", lambda: os.write(held, b"x" * 100))
+attempt("network", lambda: socket.socket().connect(("127.0.0.1", 9)))
+attempt("run", lambda: os.execv("/nowhere", ["nowhere"]))
+attempt("memory", lambda: bytearray(2 << 30))
+attempt("remove", lambda: os.unlink(sys.argv[1]))
+attempt("kill", lambda: os.kill(os.getppid(), 0))
+"""
+
+
+@pytest.mark.parametrize("room", ["limits", "seccomp"])
+def test_the_room_has_neither_files_nor_a_network(tmp_path, room):
+    own = tmp_path / "own"
+    own.write_bytes(b"")
+    ran = subprocess.run(
+        [sys.executable, "-c", ATTEMPTS, str(own), room], capture_output=True, text=True, timeout=60
+    )
+    told = dict(line.split(" ", 1) for line in ran.stdout.splitlines()[1:])
+    for name in ("read", "write", "network", "memory"):
+        assert told.get(name, "").endswith("Error"), (name, ran)
+    assert own.stat().st_size == 0 if own.exists() else room == "limits"
+    if room == "seccomp" and platform.machine() in ("x86_64", "aarch64"):
+        assert ran.stdout.startswith("['limits', 'seccomp']")
+        for name in ("run", "remove", "kill"):
+            assert told[name] == "PermissionError", ran
+
+
+def test_the_processes_are_in_it(decoder):
+    decoder.decode(FILES["PNG"])
+    rooms = [worker.room for worker in decoder._workers if worker.room]
+    assert rooms
+    assert all("limits" in room for room in rooms)
+    if platform.machine() in ("x86_64", "aarch64"):
+        assert all("seccomp" in room for room in rooms)
+        pid = running(decoder)[0].pid
+        assert "Seccomp:\t2" in Path(f"/proc/{pid}/status").read_text(encoding="ascii")

@@ -14,9 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 import typer
 from fastapi.routing import APIRoute
+from PIL import Image
 from typer.testing import CliRunner
 
 from lookalike import Collection
@@ -24,6 +26,7 @@ from lookalike.core.errors import CollectionBusy, InvalidInput, NotFound
 from lookalike.service.command_line import Commands
 from lookalike.service.commands.index import index
 from lookalike.service.commands.serve import listening, serve
+from lookalike.service.web.connections import MOST_PER_CLIENT
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import saved, scene
 
@@ -456,3 +459,67 @@ def test_what_cannot_be_served(indexed, tmp_path):
 def test_answers_do_not_wait_to_be_confirmed():
     with listening(Settings(port=0)) as door:
         assert door.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def requests(path, count, **headers):
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n".encode() * count
+
+
+def test_who_does_not_read_is_cut_off(pictures, indexed, model, run):
+    noise = np.random.default_rng(0).integers(0, 255, (2400, 2400, 3), np.uint8)
+    Image.fromarray(noise).save(pictures / "large.png")
+    assert run("index", pictures, "-c", indexed).code == 0
+    with Collection.open(indexed) as store:
+        number = store.find(pictures / "large.png")
+    server = Served(indexed, code=IMPATIENT)
+    try:
+        host, port = server.address.removeprefix("http://").rstrip("/").split(":")
+        with socket.socket() as line:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            line.connect((host, int(port)))
+            line.settimeout(30)
+            line.sendall(requests(f"/image/{number}", 1))
+            time.sleep(3)
+            assert 0 < len(received(line)) < 10_000_000
+        whole = httpx.get(f"{server.address}image/{number}")
+        assert whole.content == (pictures / "large.png").read_bytes()
+    finally:
+        assert server.stop()[0] == 0
+
+
+def test_few_requests_may_be_sent_ahead(impatient):
+    told = received(impatient(requests("/static/theme.js", 200)))
+    assert 1 <= told.count(b"HTTP/1.1 200") <= 20
+
+
+def test_a_request_of_two_lengths_is_refused_and_closed(impatient):
+    both = {"Content-Length": "4", "Transfer-Encoding": "chunked"}
+    line = impatient(requests("/", 1, **both) + b"0\r\n\r\nGET /api/status HTTP/1.1\r\n\r\n")
+    told = received(line)
+    assert told.startswith(b"HTTP/1.1 400")
+    assert told.count(b"HTTP/1.1") == 1
+
+
+def test_connections_from_one_address_are_limited(impatient):
+    lines = [impatient(b"") for _ in range(MOST_PER_CLIENT + 5)]
+    time.sleep(0.2)
+    for line in lines[MOST_PER_CLIENT:]:
+        assert received(line) == b""
+    for line in lines:
+        line.close()
+    time.sleep(0.2)
+    assert b"200" in impatient(requests("/static/theme.js", 1)).recv(100)
+
+
+def test_https_by_files(start, tmp_path, run, indexed):
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    files = ["-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*command, *files], check=True, capture_output=True)
+    wrong = run("serve", indexed, "--certificate", key, "--certificate-key", key)
+    assert wrong.code != 0
+    assert "--certificate-key" in wrong.err
+    server = start("--certificate", certificate, "--certificate-key", key)
+    assert server.address.startswith("https://")
+    assert httpx.get(f"{server.address}api/status", verify=False).status_code == 200

@@ -193,3 +193,49 @@ def test_without_the_setting_nothing_is_watched(store, work):
     assert not made.on
     assert not any(thread.name == "lookalike-watcher" for thread in threading.enumerate())
     made.close()
+
+
+def test_a_link_out_of_the_roots_is_followed_neither_by_a_rescan_nor_by_the_watcher(
+    store, work, watcher, photos, tmp_path
+):
+    private = picture(tmp_path / "private" / "secret.png", PALETTE["rot"], 60).parent
+    alone = picture(tmp_path / "private2" / "alone.png", PALETTE["rot"], 61)
+    (photos / "x").symlink_to(private)
+    (photos / "y.png").symlink_to(alone)
+    picture(photos / "sign.png", PALETTE["rot"], 62)
+    eventually(lambda: "sign.png" in names(store))
+    quiet(work)
+    job = work.rescan()
+    eventually(lambda: job.over)
+    assert names(store).isdisjoint({"secret.png", "alone.png", "y.png"})
+    assert len(store) == 13
+    assert {one["path"] for one in job.result["refusals"]} == {
+        str(photos / "x"),
+        str(photos / "y.png"),
+    }
+
+
+def test_a_folder_whose_name_is_not_utf8_does_not_stop_watching(
+    store, work, watcher, photos, monkeypatch
+):
+    monkeypatch.setattr(watching, "POLL", 100)
+    odd = photos / os.fsdecode(b"f\xff")
+    odd.mkdir()
+    picture(odd / "inside.png", PALETTE["rot"], 63)
+    eventually(lambda: "inside.png" in names(store))
+    picture(photos / "beside.png", PALETTE["rot"], 64)
+    eventually(lambda: "beside.png" in names(store))
+    assert watcher.folders == [photos]
+    assert watcher.trouble == ""
+
+
+def test_a_root_whose_name_is_not_utf8_is_rescanned(store, watcher, tmp_path, monkeypatch):
+    monkeypatch.setattr(watching, "AGAIN", 0.2)
+    odd = tmp_path / os.fsdecode(b"r\xff")
+    odd.mkdir()
+    store.add([odd])
+    eventually(lambda: odd in watcher.folders)
+    picture(odd / "inside.png", PALETTE["rot"], 65)
+    eventually(lambda: "inside.png" in names(store))
+    picture(odd / "later.png", PALETTE["rot"], 66)
+    eventually(lambda: "later.png" in names(store))

@@ -23,10 +23,9 @@ from lookalike.collection.training.growing import grow
 from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
 from lookalike.features import Described, Feature, Known, describe_files
-from lookalike.images import Limits, Refused, find_pictures
+from lookalike.images import Decode, Limits, Refused, find_pictures
 from lookalike.images.keywords import sidecar_facts
-
-THUMBNAIL_SIDE = 256
+from lookalike.images.thumbnails import THUMBNAIL_SIDE
 
 
 def add(
@@ -40,7 +39,7 @@ def add(
 ) -> Added:
     """Bring in the pictures among files, folders and globs, and fit what is due afterwards."""
     given = list(sources) if not isinstance(sources, str | bytes | os.PathLike) else sources
-    found = find_pictures(given)
+    found = find_pictures(given, None if limits is None else limits.within)
     database = opened.database
     with opened.writing():
         features = {
@@ -62,6 +61,7 @@ def add(
             limits=limits,
             threads=threads,
             progress=progress,
+            decode=opened.decode,
         )
         adder.run(found.paths)
         for row in opened.rankers.rows():
@@ -92,6 +92,7 @@ class Adder:
     limits : Limits or None
     threads : int or None
     progress : callable
+    decode : callable
     """
 
     def __init__(
@@ -104,8 +105,10 @@ class Adder:
         limits: Limits | None,
         threads: int | None,
         progress: Progress,
+        decode: Decode,
     ) -> None:
         self._database = database
+        self._decode = decode
         self._features = {ranker: it for ranker, it in features.items() if not isinstance(it, str)}
         self._missing = {ranker: it for ranker, it in features.items() if isinstance(it, str)}
         self._removed = removed
@@ -209,6 +212,7 @@ class Adder:
             known=self._is_known,
             thumbnail_side=THUMBNAIL_SIDE,
             threads=self._threads,
+            decode=self._decode,
         )
 
     def _is_known(self, sha256: str) -> bool:

@@ -17,7 +17,7 @@ from lookalike.collection.store.database import Database
 from lookalike.core.errors import LookalikeError, UnreadablePicture
 from lookalike.core.progress import Progress
 from lookalike.features import Feature
-from lookalike.images import Limits, content_hash, decode, read_bytes
+from lookalike.images import Decode, Limits, content_hash, decode, read_bytes
 
 PICTURES_TO_FIT = 2000
 BATCH_PICTURES, BATCH_SECONDS = 256, 5.0
@@ -25,23 +25,30 @@ BATCH_PICTURES, BATCH_SECONDS = 256, 5.0
 
 
 def fit_feature(
-    feature: Feature, paths: Sequence[Path], limits: Limits | None, progress: Progress
+    feature: Feature,
+    paths: Sequence[Path],
+    limits: Limits | None,
+    progress: Progress,
+    decode: Decode = decode,
 ) -> None:
     """Fit a feature on a sample of the files that can be read, if there are any."""
     drawn = np.random.default_rng(0).permutation(len(paths))[:PICTURES_TO_FIT]
-    sample = Decoded([paths[place] for place in sorted(drawn.tolist())], feature, limits)
+    sample = Decoded([paths[place] for place in sorted(drawn.tolist())], feature, limits, decode)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         readable = list(pool.map(sample.is_readable, range(len(sample))))
     files = [path for path, good in zip(sample.paths, readable, strict=True) if good]
     if files:
-        feature.fit(Decoded(files, feature, limits), progress)
+        feature.fit(Decoded(files, feature, limits, decode), progress)
 
 
 class Decoded(Sequence[Any]):
     """Pictures that are decoded when asked for."""
 
-    def __init__(self, paths: list[Path], feature: Feature, limits: Limits | None) -> None:
+    def __init__(
+        self, paths: list[Path], feature: Feature, limits: Limits | None, decode: Decode
+    ) -> None:
         self.paths = paths
+        self._decode = decode
         self._feature = feature
         self._limits = limits
 
@@ -50,7 +57,7 @@ class Decoded(Sequence[Any]):
 
     def __getitem__(self, place: Any) -> Any:
         data = read_bytes(self.paths[place], self._limits)
-        return decode(data, self._limits, side=self._feature.decode_side).image
+        return self._decode(data, self._limits, side=self._feature.decode_side).image
 
     def is_readable(self, place: int) -> bool:
         """Return whether a picture can be decoded."""
@@ -69,6 +76,7 @@ def describe_missing(
     limits: Limits | None,
     threads: int | None,
     progress: Progress,
+    decode: Decode,
 ) -> None:
     """Describe all pictures that a ranker has no record of, in batches that are kept.
 
@@ -88,7 +96,7 @@ def describe_missing(
 
             def describe(number: int, known: Any = rows) -> bytes | str:
                 row = known.get(number)
-                return "" if row is None else _described(row, feature, limits)
+                return "" if row is None else _described(row, feature, limits, decode)
 
             try:
                 for number, outcome in zip(some, pool.map(describe, some), strict=True):
@@ -123,7 +131,9 @@ def read_picture(row: PictureRow, limits: Limits | None) -> bytes:
     raise UnreadablePicture(trouble)
 
 
-def _described(row: PictureRow, feature: Feature, limits: Limits | None) -> bytes | str:
+def _described(
+    row: PictureRow, feature: Feature, limits: Limits | None, decode: Decode
+) -> bytes | str:
     """Return the record of a picture, or why there is none."""
     try:
         data = read_picture(row, limits)

@@ -93,7 +93,7 @@ def fitted(
     except MissingPart as error:
         return str(error)
     if row.fingerprint is None:
-        fit_feature(feature, files, limits, progress)
+        fit_feature(feature, files, limits, progress, opened.decode)
         if feature.is_fitted:
             with opened.database.transaction() as connection:
                 _save(opened.folder, connection, row.id, feature)
@@ -124,7 +124,15 @@ def add_feature(
             raise MissingPart(used)
         if not used.is_fitted:
             return
-        describe_missing(database, row.id, used, limits=limits, threads=threads, progress=progress)
+        describe_missing(
+            database,
+            row.id,
+            used,
+            limits=limits,
+            threads=threads,
+            progress=progress,
+            decode=opened.decode,
+        )
         grow(opened.folder, database, row, used, Added(), silent)
         with opened.rankers.lock, database.transaction() as connection:
             ranker, ledger = opened.rankers.preparing(name), opened.rankers.ledger

@@ -193,19 +193,6 @@ def stored_thumbnail(database: Database, token: str) -> bytes | None:
     return bytes(row[0])
 
 
-def pixels(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Return a part of a picture of this size in pixels."""
-    left, top, right, bottom = (float(side) for side in box)
-    if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
-        raise InvalidInput(
-            f"a region is left, top, right and bottom as fractions from 0 to 1, the first two "
-            f"below the others; got {box!r:.120}."
-        )
-    width, height = size
-    x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)
-    return x, y, max(x + 1, round(right * width)), max(y + 1, round(bottom * height))
-
-
 def spread(ids: Sequence[int], most: int) -> list[int]:
     """Return at most so many of some pictures, evenly spread.
 

@@ -14,7 +14,6 @@ from lookalike.collection.search.queries import (
     Query,
     as_it_was,
     check_ask,
-    pixels,
     query_token,
     store_query,
 )
@@ -24,8 +23,11 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.core.checks import check_whole
 from lookalike.core.vectors import Vectors
+from lookalike.features.pipeline import decode_side
 from lookalike.images import Limits, content_hash, decode, read_bytes, thumbnail
 from lookalike.images.colours import to_rgb
+from lookalike.images.parts import pixels_of
+from lookalike.images.thumbnails import THUMBNAIL_SIDE
 from lookalike.index import Hits
 
 
@@ -141,11 +143,13 @@ def keep_query(
 ) -> str:
     """Keep a picture, or a part of one, to search with, and return its token."""
     if isinstance(picture, bytes):
-        data, image = picture, decode(picture, limits).image
+        features = [ranker.space.feature for ranker in opened.rankers.usable()]
+        side = decode_side(features, THUMBNAIL_SIDE)
+        data, part = picture, opened.decode(picture, limits, side=side, box=box).image
     else:
         image = to_rgb(picture)
         data = b"%d %d " % image.size + image.tobytes() if content is None else content
-    part = image if box is None else image.crop(pixels(box, image.size))
+        part = image if box is None else image.crop(pixels_of(box, image.size))
     fingerprint = opened.rankers.row().fingerprint
     if fingerprint is None:
         raise opened.rankers.empty()

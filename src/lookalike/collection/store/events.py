@@ -184,13 +184,16 @@ def about(database: Database, subject: str, *, undone: bool = False) -> list[Eve
     return [event for event in found if undone or not is_undone(database, event.number)]
 
 
-def history(database: Database, limit: int, before: int | None) -> list[Event]:
-    """Return events before one, or the last, newest first."""
+def history(
+    database: Database, limit: int, before: int | None, of: str | None = None
+) -> list[Event]:
+    """Return events before one, or the last, newest first; with a name only those of a person."""
     rows = database.rows(
-        "SELECT number, at, kind, who, body FROM events WHERE number < ? AND kind != ? "
-        "ORDER BY 1 DESC LIMIT ?",
+        "SELECT number, at, kind, who, body FROM events WHERE number < ?1 AND kind != ?2 "
+        "AND (?3 IS NULL OR who = ?3) ORDER BY 1 DESC LIMIT ?4",
         2**62 if before is None else before,
         TEACH,
+        of,
         limit,
     )
     with database.parsing("an event"):

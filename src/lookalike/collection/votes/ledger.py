@@ -159,14 +159,18 @@ class Ledger:
         return replace(read, seen=seen, damaged=damaged, relabelled=labels)
 
     def extended(self, new: Iterable[Event]) -> "Ledger":
-        """Return the ledger with further events; a reset takes away the votes before it."""
+        """Return the ledger with further events; a reset takes away the votes before it.
+
+        One that names a person takes away only theirs.
+        """
         votes = list(self.votes)
         changed = False
         for event in new:
             if event.kind == "vote":
                 votes.append(Vote.of(event))
             elif event.kind == "reset":
-                votes.clear()
+                of = event.body.get("of")
+                votes = [vote for vote in votes if of is not None and vote.who != of]
                 changed = True
             elif event.kind == events.TEACH:
                 votes = _taught_later(votes, event.body)

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -167,7 +167,7 @@ def index(
         std=_numbers(std),
         dimension=dimension,
     )
-    given = {"max_pixels": max_pixels, "max_bytes": max_bytes}
+    given: dict[str, Any] = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
     with kept(STOP), _opened_or_made(collection, pictures, wanted) as (store, missing):
 

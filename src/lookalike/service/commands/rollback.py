@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from lookalike.core.errors import InvalidInput
 from lookalike.service.options import HERE, AsJson, Where
 from lookalike.service.screen import Screen, counted
 
@@ -11,6 +12,10 @@ from lookalike.service.screen import Screen, counted
 def rollback(
     *,
     votes: Annotated[bool, typer.Option("--votes", help="Discard all votes instead.")] = False,
+    of: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --votes: only those of this person."),
+    ] = None,
     collection: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -18,10 +23,13 @@ def rollback(
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
+    if of is not None and not votes:
+        raise InvalidInput("rollback: --of names whose votes to discard; give --votes, too.")
     with Collection.open(collection) as store:
         if votes:
             count = store.standing().votes
-            event = store.reset_votes().number if count else None
+            event = store.reset_votes(of=of).number if count else None
+            count -= store.standing().votes
             screen.say(
                 f"Discarded {counted(count, 'vote')}. To restore them: lookalike undo {event}."
                 if count

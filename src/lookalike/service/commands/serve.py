@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -68,6 +68,13 @@ def serve(
             show_envvar=True,
         ),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Serve HTTPS with this certificate chain, in PEM."),
+    ] = None,
+    certificate_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Private key of the certificate, in PEM.")
+    ] = None,
     name: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Host name the server is reached by. Repeatable."),
@@ -108,6 +115,8 @@ def serve(
         watch=watch,
         read_only=read_only,
         public_hosts=tuple(name or []),
+        certificate=certificate and from_home(certificate),
+        certificate_key=certificate_key and from_home(certificate_key),
     )
     from lookalike.collection import Collection
 
@@ -126,7 +135,7 @@ def serve(
             settings = replace(settings, allow=(Path.home(),))
         from lookalike.service.web.app import make_app
 
-        address = address_of(settings.host, door)
+        address = address_of(settings.host, door, secure=settings.certificate is not None)
 
         def announce() -> None:
             screen.say(
@@ -172,7 +181,7 @@ def listening(settings: "Settings") -> Iterator[socket.socket]:
         yield door
 
 
-def address_of(host: str, door: socket.socket) -> str:
+def address_of(host: str, door: socket.socket, *, secure: bool = False) -> str:
     """Return the address to open in a browser."""
     from ipaddress import ip_address
 
@@ -181,35 +190,17 @@ def address_of(host: str, door: socket.socket) -> str:
         named = "localhost"
     else:
         named = f"[{number}]" if ":" in number else host
-    return f"http://{named}:{port}/"
+    return f"{'https' if secure else 'http'}://{named}:{port}/"
 
 
 def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> None:
     """Serve until SIGINT or SIGTERM, then finish running requests and end streams."""
     import uvicorn
-    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from lookalike.service.web.app import begin_closing
+    from lookalike.service.web.connections import connections
 
-    class Connection(H11Protocol):
-        """A connection that is closed when a request arrives too slowly."""
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._stuck = False
-            self._look_again()
-
-        def _look_again(self) -> None:
-            if self.transport.is_closing():
-                return
-            idle = self.cycle is None or self.cycle.response_complete
-            # Uvicorn times out idle connections itself, but not once a first byte has arrived.
-            stuck = idle and self.timeout_keep_alive_task is None
-            if stuck and self._stuck:
-                self.transport.close()
-                return
-            self._stuck = stuck
-            self.loop.call_later(app.state.settings.slow_seconds / 2, self._look_again)
+    settings: Settings = app.state.settings
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -236,12 +227,15 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
 
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=connections(settings.slow_seconds),
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.certificate_key,
         ws="none",
+        # Else any program on this computer could count as another client with each request.
+        proxy_headers=bool(settings.public_hosts),
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=512,
         timeout_keep_alive=10,
         timeout_graceful_shutdown=GRACE,
     )

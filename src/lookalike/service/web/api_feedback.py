@@ -30,6 +30,7 @@ from lookalike.service.web.parameters import (
 )
 from lookalike.service.web.rankers import check_ranker, standing_of
 from lookalike.service.web.state import collection_of, jobs_of, next_page, speaker
+from lookalike.service.web.users import Person
 
 router = APIRouter(tags=["learning"], route_class=Route)
 
@@ -111,12 +112,18 @@ def undo(request: Request, said: Undo) -> Said:
     return _said(collection, event, said.by)
 
 
-@router.post("/reset", summary="Discard all votes")
-def reset(request: Request, said: Judged) -> Said:
-    """Discard all votes so far; this can be undone."""
+class Reset(Judged):
+    """Whose votes to discard."""
+
+    of: Person = Field(None, description='Only the votes of this person; "" is one unnamed.')
+
+
+@router.post("/reset", summary="Discard votes")
+def reset(request: Request, said: Reset) -> Said:
+    """Discard all votes so far, or those of one person; this can be undone."""
     collection, who = collection_of(request), speaker(request, said.user)
     check_ranker(collection, said.by)
-    event = collection.reset_votes(who=who, key=said.key)
+    event = collection.reset_votes(of=said.of, who=who, key=said.key)
     return _said(collection, event, said.by)
 
 
@@ -137,9 +144,10 @@ def events(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=500, description="Most events to return.")] = 50,
     before: Annotated[EventNumber | None, Query(description="Only events before this one.")] = None,
+    of: Annotated[Person, Query(description="Only events of this person.")] = None,
 ) -> EventsAnswer:
     """Return the events of the log, newest first."""
-    found = collection_of(request).history(limit + 1, before=before)
+    found = collection_of(request).history(limit + 1, before=before, of=of)
     page = found[:limit]
     more = len(found) > limit
     return EventsAnswer(

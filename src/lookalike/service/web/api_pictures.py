@@ -1,6 +1,5 @@
 """The API: pictures, uploads and stored queries."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +8,12 @@ from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
 from lookalike.collection import Collection
-from lookalike.collection.pictures.adding import THUMBNAIL_SIDE
-from lookalike.collection.store.folder import UPLOADS
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.core.text import nfc, without_controls
 from lookalike.images import content_hash
+from lookalike.images.thumbnails import THUMBNAIL_SIDE
+from lookalike.service.web import rooms
 from lookalike.service.web.answers import (
     Added,
     Answer,
@@ -202,7 +201,7 @@ def add(
     facts = decoder_of(request).decode(data, side=THUMBNAIL_SIDE).facts
     ending = _ENDINGS.get(facts.format, facts.format.lower())
     with jobs_of(request).writing():
-        path = free_place(_uploads(collection), name, sha256, ending)
+        path = free_place(rooms.uploads(collection), name, sha256, ending)
         try:
             write_whole(path, data)
         except OSError as error:
@@ -211,7 +210,8 @@ def add(
                 f"some space and upload it again."
             ) from error
         try:
-            added = collection.add([path], removed=True)
+            limits = rooms.limits(collection, request.app.state.settings)
+            added = collection.add([path], removed=True, limits=limits)
         finally:
             number = collection.find(path)
             if number is None:
@@ -225,11 +225,7 @@ def add(
 def keep_query(request: Request, data: Body) -> Token:
     """Store a picture to search with and vote on, without adding it to the collection."""
     collection = collection_of(request)
-    sides = [feature.decode_side for feature in collection.features.values()]
-    needed = [side for side in sides if side is not None]
-    side = max([*needed, THUMBNAIL_SIDE]) if len(needed) == len(sides) else None
-    decoded = decoder_of(request).decode(data, side=side)
-    return Token.of(collection.keep_query(decoded.image, content=data))
+    return Token.of(collection.keep_query(data, limits=request.app.state.settings.upload_limits))
 
 
 class Region(BaseModel):
@@ -272,11 +268,6 @@ def free_place(folder: Path, name: str, sha256: str, ending: str) -> Path:
         if not (place := folder / f"{called}{again}.{kind}").exists():
             return place
     return folder / f"{sha256}.{ending}"
-
-
-def _uploads(collection: Collection) -> Path:
-    # As paths are stored: without "..", which Path.absolute keeps.
-    return Path(os.path.abspath(collection.path)) / UPLOADS  # noqa: PTH100
 
 
 def _answer(collection: Collection, number: int) -> PictureAnswer:

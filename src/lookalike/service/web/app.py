@@ -102,6 +102,8 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.enter_context(collection.serving())
         stack.push_async_callback(_in_time, state.decoder.close)
+        collection.decode_with(state.decoder.decode)
+        stack.callback(collection.decode_with, None)
         state.jobs = Jobs(collection, settings)
         if not settings.read_only:
             state.jobs.learn_by_itself()

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from queue import LifoQueue
 from threading import Lock, Timer
 from typing import Any
@@ -15,6 +14,7 @@ from PIL import Image
 
 from lookalike.core.errors import CollectionError, InvalidInput, UnreadablePicture
 from lookalike.images import Facts, Limits, Picture
+from lookalike.images.parts import check_box, most_pixels
 from lookalike.service.web.decoder_process import read_frame, write_frame
 
 _START_SECONDS = 60.0
@@ -25,7 +25,8 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 class Decoder:
     """Decodes pictures in separate processes, within limits of memory and time.
 
-    A process starts when it is first needed, and again if it dies. A picture that crashes two of
+    They can open neither files nor connections (:mod:`lookalike.service.web.decoder_room`). A
+    process starts when it is first needed, and again if it dies. A picture that crashes two of
     them, or takes too long, is refused as unreadable. Threads may share a decoder.
 
     Parameters
@@ -37,7 +38,7 @@ class Decoder:
     memory : int
         Bytes that a process may allocate after it has started.
     processes : int
-        Number of processes.
+        Number of processes; by default one per core, and at least two.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class Decoder:
         *,
         seconds: float = 20.0,
         memory: int = 2 << 30,
-        processes: int = 2,
+        processes: int = max(2, os.cpu_count() or 2),
     ) -> None:
         self._limits = limits or Limits()
         self._seconds, self._memory = seconds, memory
@@ -76,23 +77,21 @@ class Decoder:
     def decode(
         self,
         data: bytes,
+        limits: Limits | None = None,
+        *,
         side: int | None = None,
         box: Sequence[float] | None = None,
-        limits: Limits | None = None,
     ) -> Picture:
-        """Decode a picture, as :func:`lookalike.images.decode` does.
+        """Decode a picture, exactly as :func:`lookalike.images.decode` does.
 
         Parameters
         ----------
         data : bytes
             The content of the file.
-        side : int, optional
-            The shortest useful side; a larger picture is reduced by a whole factor. By default
-            it keeps its size.
-        box : four floats, optional
-            The part to return: left, top, right, bottom, as fractions from 0 to 1.
         limits : Limits, optional
             Used instead of the decoder's.
+        side, box
+            As there; with a side, few pixels come into this process.
 
         Raises
         ------
@@ -102,7 +101,8 @@ class Decoder:
         told, pixels = self._ask("pixels", data, side, box, limits)
         try:
             width, height = told["size"]
-            return Picture(Image.frombytes("RGB", (width, height), pixels), Facts(**told["facts"]))
+            image = Image.frombytes("RGB", (width, height), pixels)
+            return Picture(image, Facts(**told["facts"]))
         except (KeyError, ValueError, TypeError) as error:
             raise _broke_down() from error
 
@@ -122,10 +122,18 @@ class Decoder:
             raise InvalidInput(f"Decoder: side must be above 0; got {side}.")
         allowed = limits or self._limits
         allowed.check_bytes(len(data))
-        header = {"do": what, "side": side, "box": _checked(box), "limits": asdict(allowed)}
+        header = {
+            "do": what,
+            "side": side,
+            "box": None if box is None else check_box(box),
+            "limits": {"max_bytes": allowed.max_bytes, "max_pixels": allowed.max_pixels},
+        }
+        most = allowed.max_pixels
+        if side is not None:
+            most = min(most, side * side if what == "jpeg" else most_pixels(side))
         worker = self._free.get()
         try:
-            told, body = self._twice(worker, header, data, 4 * allowed.max_pixels + _SPARE)
+            told, body = self._twice(worker, header, data, 3 * most + _SPARE)
         finally:
             self._free.put(worker)
         if "error" in told:
@@ -155,6 +163,7 @@ class _Worker:
         self._lock = Lock()
         self._closed = False
         self.late = False
+        self.room: list[str] = []
 
     def ask(self, header: dict[str, Any], data: bytes, most: int) -> tuple[dict[str, Any], bytes]:
         """Return the reply to a request, or end the process."""
@@ -195,7 +204,8 @@ class _Worker:
                 ) from error
             self._process = process
         try:
-            self._exchange(process, _START_SECONDS, None, b"", 0)
+            told, _ = self._exchange(process, _START_SECONDS, None, b"", 0)
+            self.room = [str(part) for part in told.get("room", [])]
         except BaseException:
             self.end()
             raise
@@ -244,17 +254,6 @@ class _Worker:
     def _too_late(self, process: "subprocess.Popen[bytes]") -> None:
         self.late = True
         process.kill()
-
-
-def _checked(box: Sequence[float] | None) -> list[float] | None:
-    if box is None:
-        return None
-    shares = [float(share) for share in box]
-    if len(shares) != 4 or not all(0 <= share <= 1 for share in shares):
-        raise InvalidInput(f"Decoder: box must be four fractions from 0 to 1; got {box!r:.80}.")
-    if shares[0] >= shares[2] or shares[1] >= shares[3]:
-        raise InvalidInput(f"Decoder: box must be left, top, right, bottom; got {box!r:.80}.")
-    return shares
 
 
 def _broke_down() -> UnreadablePicture:

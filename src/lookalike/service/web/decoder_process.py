@@ -14,18 +14,20 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
-from importlib import import_module
-from pathlib import Path
+from io import BytesIO
 from typing import IO, Any
 
 from PIL import Image
 
 from lookalike.core.errors import UnreadablePicture
 from lookalike.images import Limits, decode, thumbnail
+from lookalike.service.web.decoder_room import restrict
 
 _LENGTHS = struct.Struct(">IQ")
 _MAX_HEADER = 1 << 16
-_MAX_STRETCH = 16
+
+HEIF = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"
+"""The start of a HEIC file, at which its reader is loaded."""
 
 
 def write_frame(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
@@ -65,57 +67,30 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 def answer(header: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """Return the response to a request for the ``pixels`` of a picture or a ``jpeg`` of it."""
     limits = Limits(**header["limits"])
-    side, box = header.get("side"), header.get("box")
-    picture = decode(data, limits, side=_least_side(side, box))
-    image = picture.image
-    if box is not None:
-        image = image.crop(pixels_of(box, image.size))
+    picture = decode(data, limits, side=header["side"], box=header["box"])
     if header["do"] == "jpeg":
-        return {}, thumbnail(image, header["side"])
-    if side is not None:
-        image = _reduced(image, side)
-    return {"size": image.size, "facts": asdict(picture.facts)}, image.tobytes()
+        return {}, thumbnail(picture.image, header["side"])
+    facts = asdict(picture.facts)
+    return {"size": picture.image.size, "facts": facts}, picture.image.tobytes()
 
 
-def pixels_of(box: list[float], size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Return a box of fractions in pixels, at least one pixel wide and high.
-
-    Examples
-    --------
-    >>> pixels_of([0.25, 0.0, 0.5, 1.0], (100, 80)), pixels_of([1.0, 1.0, 1.0, 1.0], (100, 80))
-    ((25, 0, 50, 80), (99, 79, 100, 80))
-    """
-    width, height = size
-    left, top = min(int(box[0] * width), width - 1), min(int(box[1] * height), height - 1)
-    right, bottom = round(box[2] * width), round(box[3] * height)
-    return left, top, max(right, left + 1), max(bottom, top + 1)
-
-
-def _least_side(side: int | None, box: list[float] | None) -> int | None:
-    if side is None or box is None:
-        return side
-    share = max(min(box[2] - box[0], box[3] - box[1]), 0.01)
-    return int(side / share) + 1
+def _warm_up() -> None:
+    """Import all that decoding may need: later no file can be opened."""
+    small = Image.new("RGB", (2, 2))
+    for kind in ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "AVIF"):
+        file = BytesIO()
+        with suppress(OSError, KeyError, UnreadablePicture):
+            small.save(file, kind)
+            decode(file.getvalue(), side=1)
+    for content in (b"", b"no picture", HEIF):
+        with suppress(UnreadablePicture):
+            decode(content)
+    thumbnail(small, 1)
 
 
-def _reduced(image: Image.Image, side: int) -> Image.Image:
-    """Average blocks of pixels, keeping both sides at least as long as asked unless one is huge."""
-    factor = max(min(image.size) // side, -(-max(image.size) // (_MAX_STRETCH * side)))
-    return image.reduce(factor) if factor > 1 else image
-
-
-def _restrict(memory: int) -> None:
-    """Give up what decoding does not need: memory, writing files, core dumps."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _run(requests: IO[bytes], replies: IO[bytes], seconds: int) -> None:
+def _run(requests: IO[bytes], replies: IO[bytes], seconds: int, room: list[str]) -> None:
     with suppress(EOFError, BrokenPipeError):
-        write_frame(replies, {"ready": True})
+        write_frame(replies, {"room": room})
         while True:
             header, data = read_frame(requests, sys.maxsize)
             used = int(time.process_time()) + 1
@@ -137,11 +112,8 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    for optional in ("PIL._avif", "pi_heif"):
-        with suppress(ImportError):
-            import_module(optional)
-    _restrict(memory)
-    _run(sys.stdin.buffer, replies, seconds)
+    _warm_up()
+    _run(sys.stdin.buffer, replies, seconds, restrict(memory))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """Serve thumbnails, stored queries and originals, only from the collection."""
 
+import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -9,10 +12,13 @@ from urllib.parse import quote
 from anyio import to_thread
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi import Path as InPath
+from fastapi.responses import StreamingResponse
 
 from lookalike.collection import Collection, PictureRow
 from lookalike.core.errors import NotFound, UnreadablePicture
-from lookalike.images import content_hash, read_bytes
+from lookalike.images import content_hash, is_inside, real_folders
+from lookalike.images.read import open_file
+from lookalike.service.web import rooms
 from lookalike.service.web.answers import HASH
 from lookalike.service.web.decoder import Decoder
 from lookalike.service.web.settings import Settings
@@ -26,6 +32,9 @@ SHOWN_AS_THEY_ARE = {
     "WEBP": "image/webp",
 }
 """The only formats served unchanged, by their detected content."""
+
+PART = 1 << 18
+"""Bytes of a file that are read at once."""
 
 _ASK = "private, no-cache"
 _FOREVER = "private, max-age=31536000, immutable"
@@ -73,7 +82,7 @@ def show_query(token: Token, request: Request) -> Response:
 @router.get("/image/{number}", responses=_PICTURE)
 async def show_image(number: Number, request: Request) -> Response:
     """Return the original file, or a JPEG if browsers cannot show its format."""
-    # Whole files are held in memory, so only a few are served at a time.
+    # Whole files are read to check them, so only a few at a time.
     state = request.app.state
     return await to_thread.run_sync(_show_image, number, request, limiter=state.reading)
 
@@ -89,17 +98,50 @@ def _show_image(number: int, request: Request) -> Response:
     }
     if _is_known(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
+    if kind is not None:
+        file, size, place = opened_original(state.collection, row, settings)
+        headers |= {"Content-Disposition": _disposition(place.name), "Content-Length": f"{size}"}
+        return StreamingResponse(_parts(file, size), media_type=kind, headers=headers)
     data, place = original(state.collection, row, settings)
-    if kind is None:
-        decoder: Decoder = state.decoder
-        data = decoder.jpeg(data, RENDITION_SIDE, limits=settings.limits)
-    name = place.name if kind else f"{place.stem}.jpg"
-    headers["Content-Disposition"] = f"inline; filename*=UTF-8''{quote(os.fsencode(name))}"
-    return Response(data, media_type=kind or "image/jpeg", headers=headers)
+    decoder: Decoder = state.decoder
+    data = decoder.jpeg(data, RENDITION_SIDE, limits=settings.limits)
+    headers["Content-Disposition"] = _disposition(f"{place.stem}.jpg")
+    return Response(data, media_type="image/jpeg", headers=headers)
+
+
+def _disposition(name: str) -> str:
+    return f"inline; filename*=UTF-8''{quote(os.fsencode(name))}"
+
+
+async def _parts(file: BufferedReader, size: int) -> AsyncIterator[bytes]:
+    """Yield a file in parts, as they are read by the client; never more than was announced."""
+    try:
+        left = size
+        while left and (part := await to_thread.run_sync(file.read, min(PART, left))):
+            left -= len(part)
+            yield part
+    finally:
+        file.close()
 
 
 def original(collection: Collection, row: PictureRow, settings: Settings) -> tuple[bytes, Path]:
     """Return the content of a picture's file, unchanged since it was indexed, and its path.
+
+    Raises
+    ------
+    NotFound, HTTPException
+        As :func:`opened_original` does.
+    """
+    file, size, place = opened_original(collection, row, settings)
+    with file:
+        data = file.read(size)
+    return data, place
+
+
+def opened_original(
+    collection: Collection, row: PictureRow, settings: Settings
+) -> tuple[BufferedReader, int, Path]:
+    """Return a picture's file, unchanged since it was indexed, its size and its path.
 
     A file is used only if, with links resolved, it is inside an indexed or allowed folder, or was
     itself added by name; and only if its content is what was indexed. So a link that replaces it
@@ -112,7 +154,7 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
     HTTPException
         410 if the file has changed.
     """
-    folders = shown_folders(collection, settings)
+    folders, limits = rooms.folders(collection, settings), rooms.limits(collection, settings)
     trouble, changed = "", False
     for place in row.places:
         if not may_show(place, folders):
@@ -122,12 +164,14 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
             )
             continue
         try:
-            data = read_bytes(os.path.realpath(place), settings.limits)
+            allowed = settings.limits if _is_named(place, folders) else limits
+            file, size = open_file(place, allowed)
         except UnreadablePicture as error:
             trouble = trouble or f"{place}: {error}"
             continue
-        if content_hash(data) == row.sha256:
-            return data, place
+        if _has_content(file, row.sha256):
+            return file, size, place
+        file.close()
         changed = True
         trouble = f"{place} has changed since it was indexed. Index it again."
     if changed:
@@ -135,19 +179,24 @@ def original(collection: Collection, row: PictureRow, settings: Settings) -> tup
     raise NotFound(trouble or f"Picture {row.id} has no file.")
 
 
-def shown_folders(collection: Collection, settings: Settings) -> list[Path]:
-    """Return the folders whose pictures may be shown."""
-    uploads = collection.path.absolute() / "uploads"
-    return [*collection.roots(), uploads, *settings.allow]
+def _has_content(file: BufferedReader, sha256: str) -> bool:
+    """Return whether a file has this content, and go back to its start."""
+    with suppress(OSError):
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        return found == sha256
+    return False
 
 
 def may_show(place: Path, folders: Iterable[Path]) -> bool:
     """Return whether a file is in one of the folders, with links resolved, or was added by name."""
     known = list(folders)
-    real = Path(os.path.realpath(place))
-    if any(real.is_relative_to(os.path.realpath(folder)) for folder in known):
-        return True
-    return not any(place.is_relative_to(os.path.abspath(folder)) for folder in known)  # noqa: PTH100
+    return is_inside(os.path.realpath(place), real_folders(known)) or _is_named(place, known)
+
+
+def _is_named(place: Path, folders: Iterable[Path]) -> bool:
+    """Return whether a file was added by name, not with a folder."""
+    return not any(place.is_relative_to(os.path.abspath(folder)) for folder in folders)  # noqa: PTH100
 
 
 def _small(request: Request, jpeg: bytes, caching: str) -> Response:

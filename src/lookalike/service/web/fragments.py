@@ -35,6 +35,7 @@ from lookalike.service.web.results import (
     rejected_tiles,
 )
 from lookalike.service.web.state import collection_of, jobs_of, speaker
+from lookalike.service.web.users import Person
 from lookalike.service.web.views import CHUNK, address, filter_pairs, tiles
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ _MARK = "\x00"
 
 Key = Annotated[str | None, Field(max_length=64)]
 ByName = Annotated[str, Query(max_length=MAX_NAME)]
+
+
+class Discarded(BaseModel):
+    """Whose votes to discard; by default everybody's."""
+
+    of: Person = None
 
 
 class Chunk(Shown):
@@ -255,17 +262,21 @@ def undo_tag(
 
 @router.get("/history")
 def history(
-    request: Request, before: Annotated[int | None, Query(ge=1)] = None, by: ByName = ""
+    request: Request,
+    before: Annotated[int | None, Query(ge=1)] = None,
+    by: ByName = "",
+    of: Annotated[Person, Query()] = None,
 ) -> Response:
-    """Return older events."""
+    """Return older events, or those of one person."""
     collection = collection_of(request)
-    events = collection.history(limit=HISTORY + 1, before=before)
+    events = collection.history(limit=HISTORY + 1, before=before, of=of)
     return _part(
         request,
         "history.html",
         by=by,
         events=told(collection, events[:HISTORY]),
         older=events[HISTORY - 1].number if len(events) > HISTORY else None,
+        of=of,
     )
 
 
@@ -284,9 +295,9 @@ def undo(request: Request, said: Annotated[Undone, Form()], by: ByName = "") -> 
 
 
 @router.post("/reset")
-def reset(request: Request, by: ByName = "") -> Response:
-    """Discard all votes and show what was learned."""
-    collection_of(request).reset_votes(who=speaker(request, None))
+def reset(request: Request, said: Annotated[Discarded, Form()], by: ByName = "") -> Response:
+    """Discard all votes, or those of one person, and show what was learned."""
+    collection_of(request).reset_votes(of=said.of, who=speaker(request, None))
     return learned(request, by)
 
 

@@ -19,6 +19,8 @@ from lookalike.service.web.settings import Settings, is_loopback
 
 SMALL_BODY = 1 << 20
 """Largest body in bytes of a request that does not upload a picture."""
+PART = 1 << 16
+"""Bytes of an answer that are sent at once."""
 UPLOADS = {("POST", "/api/pictures"), ("POST", "/api/queries")}
 """Requests whose body is a picture."""
 
@@ -99,6 +101,12 @@ class Guard:
 
     async def _admit(self, scope: Scope, body: Body, answer: "_Answer", upload: bool) -> None:
         headers = _headers(scope)
+        if "transfer-encoding" in headers and "content-length" in headers:
+            raise Refusal(
+                400,
+                "The request has both Content-Length and Transfer-Encoding. Send only one.",
+                {"Connection": "close"},
+            )
         host = self._check_host(scope, headers)
         _check_site(scope, headers)
         if scope["path"] == "/enter":
@@ -233,8 +241,20 @@ class _Answer:
             if self._bare:
                 await self._end()
         elif message["type"] == "http.response.body":
-            self._complete = not message.get("more_body", False)
-            await self._send(message)
+            more = bool(message.get("more_body", False))
+            self._complete = not more
+            # In parts, so that little waits in a connection whose client does not read.
+            body = message.get("body", b"")
+            for start in range(0, max(len(body), 1), PART):
+                end = start + PART
+                last = end >= len(body)
+                await self._send(
+                    {
+                        "type": "http.response.body",
+                        "body": body[start:end],
+                        "more_body": more or not last,
+                    }
+                )
 
     async def finish(self, scope: Scope, refused: Refusal | None, *, closing: bool) -> None:
         """Send the refusal if there is one, or end a response that was left open."""

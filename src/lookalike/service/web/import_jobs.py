@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 from lookalike.collection import Added, Collection, Where
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.core.text import shown
-from lookalike.images import Refused, find_pictures
+from lookalike.images import Limits, Refused, find_pictures
+from lookalike.service.web import rooms
 from lookalike.service.web.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,13 +43,12 @@ def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) 
     InvalidInput
         If one is not absolute, is outside those folders with links resolved, or does not exist.
     """
-    places = _places(collection, settings)
     found = []
     for source in sources:
         path = Path(source)
         if not path.is_absolute() or "\0" in source:
             raise InvalidInput(f"import: {shown(source)!r:.300} must be an absolute path.")
-        if not _inside(path, places):
+        if not rooms.leads_inside(path, collection, settings):
             raise InvalidInput(
                 f"import: {shown(source)!r:.300} is outside the folders of the collection. Index "
                 f"it on the command line first, or start the server with --allow FOLDER."
@@ -64,30 +64,29 @@ def bring_in(
 ) -> None:
     """Import files and folders; the folders become roots of the collection."""
     job.message = "Looking for pictures…"
-    found = find_pictures(sources)
-    places = _places(collection, settings)
-    inside = [path for path in found.paths if _inside(path, places)]
-    outside = len(found.paths) - len(inside)
+    limits = rooms.limits(collection, settings)
+    found = find_pictures(sources, limits.within)
     tally = _Tally(job)
-    tally.take(Added(ignored=found.ignored + outside, refused=found.problems))
-    for added in _slices(jobs, job, collection, inside):
+    tally.take(Added(ignored=found.ignored, refused=found.problems))
+    for added in _slices(jobs, job, collection, found.paths, limits):
         tally.take(added)
-    if found.folders and not outside:
+    if found.folders:
         with jobs.turn():
             # All files are known by now: this records the folders as roots.
-            note = partial(collection.add, found.folders)
+            note = partial(collection.add, found.folders, limits=limits)
             tally.take(when_free(job, note), again=True)
     tally.tell()
 
 
-def rescan(jobs: "Jobs", job: "Job", collection: Collection) -> None:
+def rescan(jobs: "Jobs", job: "Job", collection: Collection, settings: Settings) -> None:
     """Scan all roots: import what is new or changed, and note what is missing."""
     job.message = "Looking for pictures…"
     roots = [root for root in collection.roots() if root.is_dir()]
-    found = find_pictures(roots)
+    limits = rooms.limits(collection, settings)
+    found = find_pictures(roots, limits.within)
     tally = _Tally(job)
     tally.take(Added(ignored=found.ignored, refused=found.problems))
-    for added in _slices(jobs, job, collection, _not_ours(collection, found.paths)):
+    for added in _slices(jobs, job, collection, _not_ours(collection, found.paths), limits):
         tally.take(added)
     tally.missing = note_missing(jobs, job, collection, None)
     tally.tell()
@@ -97,6 +96,7 @@ def follow(
     jobs: "Jobs",
     job: "Job",
     collection: Collection,
+    settings: Settings,
     changed: Sequence[Path],
     gone: Sequence[Path],
 ) -> None:
@@ -104,10 +104,11 @@ def follow(
 
     New files come first, so that a moved file has its new place before the old one is checked.
     """
-    found = find_pictures(path for path in changed if os.path.lexists(path))
+    limits = rooms.limits(collection, settings)
+    found = find_pictures((path for path in changed if os.path.lexists(path)), limits.within)
     tally = _Tally(job)
     tally.take(Added(ignored=found.ignored, refused=found.problems))
-    for added in _slices(jobs, job, collection, _not_ours(collection, found.paths)):
+    for added in _slices(jobs, job, collection, _not_ours(collection, found.paths), limits):
         tally.take(added)
     if gone:
         tally.missing = note_missing(jobs, job, collection, gone)
@@ -129,7 +130,7 @@ def when_free(job: "Job", work: Callable[[], T]) -> T:
 
 
 def _slices(
-    jobs: "Jobs", job: "Job", collection: Collection, paths: Sequence[Path]
+    jobs: "Jobs", job: "Job", collection: Collection, paths: Sequence[Path], limits: Limits
 ) -> Iterator[Added]:
     job.message = ""
     done, size, total = 0, FIRST_SLICE, len(paths)
@@ -144,7 +145,7 @@ def _slices(
 
         with jobs.turn():
             began = time.monotonic()
-            add = partial(collection.add, part, threads=THREADS, progress=told)
+            add = partial(collection.add, part, limits=limits, threads=THREADS, progress=told)
             added = when_free(job, add)
             took = time.monotonic() - began
         yield added
@@ -174,15 +175,6 @@ def note_missing(
             f"connected, connect it and start a rescan."
         )
     return lost
-
-
-def _inside(path: Path, places: Iterable[str]) -> bool:
-    real = os.path.realpath(path)
-    return any(real == place or real.startswith(place.rstrip("/") + "/") for place in places)
-
-
-def _places(collection: Collection, settings: Settings) -> list[str]:
-    return [os.path.realpath(place) for place in (*collection.roots(), *settings.allow)]
 
 
 def _not_ours(collection: Collection, paths: Iterable[Path]) -> list[Path]:

@@ -130,7 +130,7 @@ class Jobs:
         """Start to scan all roots for new, changed and deleted files."""
 
         def work(job: Job) -> None:
-            import_jobs.rescan(self, job, self._collection)
+            import_jobs.rescan(self, job, self._collection, self._settings)
 
         return self._start(Job("rescan", work, same="rescan"))
 
@@ -138,7 +138,7 @@ class Jobs:
         """Start to import files that changed under the roots, and to remove those gone."""
 
         def work(job: Job) -> None:
-            import_jobs.follow(self, job, self._collection, changed, gone)
+            import_jobs.follow(self, job, self._collection, self._settings, changed, gone)
 
         return self._start(Job("import", work))
 

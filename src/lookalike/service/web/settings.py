@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,7 +59,9 @@ class Settings:
     public_hosts : tuple of str
         Host names the server is reached by, besides those of this computer.
     slow_seconds : float
-        How long the body of a request may take to arrive.
+        How long a request may take to arrive, and a part of an answer to be read.
+    certificate, certificate_key : Path, optional
+        Files in PEM to serve HTTPS with.
     decode_seconds : float
         How long decoding one picture may take.
     decode_memory : int
@@ -83,6 +86,8 @@ class Settings:
     read_only: bool = False
     public_hosts: tuple[str, ...] = ()
     slow_seconds: float = 20.0
+    certificate: Path | None = None
+    certificate_key: Path | None = None
     decode_seconds: float = 20.0
     decode_memory: int = 2 << 30
 
@@ -102,10 +107,28 @@ class Settings:
                     f"serve: a key must have at least {LEAST_KEY} ASCII characters and no spaces; "
                     f"got {len(key)}. Create one with: openssl rand -hex 24"
                 )
+        self._check_certificate()
         if self.key is None:
             self._check_open()
         elif self.key == self.read_key:
             raise InvalidInput("serve: the read key must differ from the key.")
+
+    def _check_certificate(self) -> None:
+        if self.certificate is None:
+            if self.certificate_key is not None:
+                raise InvalidInput(
+                    "serve: a certificate key needs its certificate: give --certificate FILE, too."
+                )
+            return
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+                self.certificate, self.certificate_key
+            )
+        except (OSError, ssl.SSLError) as error:
+            raise InvalidInput(
+                f"serve: cannot use the certificate {self.certificate}: {error}. Give the chain "
+                f"with --certificate and its private key with --certificate-key, both in PEM."
+            ) from error
 
     def _check_open(self) -> None:
         where = next((name for name in self.public_hosts if not is_loopback(name)), self.host)

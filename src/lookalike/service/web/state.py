@@ -26,12 +26,16 @@ def jobs_of(request: Request) -> Jobs:
 
 
 def speaker(request: Request, named: str | None) -> str:
-    """Return who sends feedback, and count it against their rate limit."""
-    who = who_is(request, named)
+    """Return who sends feedback, and count it against the limit of their client and key.
+
+    A name is only what somebody says, so it gives no further allowance, and there may be few.
+    """
     state = request.app.state
     if not hasattr(state, "rates"):
         state.rates = Rates()
-    state.rates.count(who)
+    address = request.client.host if request.client else ""
+    who = who_is(request, named)
+    state.rates.count(f"{address} {getattr(request.state, 'role', '')}", who)
     return who
 
 

@@ -1,4 +1,4 @@
-"""Who sends feedback, and how much one person may send in a minute."""
+"""Who sends feedback, and how much one client may send in a minute."""
 
 import time
 from collections import OrderedDict
@@ -13,6 +13,11 @@ from lookalike.service.web.api_errors import TooMuch
 
 LONGEST_NAME = 64
 COOKIE = "lookalike_user"
+
+HOUR = 3600.0
+
+Person: TypeAlias = Annotated[str | None, Field(max_length=LONGEST_NAME)]
+"""The name of somebody, "" for one without a name; None for everybody."""
 
 User: TypeAlias = Annotated[
     str | None,
@@ -32,32 +37,43 @@ def who_is(request: Request, named: str | None) -> str:
 
 
 class Rates:
-    """Limits the rate of feedback: ``most`` events per person and minute.
+    """Limits feedback: a client may send ``most`` events a minute, under ``names`` names an hour.
 
-    Only the ``people`` most recent persons are remembered; forgetting the others is harmless,
+    Only the ``clients`` most recent ones are remembered; forgetting the others is harmless,
     since their allowance is full again by then or soon.
     """
 
-    def __init__(self, most: int = 600, people: int = 10_000) -> None:
+    def __init__(self, most: int = 600, names: int = 20, clients: int = 10_000) -> None:
         self._most = most
-        self._people = people
+        self._names = names
+        self._clients = clients
         self._lock = Lock()
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._left: OrderedDict[str, tuple[float, float, dict[str, float]]] = OrderedDict()
 
-    def count(self, who: str) -> None:
-        """Count one event of a person; raise ``TooMuch`` if there were too many."""
+    def count(self, client: str, who: str = "") -> None:
+        """Count one event of a client; raise ``TooMuch`` if there were too many, or names."""
         now = time.monotonic()
         with self._lock:
-            left, since = self._left.pop(who, (float(self._most), now))
+            left, since, names = self._left.pop(client, (float(self._most), now, {}))
             left = min(self._most, left + (now - since) * self._most / 60)
-            allowed = left >= 1
-            self._left[who] = (left - 1 if allowed else left, now)
-            if len(self._left) > self._people:
+            used = {name: at for name, at in names.items() if now - at < HOUR}
+            enough = left >= 1
+            known = who in used or len(used) < self._names
+            if enough and known:
+                left, used = left - 1, {**used, who: now}
+            self._left[client] = (left, now, used)
+            if len(self._left) > self._clients:
                 self._left.popitem(last=False)
-        if not allowed:
+        if not enough:
             wait = max(1, round((1 - left) * 60 / self._most))
             raise TooMuch(
-                f"Too many changes: one person may make {self._most} a minute. Try again in a "
+                f"Too many changes: one client may make {self._most} a minute. Try again in a "
                 f"moment.",
                 wait,
+            )
+        if not known:
+            raise TooMuch(
+                f"Too many names: one client may speak for {self._names} people an hour. Use a "
+                f"name that was used before.",
+                round(min(used.values()) + HOUR - now),
             )

@@ -24,6 +24,13 @@ LOOK = 500
 AGAIN = 60.0
 """Seconds before retrying folders that could not be watched."""
 
+POLL = 5000
+"""Milliseconds between looks at folders among which one has a name that is not UTF-8: the system
+reports each time such a folder is opened, which the watcher cannot read."""
+
+_UNDECODABLE = "Unable to decode path"
+"""What the watcher reports when it meets a name that is not UTF-8."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -51,6 +58,8 @@ class Watcher:
         self._changed: set[Path] = set()
         self._gone: set[Path] = set()
         self._first = self._last = 0.0
+        self._polling = False
+        self._rescanned = -AGAIN
         self.on = settings.watch
         self.folders: list[Path] = []
         self.trouble = ""
@@ -76,6 +85,11 @@ class Watcher:
                 # A root disappeared between two checks; the next one leaves it out.
                 self._stopping.wait(LOOK / 1000)
             except (OSError, RuntimeError, LookalikeError) as error:
+                if _UNDECODABLE in str(error):
+                    # Go on by looking at the folders, and begin with a rescan.
+                    self._polling = True
+                    self._stopping.wait(LOOK / 1000)
+                    continue
                 self.trouble = (
                     f"Cannot watch the folders: {error}. Start a rescan after changes; if there "
                     f"are too many folders, raise the system limit fs.inotify.max_user_watches."
@@ -85,8 +99,13 @@ class Watcher:
 
     def _watch(self) -> None:
         """Watch the current roots until they change."""
-        folders = self._roots()
+        folders = [root for root in self._roots() if not self._is_odd(root)]
+        odd = [root for root in self._roots() if self._is_odd(root)]
+        if odd and time.monotonic() - self._rescanned >= AGAIN:
+            self._rescanned = time.monotonic()
+            self._jobs.rescan()
         if not folders:
+            self.folders = odd
             self._stopping.wait(LOOK / 1000)
             return
         watched = watch(
@@ -97,18 +116,21 @@ class Watcher:
             rust_timeout=LOOK,
             yield_on_timeout=True,
             raise_interrupt=False,
+            force_polling=self._polling or None,
+            poll_delay_ms=POLL,
             ignore_permission_denied=True,
         )
         # Before the rescan, so that no change is missed in between.
         rescanned = False
         try:
             for changes in watched:
-                self.folders, self.trouble = folders, ""
+                self.folders, self.trouble = sorted(folders + odd), ""
                 if not rescanned:
                     self._job, rescanned = self._jobs.rescan(), True
                 self._note(changes)
                 self._act()
-                if self._roots() != folders:
+                due = odd and time.monotonic() - self._rescanned >= AGAIN
+                if due or self._roots() != sorted(folders + odd):
                     return
         finally:
             watched.close()
@@ -118,6 +140,15 @@ class Watcher:
         """Return the existing roots, without those inside another."""
         roots = sorted({root for root in self._collection.roots() if root.is_dir()})
         return [root for root in roots if not set(roots).intersection(root.parents)]
+
+    @staticmethod
+    def _is_odd(root: Path) -> bool:
+        """Return whether the path of a root is not UTF-8, so that only rescans can follow it."""
+        try:
+            str(root).encode()
+        except UnicodeEncodeError:
+            return True
+        return False
 
     def _concerns(self, change: Change, name: str) -> bool:
         """Return whether a change may concern a picture: not hidden, not one of our own files."""

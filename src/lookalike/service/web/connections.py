@@ -1,0 +1,96 @@
+"""Connections that cost a server little, whatever a client does or leaves undone."""
+
+import socket
+import struct
+from collections import Counter
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MOST, MOST_PER_CLIENT = 512, 128
+"""Connections at once, in all and from one address; further ones are closed at once."""
+
+MOST_IN_A_ROW = 16
+"""Requests that a client may send ahead of the answers; then the connection is closed."""
+
+
+class Connection(H11Protocol):
+    """A connection that is closed when its client is too slow to send or to read.
+
+    A request must arrive within ``slow_seconds``, and what waits to be sent, at most some 100 kB,
+    must leave within that time. Requests sent ahead of the answers are few.
+    """
+
+    slow_seconds = 20.0
+    open_now: Counter[str]
+    """How many connections there are, by address; set for each server."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin, unless there are too many connections."""
+        super().connection_made(transport)
+        self._stuck = False
+        self._ahead = 0
+        self._sending: Any = None
+        self._address = self.client[0] if self.client else ""
+        self.open_now[self._address] += 1
+        if self.open_now.total() > MOST or self.open_now[self._address] > MOST_PER_CLIENT:
+            transport.abort()
+            return
+        self._look_again()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End, and make room for another."""
+        self._stop_waiting()
+        self.open_now[self._address] -= 1
+        if self.open_now[self._address] <= 0:
+            del self.open_now[self._address]
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read, but not for ever."""
+        super().pause_writing()
+        if self._sending is None:
+            self._sending = self.loop.call_later(self.slow_seconds, self._cut_off)
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        self._stop_waiting()
+        super().resume_writing()
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request, unless the client sends too many ahead."""
+        self._ahead = self._ahead + 1 if self.conn.trailing_data[0] else 0
+        if self._ahead > MOST_IN_A_ROW:
+            self.transport.close()
+        super().on_response_complete()
+
+    def _cut_off(self) -> None:
+        """Close at once, leaving nothing for the system to go on sending."""
+        line = self.transport.get_extra_info("socket")
+        if line is not None:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def _stop_waiting(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
+
+    def _look_again(self) -> None:
+        if self.transport.is_closing():
+            # What is left to send must leave in time, too.
+            if self._sending is None and self.transport.get_write_buffer_size():
+                self._sending = self.loop.call_later(self.slow_seconds, self._cut_off)
+            return
+        idle = self.cycle is None or self.cycle.response_complete
+        # Uvicorn times out idle connections itself, but not once a first byte has arrived.
+        stuck = idle and self.timeout_keep_alive_task is None
+        if stuck and self._stuck:
+            self.transport.close()
+        self._stuck = stuck
+        self.loop.call_later(self.slow_seconds / 2, self._look_again)
+
+
+def connections(seconds: float) -> type[Connection]:
+    """Return the connections of one server."""
+    return type("OneServer", (Connection,), {"slow_seconds": seconds, "open_now": Counter()})
