@@ -28,6 +28,7 @@ EXPORTS = {
         "BitWeights",
         "DeepBeliefCodes",
         "Encoder",
+        "HammingSimilarity",
         "ITQCodes",
         "LSHCodes",
         "RidgeCodes",
