@@ -6,6 +6,7 @@ a clear message before anything large is allocated.
 """
 
 import json
+import mmap
 import os
 import secrets
 from collections.abc import Collection, Mapping
@@ -99,11 +100,14 @@ def load_arrays(
     return arrays, manifest
 
 
-def map_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def map_arrays(
+    path: Path, *, kind: str, mapping: mmap.mmap | None = None
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return read-only arrays that :func:`save_arrays` wrote, mapped from the file, not read.
 
     Raise DamagedFile if the file is missing, damaged or of another kind. Replacing the file by
-    :func:`save_arrays` leaves mapped arrays as they are.
+    :func:`save_arrays` leaves mapped arrays as they are. ``mapping`` is that of :func:`map_file`,
+    where the caller needs it.
 
     Returns
     -------
@@ -115,10 +119,9 @@ def map_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict[
     if found != kind:
         raise DamagedFile(f"{path} contains {found!r}; expected {kind!r}.")
     arrays: dict[str, NDArray[Any]] = {}
-    with path.open("rb") as file:
-        begin = 8 + int.from_bytes(file.read(8), "little")
     try:
-        content = np.memmap(path, np.uint8, "r")
+        content = np.frombuffer(map_file(path) if mapping is None else mapping, np.uint8)
+        begin = 8 + int.from_bytes(content[:8].tobytes(), "little")
         for name in header.keys() - {"__metadata__"}:
             entry = header[name]
             first, last = (begin + offset for offset in entry["data_offsets"])
@@ -127,6 +130,17 @@ def map_arrays(path: Path, *, kind: str) -> tuple[dict[str, NDArray[Any]], dict[
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
     return arrays, manifest
+
+
+def map_file(path: Path) -> mmap.mmap:
+    """Map a file to be read, or raise DamagedFile."""
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError as error:
+        raise DamagedFile(f"{path} does not exist.") from error
+    except (OSError, ValueError) as error:
+        raise DamagedFile(f"{path} cannot be read: {error}.") from error
 
 
 def stored_kind(path: Path) -> str:
