@@ -38,6 +38,8 @@ EXPORTS = {
         "Added",
         "Album",
         "Ask",
+        "CodeFigures",
+        "CodesTrial",
         "Collection",
         "Event",
         "Figures",

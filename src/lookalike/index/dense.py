@@ -68,11 +68,15 @@ class DenseRows(Rows):
         """Return the inner products of queries with some rows, summed in float64."""
         if queries.size * len(self.kept_vectors) <= _SMALL:
             return _products(queries, self.take(places))
-        vectors, rows = self.vectors, places
-        if self.lengths is None:
-            vectors, rows = self.take(places), np.arange(len(places))
         products = np.empty((len(queries), len(places)))
-        exact_products(queries, vectors, rows.astype(np.uint64), products)
+        if self.lengths is not None:
+            exact_products(queries, self.vectors, places.astype(np.uint64), products)
+            return products
+        step = max(_GATHERED // queries.shape[1], 1)
+        for first in range(0, len(places), step):
+            vectors = self.take(places[first : first + step])
+            rows = np.arange(len(vectors), dtype=np.uint64)
+            exact_products(queries, vectors, rows, products[:, first : first + step])
         return products
 
     def offer(
@@ -103,7 +107,8 @@ class DenseRows(Rows):
                 within = slice(start, start + step)
                 block = within if gathered is None else gathered[within]
                 vectors = self.kept_vectors.take(block)
-                lengths = _lengths(vectors) if self.lengths is None else self.lengths.rows[block]
+                known = self.lengths
+                lengths = _lengths(vectors) if known is None else known.rows[block]
                 ignored = np.errstate(over="ignore", invalid="ignore", under="ignore")
                 with _PRODUCT, ignored:
                     products = queries[some] @ vectors.T

@@ -138,6 +138,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike learn --folders",
         "lookalike learn --tags tags.csv --hold-back 0.3",
         "lookalike learn --clicks clicks.csv --threshold 0.1 --json",
+        "lookalike learn --codes s3plh --bits 48",
         "lookalike learn --folders --feature visterms --method oasis --set aggressiveness=0.05",
     ),
     search: (

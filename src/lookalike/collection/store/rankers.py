@@ -16,7 +16,7 @@ from lookalike.core.errors import DamagedFile
 
 _COLUMNS = (
     "id, name, feature, package, settings, file, fingerprint, index_kind, rerankers, ready, "
-    "reduction, reduced_at, similarity, annotator"
+    "reduction, reduced_at, similarity, annotator, codes"
 )
 
 
@@ -46,7 +46,7 @@ class RankerRow:
         The fingerprint of the space that is searched, where the feature's own is reduced.
     reduced_at : int or None
         How many pictures there were when it was fitted.
-    similarity, annotator : int or None
+    similarity, annotator, codes : int or None
         The numbers of the models in use.
     """
 
@@ -64,6 +64,7 @@ class RankerRow:
     reduced_at: int | None
     similarity: int | None
     annotator: int | None
+    codes: int | None
 
     @property
     def space(self) -> str | None:

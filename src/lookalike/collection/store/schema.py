@@ -7,7 +7,7 @@ from typing import Any
 
 from lookalike.core.text import word_key
 
-VERSION = 5
+VERSION = 6
 APPLICATION = 0x6C6F6F6B
 
 _CHANGED = "BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END"
@@ -205,6 +205,11 @@ _SOURCES = (
     "CREATE INDEX changes_of_picture ON changes (picture, event)",
 )
 
+_CODES = (
+    # The model of binary codes in use, by which candidates are found.
+    "ALTER TABLE rankers ADD COLUMN codes INTEGER",
+)
+
 # Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
 SCHEMA = f"""
 PRAGMA page_size = 8192;
@@ -271,6 +276,7 @@ ALTER TABLE queries DROP COLUMN raw;
 {";".join(_BIN)};
 {";".join(_PLACES)};
 {";".join(_SOURCES)};
+{";".join(_CODES)};
 COMMIT;
 """
 
@@ -397,5 +403,6 @@ UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     2: _run(_EVENTS),
     3: _add_rankers,
     4: _add_sources,
+    5: _run(_CODES),
 }
 """What makes the tables of a version those of the next; a collection's only feature is given."""
