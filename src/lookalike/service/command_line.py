@@ -179,6 +179,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike reproduce oasis --data objects --out results --quick",
         "lookalike reproduce wsabie --data photos --words tags --isa tree.csv",
         "lookalike reproduce wsabie --data shop --words fine --levels fine,coarse",
+        "lookalike reproduce qah --data photos --words tags",
     ),
 }
 """Every command, with examples."""
