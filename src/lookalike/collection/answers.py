@@ -249,6 +249,9 @@ class CodeFigures:
         The length of a code.
     fingerprint : str
         That of the codes.
+    learned : bool
+        Whether codes are asked with the query as the similarity turns it: whichever needs fewer
+        candidates.
     """
 
     candidates: int
@@ -259,6 +262,7 @@ class CodeFigures:
     pictures: int
     bits: int
     fingerprint: str
+    learned: bool = False
 
     def __str__(self) -> str:
         return (

@@ -139,7 +139,7 @@ class MappedArray(GrowingArray[Scalar]):
         return rows
 
     def take(self, some: Some) -> NDArray[Scalar]:
-        """Return a copy of some of the rows; after many, none of the file stays in memory."""
+        """Return a copy of some of the rows; after many, no page of the file stays mapped."""
         wanted = np.arange(self._count)[some] if isinstance(some, slice) else np.asarray(some)
         found = np.empty((len(wanted), *self._base.shape[1:]), self._base.dtype)
         mapped = wanted < self._held
@@ -162,5 +162,5 @@ class MappedArray(GrowingArray[Scalar]):
         return MappedArray(self._mapping, self._base, places, self._tail.kept(mask[self._held :]))
 
 
-MANY = 2048
-"""Rows read from a file at once that are a scan, and not what a search needs."""
+MANY = 64
+"""Rows read from a file at once after which its pages are let go; the system keeps them cached."""

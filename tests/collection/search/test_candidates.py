@@ -195,7 +195,8 @@ def test_votes_hold_with_codes(big):
     assert ranker.votes.standing.strength > 0
     # What votes taught turns the code of the query, and by it the weights of its bits.
     vector = ranker.vectors(np.array([2]))
-    assert not np.allclose(ranker.asked(vector), vector)
+    for learned in (False, True):
+        assert not np.allclose(ranker.asked(vector, learned=learned), vector)
     number = event.number
     big.undo(number)
     assert ids(big.search(2, 10)) == found

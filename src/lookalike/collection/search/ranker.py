@@ -150,15 +150,19 @@ class Ranker:
     def _asks_as_stored(self) -> bool:
         return stores_as_given(self.plain, self.similarity)
 
-    def asked(self, vector: Vectors) -> Vectors:
-        """Return what codes are asked with: the query as what was learned turns it.
+    def asked(self, vector: Vectors, *, learned: bool) -> Vectors:
+        """Return what codes are asked with: the query, by the similarity or as it is, and votes.
 
         So its code and, by the classes near it, the weights of its bits follow votes. Where the
         similarity stores other vectors than those that codes are made of, it is the query itself.
         """
         if not self._asks_as_stored:
             return vector
-        turned: Vectors = unit_rows(self.query(vector))
+        asked: Vectors = unit_rows(self.similarity.query_vectors(vector) if learned else vector)
+        strength = self.votes.standing.strength
+        if not strength:
+            return asked
+        turned: Vectors = unit_rows(dense(asked) + strength * self.votes.turned(vector))
         return turned
 
     def nearest(
@@ -177,7 +181,8 @@ class Ranker:
         """
         found = None
         if self.codes is not None:
-            found = self.codes.find(self.asked(vector), k, exclude=exclude, among=among)
+            asked = self.asked(vector, learned=self.codes.figures.learned)
+            found = self.codes.find(asked, k, exclude=exclude, among=among)
         if found is None:
             return self.index.search(self.query(vector), k, exclude=exclude, among=among)
         hits = Rescoring().rerank(Asked(self, database, vector), found)

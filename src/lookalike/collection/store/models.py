@@ -228,6 +228,7 @@ def _figures(stored: Any) -> tuple[Figures, Figures] | CodeFigures:
             pictures=int(stored["pictures"]),
             bits=int(stored["bits"]),
             fingerprint=str(stored["fingerprint"]),
+            learned=bool(stored["learned"]),
         )
     before, after = map(_ranked, stored)
     return before, after

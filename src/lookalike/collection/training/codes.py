@@ -202,10 +202,15 @@ def measured(
     figures = CodeFigures(1, False, 1.0, NEAREST, len(held), 1, model.bits, fingerprint)
     index = BitIndex(model.bits, fingerprint=fingerprint)
     index = Candidates(0, model, index, figures).over(ranker.plain).index
-    ranks = np.sort(_ranks(model, index, ranker, held))
+    either = [
+        np.sort(_ranks(model, index, ranker, held, learned=learned)) for learned in (False, True)
+    ]
+    place = ceil(RECALL * len(either[0])) - 1
+    learned = bool(either[1][place] < either[0][place])
+    ranks = either[learned]
     count = wanted.candidates
     if count is None:
-        count = _rounded(int(ranks[ceil(RECALL * len(ranks)) - 1]))
+        count = _rounded(int(ranks[place]))
     count = min(max(count, NEAREST), len(index))
     return replace(
         figures,
@@ -213,16 +218,17 @@ def measured(
         chosen=wanted.candidates is None,
         recall=float(np.searchsorted(ranks, count, side="right") / len(ranks)),
         pictures=len(index),
+        learned=learned,
     )
 
 
 def _ranks(
-    model: HammingSimilarity, index: BitIndex, ranker: Ranker, held: Ids
+    model: HammingSimilarity, index: BitIndex, ranker: Ranker, held: Ids, *, learned: bool
 ) -> NDArray[np.int64]:
     """Return the places that codes give to the best pictures of exact searches, all in a row."""
     vectors = ranker.vectors(held)
     hits = ranker.index.search(ranker.query(vectors), NEAREST, exclude=held[:, None])
-    asked = ranker.asked(vectors)
+    asked = ranker.asked(vectors, learned=learned)
     ones = np.unpackbits(model.codes(asked), axis=1, count=model.bits)
     weights = model.bit_weights(asked)
     # As inner products with the bits: the distances less a constant.

@@ -244,6 +244,9 @@ class CodesAnswer(Answer):
     pictures: int = Field(description="Pictures searched among.")
     bits: int = Field(description="Length of a code.")
     fingerprint: str
+    learned: bool = Field(
+        description="Whether codes are asked with the query as the similarity turns it."
+    )
 
 
 class ModelAnswer(Answer):
