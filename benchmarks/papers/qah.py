@@ -6,10 +6,8 @@ all others by ΔAP, and the gain of each class is held against its standard erro
 
 import csv
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from oasis import embedded
 
 from bench import Figure, Options, main
-from lookalike.codes import S3PLH, BitWeights, DeepBeliefCodes, Encoder, ITQCodes, RidgeCodes
-from lookalike.evaluate import class_gains, delta_average_precision
+from lookalike.codes import S3PLH, DeepBeliefCodes, Encoder, ITQCodes, RidgeCodes
+from lookalike.evaluate import class_gains
 from lookalike.evaluate.reproduce.picture_sets import picture_sets
+from lookalike.evaluate.reproduce.qah import BITS, DEEP, GAINS, outcome
 from lookalike.features import Reduction
-from lookalike.supervision import Relevance
-
-BITS = (32, 48)
-DEEP = {"epochs": 10, "batches": 5}
-PAPER = {"S3PLH": {32: 5.0, 48: 5.0}, "deep": {32: 6.2, 48: 10.1}}
 
 
 @dataclass(frozen=True)
@@ -118,47 +112,6 @@ def encoders(bits: int) -> dict[str, Encoder]:
     }
 
 
-def ones(codes: NDArray[np.uint8], bits: int) -> NDArray[np.float64]:
-    return np.unpackbits(codes, axis=1, count=bits).astype(np.float64)
-
-
-def scores(test: NDArray[np.float64], weights: NDArray[Any] | None) -> NDArray[np.float64]:
-    """Return negative (weighted) Hamming distances of all test codes to each of them."""
-    each = np.ones_like(test) if weights is None else np.asarray(weights, np.float64)
-    far = (each * test) @ (1 - test).T + (each * (1 - test)) @ test.T
-    # Sums of the same weights in another order are the same distance.
-    return -np.round(far / each.sum(axis=1, keepdims=True), 9)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """ΔAP of each query by plain and by query-adaptive Hamming distance."""
-
-    plain: NDArray[np.float64]
-    adaptive: NDArray[np.float64]
-    upper: tuple[float, float]
-    seconds: float
-
-
-def outcome(split: Split, encoder: Encoder, **settings: Any) -> Outcome:
-    begin = time.process_time()
-    encoder.fit(split.train, split.train_labels)
-    seconds = time.process_time() - begin
-    train, test = encoder.encode(split.train), encoder.encode(split.test)
-    model = BitWeights(bits=encoder.bits, random_state=0, **settings)
-    model.fit(train, split.train_labels, split.train)
-    relevant = Relevance.of(split.test_labels, len(test)).rows(np.arange(len(test)))
-    own = np.arange(len(test))
-    bits = ones(test, encoder.bits)
-    tables = scores(bits, None), scores(bits, model.query_weights(test))
-    plain, adaptive = (delta_average_precision(one, relevant, own=own) for one in tables)
-    upper = tuple(
-        float(np.nanmean(delta_average_precision(one, relevant, own=own, upper=0.5)))
-        for one in tables
-    )
-    return Outcome(plain, adaptive, (upper[0], upper[1]), seconds)
-
-
 def measure(options: Options) -> list[Figure]:
     options.settings["deep"] = DEEP
     options.settings["vectors"] = "EfficientNet-Lite0 reduced to 256"
@@ -167,7 +120,9 @@ def measure(options: Options) -> list[Figure]:
         for bits in BITS[: 1 if options.quick else None]:
             means = {}
             for name, encoder in encoders(bits).items():
-                found = outcome(split, encoder)
+                found = outcome(
+                    encoder, (split.train, split.train_labels), (split.test, split.test_labels)
+                )
                 print(f"{split.name}, {name}, {bits} bits: {found.seconds:.0f} s", file=sys.stderr)
                 plain, adaptive = np.nanmean(found.plain), np.nanmean(found.adaptive)
                 means[name] = plain
@@ -176,7 +131,7 @@ def measure(options: Options) -> list[Figure]:
                 gain = 100 * (adaptive / plain - 1)
                 change = found.adaptive - found.plain
                 error = np.nanstd(change, ddof=1) / np.sqrt(np.count_nonzero(~np.isnan(change)))
-                paper = PAPER.get(name, {}).get(bits)
+                paper = GAINS.get(name, {}).get(bits)
                 figures.append(
                     Figure(
                         f"{what}: % gained by query-adaptive weights",
@@ -187,7 +142,8 @@ def measure(options: Options) -> list[Figure]:
                         float(100 * error / plain),
                     )
                 )
-                half = 100 * (found.upper[1] / found.upper[0] - 1)
+                upper = [float(np.nanmean(one)) for one in found.upper]
+                half = 100 * (upper[1] / upper[0] - 1)
                 figures.append(Figure(f"{what}: % gained, upper half", float(half)))
                 gains = class_gains(found.plain, found.adaptive, split.test_labels)
                 worse = [one for one in gains if one.worse()]

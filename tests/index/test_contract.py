@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
-from lookalike.index import INDEXES, BitIndex, DenseIndex, ExactIndex, Index, SparseIndex
+from lookalike.index import (
+    INDEXES,
+    BitIndex,
+    DenseIndex,
+    ExactIndex,
+    Index,
+    MappedIndex,
+    SparseIndex,
+)
 from lookalike.index.exact import Rows
 from tests.reference.index import SlowIndex
 
@@ -68,6 +76,7 @@ def as_bits(vectors):
 
 KINDS = {
     "dense": (INDEXES.get("dense"), np.asarray, np.asarray),
+    "mapped": (INDEXES.get("mapped"), np.asarray, np.asarray),
     "sparse": (INDEXES.get("sparse"), sp.csr_matrix, sp.csr_matrix),
     "sparse, asked densely": (INDEXES.get("sparse"), sp.csr_matrix, np.asarray),
     "bits": (INDEXES.get("bits"), as_bits, np.asarray),
@@ -544,11 +553,12 @@ def test_a_damaged_file_is_refused(kind, tmp_path):
         refused({name: array[:-1]})
         refused({name: array.astype(np.float16)})
         refused({name: np.concatenate([array, array])})
-        if array.dtype.kind != "u":
+        # Vectors that stay in their file are not read when it is opened.
+        if array.dtype.kind != "u" and not (make is MappedIndex and name == "vectors"):
             refused({name: np.full_like(array, -(2**20) if array.dtype.kind == "i" else np.nan)})
     refused({"ids": np.array([1, 1, 2])})
     with pytest.raises(DamagedFile):
-        (SparseIndex if make is DenseIndex else DenseIndex).open(path)
+        (SparseIndex if issubclass(make, DenseIndex) else DenseIndex).open(path)
     with pytest.raises(DamagedFile):
         make.open(tmp_path / "none")
 

@@ -15,6 +15,7 @@ from lookalike.supervision import Relevance
 
 QUICK = {
     "oasis": {"steps": 300, "blend": 0.5, "random_state": 5},
+    "hamming": {"bits": 12, "random_state": 5},
     "itml": {"pairs": 2000, "random_state": 5},
     "kitml": {"pairs": 2000, "dimension": 8, "random_state": 5},
     "lego": {"steps": 2000, "random_state": 5},
@@ -317,9 +318,13 @@ class SimilarityContract:
                 type(fitted).load(path)
 
         for name, array in arrays.items():
-            spoilt = array.copy()
-            spoilt.reshape(-1)[-1] = np.nan
-            for other in (spoilt, array.astype(np.float64), array[..., :-1], array[..., :0]):
+            kind = np.float32 if array.dtype == np.float64 else np.float64
+            others = [array.astype(kind), array[..., :-1], array[..., :0]]
+            if array.dtype.kind == "f":
+                spoilt = array.copy()
+                spoilt.reshape(-1)[-1] = np.nan
+                others.append(spoilt)
+            for other in others:
                 refused({**arrays, name: other}, manifest)
             refused({one: arrays[one] for one in arrays if one != name}, manifest)
         for key in ("settings", "learned", "fingerprint"):

@@ -8,6 +8,7 @@ if typing.TYPE_CHECKING:
     from lookalike.codes.base import Encoder
     from lookalike.codes.bit_weights import BitWeights
     from lookalike.codes.deep_belief import DeepBeliefCodes
+    from lookalike.codes.hamming import HammingSimilarity
     from lookalike.codes.itq import ITQCodes
     from lookalike.codes.lsh import LSHCodes
     from lookalike.codes.registry import ENCODERS
@@ -21,6 +22,7 @@ __all__ = [
     "BitWeights",
     "DeepBeliefCodes",
     "Encoder",
+    "HammingSimilarity",
     "ITQCodes",
     "LSHCodes",
     "RidgeCodes",
@@ -35,6 +37,7 @@ __getattr__ = _exports(
         "BitWeights": "bit_weights",
         "DeepBeliefCodes": "deep_belief",
         "Encoder": "base",
+        "HammingSimilarity": "hamming",
         "ITQCodes": "itq",
         "LSHCodes": "lsh",
         "RidgeCodes": "ridge",

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from lookalike.core.codes import check_bits, code_bytes
 from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.estimator import Estimator
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned, Stored
@@ -26,7 +26,7 @@ _UNSURE = 1e-3
 _LEARNED = 100_000
 
 
-class Encoder(Stored, BaseEstimator):
+class Encoder(Stored, Estimator):
     """Turn vectors into binary codes: a bit is 1 where its value is above 0.
 
     A subclass learns in ``_learn`` and implements ``_values``.
@@ -95,6 +95,14 @@ class Encoder(Stored, BaseEstimator):
                 values[row] = self._values(block[row : row + 1])[0]
             codes[first : first + _ROWS] = np.packbits(values > 0, axis=1)
         return codes
+
+    def values(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return the value of each bit, of shape (n, bits), up to rounding: above 0 it is 1."""
+        if not hasattr(self, "n_features_in_"):
+            raise NotFitted(f"{type(self).__name__} is not fitted; call fit first.")
+        vectors = check_vectors(type(self).__name__, X, width=self.n_features_in_, alone=True)
+        rows = vectors if isinstance(vectors, np.ndarray) else vectors.toarray()
+        return np.asarray(self._values(rows), np.float32)
 
     @property
     def fingerprint(self) -> str:

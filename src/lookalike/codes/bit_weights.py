@@ -5,12 +5,12 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from lookalike.codes.base import label_matrix, stored_array
 from lookalike.core.checks import check_number, check_whole
 from lookalike.core.codes import Codes, check_bits, check_codes
 from lookalike.core.errors import InvalidInput, NotFitted
+from lookalike.core.estimator import Estimator
 from lookalike.core.fingerprint import check_fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
@@ -23,7 +23,7 @@ Matrix = NDArray[np.float64]
 _DISTANCES = 1 << 22
 
 
-class BitWeights(Stored, BaseEstimator):
+class BitWeights(Stored, Estimator):
     """Learn what each bit of a code is worth for each class, and mix classes for a query.
 
     Class i has weights a_i ≥ 0 that add up to 1 and minimise together (paper 3, Eq. 1–5)
@@ -247,6 +247,9 @@ class BitWeights(Stored, BaseEstimator):
         if weights.dtype != np.float64 or weights.min() < 0:
             raise ValueError("weights are not numbers from 0")
         packed = check_codes("BitWeights", arrays["codes"], self.bits).packed
+        for name in ("labels", "label_ends", "code_order", "class_order"):
+            if arrays[name].dtype != np.int64:
+                raise ValueError(f"{name} are {arrays[name].dtype}")
         has = sp.csr_matrix(
             (np.ones(len(arrays["labels"])), arrays["labels"], arrays["label_ends"]),
             shape=(len(packed), len(names)),

@@ -232,6 +232,82 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeFigures:
+    """How many candidates binary codes find for a search, and how many of the best are among them.
+
+    Attributes
+    ----------
+    candidates : int
+        Pictures that codes find; those are ranked by all that was learned.
+    chosen : bool
+        Whether their number was chosen by the recall, and not given.
+    recall : float
+        The share of the ``nearest`` pictures of an exact search that is among them, the mean over
+        ``queries`` pictures that the codes were not learned from.
+    nearest, queries, pictures : int
+        ``pictures`` are those searched among.
+    bits : int
+        The length of a code.
+    fingerprint : str
+        That of the codes.
+    learned : bool
+        Whether codes are asked with the query as the similarity turns it: whichever needs fewer
+        candidates.
+    """
+
+    candidates: int
+    chosen: bool
+    recall: float
+    nearest: int
+    queries: int
+    pictures: int
+    bits: int
+    fingerprint: str
+    learned: bool = False
+
+    def __str__(self) -> str:
+        return (
+            f"recall@{self.nearest} of exact search {self.recall:.3f} with {self.candidates:,} "
+            f"candidates of {self.pictures:,} pictures, on {self.queries:,} held-out queries"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CodesTrial:
+    """What learning codes came to.
+
+    Attributes
+    ----------
+    figures : CodeFigures or None
+        None where nothing could be learned.
+    published : bool
+        Whether searches use the codes: where they need no more than half of the pictures as
+        candidates, or the number of candidates was given.
+    reason : str
+        Why, in a sentence.
+    method : str
+        What makes the codes, as ``s3plh``; empty where nothing could be learned.
+    model : int or None
+        The number of the new model, if it was published.
+    pictures, labels : int
+        Pictures that the codes were learned from, and labels that weigh their bits.
+    """
+
+    figures: CodeFigures | None
+    published: bool
+    reason: str
+    method: str
+    model: int | None
+    pictures: int
+    labels: int
+
+    @classmethod
+    def failed(cls, why: str) -> "CodesTrial":
+        """Return the trial of codes that could not be learned."""
+        return cls(None, False, why, "", None, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """What learning one thing came to, the similarity or the words.
 
@@ -289,6 +365,8 @@ class Learned:
         What pictures are tagged with; None where it was not to be learned, as from clicks.
     unmatched : list of str
         Names that stand for no picture of the collection, or for several, with the reason.
+    codes : CodesTrial or None
+        What candidates are found by; None where it was not to be learned.
     labels : Event or None
         The event that imported the labels learned from; ``undo`` takes them back. None where
         nothing new was given.
@@ -298,12 +376,17 @@ class Learned:
     words: Trial | None = None
     unmatched: list[str] = field(default_factory=list)
     labels: Event | None = None
+    codes: CodesTrial | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return in short what the log keeps of it."""
         return {
             name: {"published": trial.published, "model": trial.model, "pictures": trial.pictures}
-            for name, trial in (("similarity", self.similarity), ("words", self.words))
+            for name, trial in (
+                ("similarity", self.similarity),
+                ("words", self.words),
+                ("codes", self.codes),
+            )
             if trial is not None
         }
 
@@ -322,7 +405,7 @@ class WordsToLearn:
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """The numbers of the models that a ranker uses; None for none.
+    """The numbers of the models that a ranker uses; None for none. ``codes`` finds candidates.
 
     After a rollback, ``labels`` is the event that imported the labels of what was rolled back:
     these stay until it is undone. None where there were none, or it is undone.
@@ -331,6 +414,7 @@ class InUse:
     similarity: int | None
     annotator: int | None
     labels: int | None = None
+    codes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +435,8 @@ class RankerInfo:
         Pictures it has described, and those it has not.
     trouble : str
         Why it cannot be used, as a part that is not installed any more; else empty.
+    codes : CodeFigures or None
+        How well its codes find candidates; None where it has none, and every search is exact.
     """
 
     name: str
@@ -360,6 +446,7 @@ class RankerInfo:
     pictures: int
     undescribed: int
     trouble: str
+    codes: CodeFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +544,7 @@ class ModelRow:
     ----------
     number : int
     kind : str
-        ``similarity`` or ``words``.
+        ``similarity``, ``words`` or ``codes``.
     method : str
         What it was learned by, as ``oasis``.
     ranker : str
@@ -465,10 +552,12 @@ class ModelRow:
     made : str
         When, in UTC.
     settings : dict
-    before, after : Figures
-        What was in use then and what was learned, on the pictures held out.
+    before, after : Figures or None
+        What was in use then and what was learned, on the pictures held out; None for codes.
     published, current : bool
         Whether it came into use, and whether it is in use now.
+    codes : CodeFigures or None
+        How well codes find candidates; None for other models.
     """
 
     number: int
@@ -477,10 +566,11 @@ class ModelRow:
     ranker: str
     made: str
     settings: dict[str, Any]
-    before: Figures
-    after: Figures
+    before: Figures | None
+    after: Figures | None
     published: bool
     current: bool
+    codes: CodeFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -662,6 +662,9 @@ class Collection:
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
         hold_back: float = 0.2,
+        codes: str | None = None,
+        bits: int | None = None,
+        candidates: int | None = None,
         random_state: int | None = 0,
         progress: Progress = silent,
     ) -> Learned:
@@ -714,6 +717,18 @@ class Collection:
             Parameters of the method.
         hold_back : float
             The share of pictures to judge by, above 0 and below 1.
+        codes : str, optional
+            Learn binary codes, too, by the name of an encoder in
+            :data:`lookalike.codes.ENCODERS`; without labels, folders and clicks, learn only
+            those. Searches then find candidates by the codes, which are in memory, and rank them
+            by all that was learned, by their vectors on disk; how many of the best are found is
+            measured on pictures held out (:class:`~lookalike.collection.CodesTrial`).
+        bits : int, optional
+            The length of a code; by default 64.
+        candidates : int, optional
+            How many candidates a search takes; by default as many as are needed to have, on
+            average, .98 of the 50 best pictures among them. More of both are taken for more than
+            50 pictures, and by default as the collection grows.
         random_state : int or None
             Makes a run repeatable.
         progress : callable
@@ -724,15 +739,19 @@ class Collection:
 
         if not 0 < hold_back < 1:
             raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
+        wanted = learning.codes_wanted(codes, bits, candidates, random_state)
+        learner = learning.new_learner(method, settings, random_state)
+        only_codes = wanted is not None and labels is None and clicks is None and not folders
         return learning.learn(
             self._opened,
             lambda: read_given(self._opened.database, labels, folders, clicks, threshold),
-            learning.new_learner(method, settings, random_state),
+            None if only_codes else learner,
             words=words,
             by=feature,
             settings=learning.settings_text(settings, random_state),
             hold_back=hold_back,
             progress=progress,
+            codes=wanted,
         )
 
     def models(self) -> list[ModelRow]:

@@ -7,6 +7,7 @@ checked whenever all arrays are read; files of earlier versions have none.
 """
 
 import json
+import mmap
 import os
 import secrets
 import zlib
@@ -126,11 +127,14 @@ def load_arrays(
         return Loaded({name: file.array(name) for name in names}), manifest
 
 
-def map_arrays(path: Path, *, kind: str) -> tuple["Loaded", dict[str, Any]]:
+def map_arrays(
+    path: Path, *, kind: str, mapping: mmap.mmap | None = None
+) -> tuple["Loaded", dict[str, Any]]:
     """Return read-only arrays that :func:`save_arrays` wrote, mapped from the file, not copied.
 
     All of the file is read once, for its checksum. Raise DamagedFile if it is missing, damaged or
     of another kind. Replacing the file by :func:`save_arrays` leaves mapped arrays as they are.
+    ``mapping`` is that of :func:`map_file`, where the caller needs it.
 
     Returns
     -------
@@ -139,10 +143,9 @@ def map_arrays(path: Path, *, kind: str) -> tuple["Loaded", dict[str, Any]]:
     """
     with _opened(path) as file:
         manifest = file.manifest(kind)
-        content = np.memmap(path, np.uint8, "r")
+        content = np.frombuffer(map_file(path) if mapping is None else mapping, np.uint8)
         file.check(content)
-        arrays = {name: np.asarray(array) for name, array in file.arrays(content).items()}
-        return Loaded(arrays), manifest
+        return Loaded(file.arrays(content)), manifest
 
 
 def check_file(path: Path) -> bool:
@@ -190,6 +193,17 @@ class Loaded(dict[str, NDArray[Any]]):
         """Raise ValueError for an array that does not belong in the file."""
         if unknown := sorted(super().keys() - self._asked):
             raise ValueError(f"the array {unknown[0]!r:.80} does not belong in it")
+
+
+def map_file(path: Path) -> mmap.mmap:
+    """Map a file to be read, or raise DamagedFile."""
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError as error:
+        raise DamagedFile(f"{path} does not exist.") from error
+    except (OSError, ValueError) as error:
+        raise DamagedFile(f"{path} cannot be read: {error}.") from error
 
 
 def stored_kind(path: Path) -> str:

@@ -84,6 +84,22 @@ class Stored(ABC):
         """Raise InvalidInput if a setting is not valid."""
         return
 
+    def inside(self, prefix: str) -> tuple[Arrays, Learned]:
+        """Return what another part's file keeps of this one: arrays named so, and JSON values."""
+        arrays, learned = self._state()
+        named = {f"{prefix}_{name}": array for name, array in arrays.items()}
+        return named, {"settings": self.settings(), "learned": learned}
+
+    @classmethod
+    def from_inside(cls, arrays: Arrays, learned: Learned, prefix: str) -> Self:
+        """Return the part that :meth:`inside` described, or raise ValueError or the like."""
+        start = f"{prefix}_"
+        own = {name[len(start) :]: it for name, it in arrays.items() if name.startswith(start)}
+        part = cls._made(own, learned["settings"])
+        cls._check_parameters(part)
+        cls._restore(part, own, learned["learned"])
+        return part
+
     def settings(self) -> dict[str, Any]:
         """Return the constructor's parameters as JSON values; a Generator becomes None.
 

@@ -7,11 +7,12 @@ from lookalike.core.lazy import exports as _exports
 if typing.TYPE_CHECKING:
     from lookalike.index.base import Hits, Index
     from lookalike.index.bits import BitIndex
-    from lookalike.index.dense import DenseIndex
+    from lookalike.index.dense import DenseIndex, MappedIndex
     from lookalike.index.exact import ExactIndex
     from lookalike.index.expansion import QueryExpansion
     from lookalike.index.registry import INDEXES, RERANKERS
     from lookalike.index.reranker import Query, Reranker
+    from lookalike.index.rescoring import Rescoring
     from lookalike.index.sparse import SparseIndex
 
 __all__ = [
@@ -22,9 +23,11 @@ __all__ = [
     "ExactIndex",
     "Hits",
     "Index",
+    "MappedIndex",
     "Query",
     "QueryExpansion",
     "Reranker",
+    "Rescoring",
     "SparseIndex",
 ]
 
@@ -38,9 +41,11 @@ __getattr__ = _exports(
         "ExactIndex": "exact",
         "Hits": "base",
         "Index": "base",
+        "MappedIndex": "dense",
         "Query": "reranker",
         "QueryExpansion": "expansion",
         "Reranker": "reranker",
+        "Rescoring": "rescoring",
         "SparseIndex": "sparse",
     },
 )

@@ -154,6 +154,10 @@ class BitRows(Rows):
         bits.flags.writeable = False
         return bits
 
+    def take(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return some of the codes, one column per bit, of 0 and 1."""
+        return self.codes(places).unpacked().astype(np.float32)
+
     def codes(self, rows: NDArray[np.intp]) -> Codes:
         """Return the packed codes of some rows."""
         packed = np.empty((len(rows), code_bytes(self.bits)), np.uint8)

@@ -1,18 +1,21 @@
 """Exact search among dense vectors: one scan of memory per query."""
 
+import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.arrays import map_arrays, map_file
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import squared_lengths
 from lookalike.index._fast.dense import exact_products, offer_block
 from lookalike.index.exact import ExactIndex, Rows
-from lookalike.index.growing import GrowingArray
+from lookalike.index.growing import GrowingArray, MappedArray
 
 # A product uses all cores and is bound by memory: eight at once completed only a quarter as many
 # searches as one after the other.
@@ -30,10 +33,10 @@ _GATHERED = 1 << 17
 
 @dataclass(frozen=True)
 class DenseRows(Rows):
-    """Vectors and their lengths."""
+    """Vectors and their lengths; those of vectors in a file are computed when they are needed."""
 
     kept_vectors: GrowingArray[np.float32]
-    lengths: GrowingArray[np.float64]
+    lengths: GrowingArray[np.float64] | None
 
     @classmethod
     def of(cls, vectors: NDArray[np.float32]) -> Self:
@@ -47,20 +50,33 @@ class DenseRows(Rows):
 
     def extended(self, new: NDArray[np.float32]) -> Self:
         """Return rows with checked vectors at the end."""
-        return type(self)(self.kept_vectors.extended(new), self.lengths.extended(_lengths(new)))
+        lengths = None if self.lengths is None else self.lengths.extended(_lengths(new))
+        return type(self)(self.kept_vectors.extended(new), lengths)
 
     def kept(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` is true."""
-        return type(self)(self.kept_vectors.kept(mask), self.lengths.kept(mask))
+        lengths = None if self.lengths is None else self.lengths.kept(mask)
+        return type(self)(self.kept_vectors.kept(mask), lengths)
+
+    def take(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return some of the vectors."""
+        return self.kept_vectors.take(places)
 
     def products(
         self, queries: NDArray[np.float32], places: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Return the inner products of queries with some rows, summed in float64."""
-        if queries.size * len(self.lengths) <= _SMALL:
-            return _products(queries, self.vectors[places])
+        if queries.size * len(self.kept_vectors) <= _SMALL:
+            return _products(queries, self.take(places))
         products = np.empty((len(queries), len(places)))
-        exact_products(queries, self.vectors, places.astype(np.uint64), products)
+        if self.lengths is not None:
+            exact_products(queries, self.vectors, places.astype(np.uint64), products)
+            return products
+        step = max(_GATHERED // queries.shape[1], 1)
+        for first in range(0, len(places), step):
+            vectors = self.take(places[first : first + step])
+            rows = np.arange(len(vectors), dtype=np.uint64)
+            exact_products(queries, vectors, rows, products[:, first : first + step])
         return products
 
     def offer(
@@ -85,12 +101,14 @@ class DenseRows(Rows):
         for first in range(0, len(queries), _QUERIES):
             some = slice(first, first + _QUERIES)
             step = _PRODUCTS // len(queries[some])
-            if gathered is not None:
+            if gathered is not None or self.lengths is None:
                 step = min(step, max(_GATHERED // queries.shape[1], 1))
             for start in range(0, len(called if gathered is None else gathered), step):
                 within = slice(start, start + step)
                 block = within if gathered is None else gathered[within]
-                vectors = self.vectors[block]
+                vectors = self.kept_vectors.take(block)
+                known = self.lengths
+                lengths = _lengths(vectors) if known is None else known.rows[block]
                 ignored = np.errstate(over="ignore", invalid="ignore", under="ignore")
                 with _PRODUCT, ignored:
                     products = queries[some] @ vectors.T
@@ -98,7 +116,7 @@ class DenseRows(Rows):
                     products,
                     queries[some],
                     vectors,
-                    self.lengths.rows[block],
+                    lengths,
                     called[block],
                     scales[block],
                     excluded[some],
@@ -119,7 +137,9 @@ class DenseRows(Rows):
         """Do what :meth:`offer` does, into empty places, without compiled loops."""
         rows = slice(None) if chosen is None else chosen
         with np.errstate(over="ignore", under="ignore"):
-            found = _products(queries, self.vectors[rows]) * scales[rows].astype(np.float64)
+            found = _products(queries, self.kept_vectors.take(rows)) * scales[rows].astype(
+                np.float64
+            )
             rounded = found.astype(np.float32)
         for row, some in enumerate(rounded):
             allowed = np.flatnonzero(~np.isin(names[rows], excluded[row]))
@@ -163,6 +183,36 @@ class DenseIndex(ExactIndex):
 
     name = "dense"
     rows = DenseRows
+
+
+class MappedIndex(DenseIndex):
+    """A dense index whose vectors stay in their file, and are read as they are needed.
+
+    It reads what :meth:`DenseIndex.save` wrote. A search among all reads all; it is for searches
+    among a few, such as those that codes found. Vectors added later are in memory.
+
+    Examples
+    --------
+    >>> MappedIndex(2).add([[1.0, 0.0]])
+    array([0])
+    """
+
+    name = "mapped"
+    file_kind = DenseIndex.file_kind
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Open an index that :meth:`save` wrote; its vectors are read once, for their checksum."""
+        mapping = map_file(Path(path))
+        arrays, manifest = map_arrays(Path(path), kind=cls.file_kind, mapping=mapping)
+        if hasattr(mmap, "MADV_RANDOM"):
+            mapping.madvise(mmap.MADV_DONTNEED)
+            mapping.madvise(mmap.MADV_RANDOM)
+
+        def rows(count: int, dimension: int) -> Rows:
+            return DenseRows(MappedArray(mapping, cls.rows.stored(arrays, count, dimension)), None)
+
+        return cls._opened(path, arrays, manifest, rows)
 
 
 def _lengths(vectors: NDArray[np.float32]) -> NDArray[np.float64]:

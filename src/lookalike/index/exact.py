@@ -1,7 +1,7 @@
 """Exact search: the base class of indexes with all vectors in memory."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy as shallow_copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.arrays import Loaded, load_arrays, save_arrays
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.fingerprint import check_fingerprint
@@ -63,6 +63,11 @@ class Rows(ABC):
     @abstractmethod
     def vectors(self) -> Vectors:
         """All vectors, read-only."""
+
+    def take(self, places: NDArray[np.intp]) -> Vectors:
+        """Return some of the vectors."""
+        taken: Vectors = self.vectors[places]
+        return taken
 
     @abstractmethod
     def extended(self, new: Any) -> Self:
@@ -155,7 +160,7 @@ class ExactIndex(Index):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "name" in cls.__dict__:
+        if "name" in cls.__dict__ and "file_kind" not in cls.__dict__:
             cls.file_kind = f"{cls.name}_index/1"
 
     def __init__(self, dimension: int, *, fingerprint: str = "") -> None:
@@ -277,8 +282,7 @@ class ExactIndex(Index):
     def take(self, ids: ArrayLike) -> Vectors:
         """Return the vectors with these ids, in that order, or raise InvalidInput."""
         state = self._state
-        taken: Vectors = state.rows.vectors[state.places(self._who, self._checked_ids(ids))]
-        return taken
+        return state.rows.take(state.places(self._who, self._checked_ids(ids)))
 
     def copy(self) -> Self:
         """Return a copy that shares memory with this index until one of them changes."""
@@ -303,6 +307,23 @@ class ExactIndex(Index):
     def open(cls, path: Path | str) -> Self:
         """Open an index that :meth:`save` wrote, or raise DamagedFile."""
         arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
+
+        def rows(count: int, dimension: int) -> Rows:
+            # Taken as they are: adding them would need twice the memory for a while.
+            stored = cls.rows.stored(arrays, count, dimension)
+            return cls.rows.of(cls.rows.checked(cls.__name__, stored, dimension))
+
+        return cls._opened(path, arrays, manifest, rows)
+
+    @classmethod
+    def _opened(
+        cls,
+        path: Path | str,
+        arrays: Loaded,
+        manifest: Mapping[str, Any],
+        stored: Callable[[int, int], Rows],
+    ) -> Self:
+        """Return the index of a file, its rows made by ``stored(count, dimension)``."""
         try:
             index = cls(manifest["dimension"], fingerprint=str(manifest["fingerprint"]))
             ids, scales = arrays.pop("ids"), arrays.pop("scales")
@@ -310,10 +331,8 @@ class ExactIndex(Index):
                 raise InvalidInput(f"ids and scales are {ids.dtype} and {scales.dtype}")
             names = index._checked_new_ids(ids, len(ids))
             factors = index._checked_scales(scales, len(ids))
-            stored = cls.rows.stored(arrays, len(ids), index.dimension)
+            rows = stored(len(ids), index.dimension)
             arrays.check_all_used()
-            # Taken as they are: adding them would need twice the memory for a while.
-            rows = cls.rows.of(cls.rows.checked(cls.__name__, stored, index.dimension))
             least = int(names.max()) + 1 if len(names) else 0
             next_id = check_whole(cls.__name__, "next_id", manifest["next_id"], least, FREE)
         except (ValueError, KeyError, TypeError) as error:

@@ -1,14 +1,19 @@
 """Append to an array without copying it each time, while readers use the old one.
 
-Ids that are consecutive and scales that are all 1 take no memory at all.
+Ids that are consecutive and scales that are all 1 take no memory at all; rows mapped from a file
+take it only while they are used.
 """
 
-from typing import Any, Generic, TypeVar
+import mmap
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+Some: TypeAlias = slice | NDArray[np.intp]
+"""Which rows, by a slice or by their places."""
 
 
 class GrowingArray(Generic[Scalar]):
@@ -36,6 +41,10 @@ class GrowingArray(Generic[Scalar]):
         view = self._buffer[: self._count]
         view.flags.writeable = False
         return view
+
+    def take(self, some: Some) -> NDArray[Scalar]:
+        """Return some of the rows; they may share memory with all of them."""
+        return self.rows[some]
 
     def extended(self, new: NDArray[Any]) -> "GrowingArray[Scalar]":
         """Return the array with rows appended; full buffers double, so n rows cost O(n)."""
@@ -99,3 +108,59 @@ class UnitScales(GrowingArray[np.float32]):
     def kept(self, mask: NDArray[np.bool_]) -> GrowingArray[np.float32]:
         """Return as many as ``mask`` has true values."""
         return UnitScales(int(np.count_nonzero(mask)))
+
+
+class MappedArray(GrowingArray[Scalar]):
+    """Rows of a file, less those that went, and behind them rows in memory that came since.
+
+    ``mapping`` is the file's, of which ``base`` are the rows in use, by ``places`` where not all
+    of them are.
+    """
+
+    def __init__(
+        self,
+        mapping: mmap.mmap,
+        base: NDArray[Scalar],
+        places: NDArray[np.intp] | None = None,
+        tail: GrowingArray[Scalar] | None = None,
+    ) -> None:
+        self._mapping, self._base, self._places = mapping, base, places
+        self._tail = GrowingArray(base[:0].copy()) if tail is None else tail
+        self._held = len(base) if places is None else len(places)
+        self._count = self._held + len(self._tail)
+
+    @property
+    def rows(self) -> NDArray[Scalar]:
+        """All rows, read-only; read into memory unless they are those of the file."""
+        if self._places is None and not len(self._tail):
+            return self._base
+        rows = self.take(slice(None))
+        rows.flags.writeable = False
+        return rows
+
+    def take(self, some: Some) -> NDArray[Scalar]:
+        """Return a copy of some of the rows; after many, no page of the file stays mapped."""
+        wanted = np.arange(self._count)[some] if isinstance(some, slice) else np.asarray(some)
+        found = np.empty((len(wanted), *self._base.shape[1:]), self._base.dtype)
+        mapped = wanted < self._held
+        in_file = wanted[mapped] if self._places is None else self._places[wanted[mapped]]
+        found[mapped] = self._base[in_file]
+        found[~mapped] = self._tail.rows[wanted[~mapped] - self._held]
+        if len(in_file) >= MANY and hasattr(mmap, "MADV_DONTNEED"):
+            self._mapping.madvise(mmap.MADV_DONTNEED)
+        return found
+
+    def extended(self, new: NDArray[Any]) -> GrowingArray[Scalar]:
+        """Return the rows with others appended, which are in memory."""
+        return MappedArray(self._mapping, self._base, self._places, self._tail.extended(new))
+
+    def kept(self, mask: NDArray[np.bool_]) -> GrowingArray[Scalar]:
+        """Return the rows where ``mask`` is true."""
+        places = np.flatnonzero(mask[: self._held])
+        if self._places is not None:
+            places = self._places[places]
+        return MappedArray(self._mapping, self._base, places, self._tail.kept(mask[self._held :]))
+
+
+MANY = 64
+"""Rows read from a file at once after which its pages are let go; the system keeps them cached."""

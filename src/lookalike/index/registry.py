@@ -13,6 +13,7 @@ INDEXES: "Registry[Index]" = Registry(
     "lookalike.indexes",
     {
         "dense": "lookalike.index.dense:DenseIndex",
+        "mapped": "lookalike.index.dense:MappedIndex",
         "sparse": "lookalike.index.sparse:SparseIndex",
         "bits": "lookalike.index.bits:BitIndex",
     },
@@ -20,6 +21,11 @@ INDEXES: "Registry[Index]" = Registry(
 """Open a saved index with ``INDEXES.get(name).open(path)``; ``INDEXES.load`` is not supported."""
 
 RERANKERS: "Registry[Reranker]" = Registry(
-    "reranker", "lookalike.rerankers", {"expansion": "lookalike.index.expansion:QueryExpansion"}
+    "reranker",
+    "lookalike.rerankers",
+    {
+        "expansion": "lookalike.index.expansion:QueryExpansion",
+        "exact": "lookalike.index.rescoring:Rescoring",
+    },
 )
 """What improves the order of the first hits of a search."""

@@ -392,6 +392,9 @@ class Client:
         words: str = "auto",
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        codes: str | None = None,
+        bits: int | None = None,
+        candidates: int | None = None,
         progress: Progress = silent,
     ) -> Job:
         """Learn from the labels in the collection, or from folder names, and wait until done.
@@ -408,11 +411,22 @@ class Client:
             The ranker to train; by default the first.
         settings : mapping, optional
             Settings of the method.
+        codes : str, optional
+            The binary codes to learn; without ``folders``, only those are learned.
+        bits, candidates : int, optional
+            The length of a code, and how many candidates a search by codes takes.
         progress : callable
             Called with the number of steps done and the total.
         """
-        body = {"kind": "learn", "folders": folders, "method": method, "words": words}
-        return self._do({**body, "feature": feature, "settings": dict(settings or {})}, progress)
+        body: dict[str, Any] = {
+            "kind": "learn",
+            "folders": folders,
+            "method": method,
+            "words": words,
+        }
+        more = {"codes": codes, "bits": bits, "candidates": candidates}
+        body |= {"feature": feature, "settings": dict(settings or {}), **_given(more)}
+        return self._do(body, progress)
 
     def jobs(self) -> list[Job]:
         """Return the jobs of the server, newest first."""

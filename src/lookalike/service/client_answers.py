@@ -110,6 +110,7 @@ class Ranker(TypedDict):
     pictures: int
     undescribed: int
     trouble: str
+    codes: dict[str, Any] | None
 
 
 class Job(TypedDict):

@@ -148,6 +148,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike learn --folders",
         "lookalike learn --tags tags.csv --hold-back 0.3",
         "lookalike learn --clicks clicks.csv --threshold 0.1 --json",
+        "lookalike learn --codes s3plh --bits 48",
         "lookalike learn --folders --feature visterms --method oasis --set aggressiveness=0.05",
     ),
     search: (
@@ -201,6 +202,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike reproduce oasis --data objects --out results --quick",
         "lookalike reproduce wsabie --data photos --words tags --isa tree.csv",
         "lookalike reproduce wsabie --data shop --words fine --levels fine,coarse",
+        "lookalike reproduce qah --data photos --words tags",
     ),
 }
 """Every command, with examples."""

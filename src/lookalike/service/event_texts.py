@@ -14,6 +14,8 @@ def event_text(event: Event) -> str:
     body = event.body
     if event.kind == "learn":
         said = int(body.get("words_since", 0))
+        if "similarity" not in body and "codes" in body:
+            return f"Learned codes: {_used(body)}"
         source = f"{said:,} new {'tag' if said == 1 else 'tags'}" if said else "tags or folders"
         return f"Learned from {source}: {_used(body)}"
     if event.kind == "feature":
@@ -41,7 +43,7 @@ def event_text(event: Event) -> str:
 
 def _used(body: dict[str, Any]) -> str:
     """Return which of the new models are used, in words."""
-    names = {"similarity": "new similarity", "words": "new words"}
+    names = {"similarity": "new similarity", "words": "new words", "codes": "new codes"}
     used = [name for part, name in names.items() if (body.get(part) or {}).get("published")]
     return " and ".join(used) or "no improvement, so not used"
 

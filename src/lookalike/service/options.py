@@ -23,6 +23,7 @@ REGISTRIES = {
     "{similarities}": "lookalike.similarity:SIMILARITIES",
     "{annotators}": "lookalike.annotation:ANNOTATORS",
     "{indexes}": "lookalike.index:INDEXES",
+    "{encoders}": "lookalike.codes:ENCODERS",
 }
 """What stands in a help text for the names of installed parts."""
 

@@ -10,9 +10,12 @@ from typing import Any
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.evaluate import Spread, Table
-from lookalike.evaluate.reproduce import omks, wsabie
+from lookalike.evaluate.reproduce import omks, qah, wsabie
 from lookalike.evaluate.reproduce.oasis import reproduce
 from lookalike.service.screen import Screen, kept
+
+TAKEN = {"qah": {"labels", "words"}}
+"""The options beside data and folder that a paper takes, if neither none nor all."""
 
 
 def run_reproduction(
@@ -27,18 +30,21 @@ def run_reproduction(
 ) -> None:
     """Print the tables; write the report, its plots and one CSV file per table to ``out``.
 
-    ``words`` holds arguments of :func:`lookalike.evaluate.reproduce.wsabie.reproduce`; those that
-    are None are left out.
+    ``words`` holds arguments of :func:`lookalike.evaluate.reproduce.wsabie.reproduce`, some of them
+    of :func:`lookalike.evaluate.reproduce.qah.reproduce`; those that are None are left out.
     """
     said = {name: value for name, value in (words or {}).items() if value is not None}
-    if said and paper != "wsabie":
-        options = ", ".join(f"--{name}" for name in said)
+    unused = said.keys() - TAKEN.get(paper, said.keys() if paper == "wsabie" else set())
+    if unused:
+        options = ", ".join(f"--{name}" for name in said if name in unused)
         raise InvalidInput(f"{options}: only for wsabie. Leave it out for {paper}.")
     run: Callable[..., list[Table]] = reproduce
     if paper == "omks":
         run = omks.reproduce
     elif paper == "wsabie":
         run = partial(wsabie.reproduce, **said)
+    elif paper == "qah":
+        run = partial(qah.reproduce, **said)
     with kept(
         f"Vectors computed so far are kept in {out}; run the same command again to continue."
     ):

@@ -56,11 +56,14 @@ class Similarity(Stored, Estimator):
     learns_from : tuple of str
         What it learns from, among "classes" (one label per picture), "labels" (several per
         picture), "relevance" (weighted pairs, as from clicks) and "triplets".
+    index_kind : str or None
+        The index for its stored vectors, by its name in the registry; None for any.
     n_features_in_ : int
         The width of the vectors it was fitted on.
     """
 
     learns_from: ClassVar[tuple[str, ...]] = ("classes",)
+    index_kind: ClassVar[str | None] = None
 
     n_features_in_: int
 

@@ -16,6 +16,7 @@ SIMILARITIES: "Registry[Similarity]" = Registry(
         "oasis": "lookalike.similarity.oasis:OASIS",
         "cosine": "lookalike.similarity.cosine:Cosine",
         "euclidean": "lookalike.similarity.euclidean:Euclidean",
+        "hamming": "lookalike.codes.hamming:HammingSimilarity",
         "itml": "lookalike.similarity.itml:ITML",
         "kitml": "lookalike.similarity.kitml:KITML",
         "krca": "lookalike.similarity.krca:KRCA",

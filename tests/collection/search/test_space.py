@@ -262,6 +262,26 @@ def test_growing_learns_words_by_the_choice_of_the_model_in_use(small, tmp_path,
         assert len(again.tried) == (1 if choice == "linear" else 3)
 
 
+def test_growing_learns_codes_again(small, tmp_path, monkeypatch):
+    monkeypatch.setattr("lookalike.collection.training.codes.NEAREST", 2)
+    monkeypatch.setattr("lookalike.collection.training.codes.LEAST_PICTURES", 10)
+
+    def with_codes(collection):
+        by_folder(collection)
+        collection.learn(codes="s3plh", bits=12, candidates=5)
+
+    collection, added = grown(tmp_path, with_codes)
+    with collection:
+        again = added.learned_again.codes
+        assert again.published
+        ranker = collection._opened.rankers.get()
+        assert (ranker.codes.number, ranker.codes.index.dimension) == (again.model, 12)
+        assert ranker.codes.similarity.n_features_in_ == 4
+        assert set(ranker.codes.index.ids) == set(ranker.plain.ids)
+        assert collection.models()[-1].settings["encoder"] == "s3plh"
+        assert collection.search(1, 2)
+
+
 def test_growing_learns_nothing_that_was_not_in_use(small, tmp_path):
     def rolled_back(collection):
         by_folder(collection)

@@ -173,3 +173,41 @@ def test_learn_from_bad_tables_loses_nothing(run, changeable, tmp_path, content,
     assert ran.err.count("\n") == 1
     assert all(some in ran.err for some in words)
     assert state() == before
+
+
+@pytest.fixture
+def few_suffice(monkeypatch):
+    """Let 27 pictures have codes, for the 5 nearest."""
+    monkeypatch.setattr("lookalike.collection.training.codes.NEAREST", 5)
+    monkeypatch.setattr("lookalike.collection.training.codes.LEAST_PICTURES", 20)
+
+
+def test_codes_are_learned_alone_and_rolled_back(run, changeable, few_suffice):
+    asked = ("learn", "--codes", "itq", "--bits", 24, "--candidates", 8, "-c", changeable)
+    ran = run(*asked)
+    assert ran.code == 0
+    assert "Codes: Searches use codes to find candidates: recall@5 of exact search" in ran.out
+    assert "with 8 candidates of 27 pictures, on 5 held-out queries." in ran.out
+    assert "Ranking" not in ran.out
+    told = run(*asked, "--json").json
+    assert (told["similarity"], told["words"]) == (None, None)
+    assert (told["codes"]["method"], told["codes"]["figures"]["bits"]) == ("itq", 24)
+    with Collection.open(changeable) as store:
+        assert store.rankers()[0].codes.candidates == 8
+    back = run("rollback", "-c", changeable)
+    assert f"Codes of model {told['codes']['model'] - 1} find candidates." in back.out
+    assert run("rollback", "-c", changeable, "--json").json["codes"] is None
+
+
+def test_bad_codes_are_refused(run, changeable, few_suffice):
+    for words, *options in (
+        ("no encoder 'morse'. Choose one of s3plh, deep_belief", "--codes", "morse"),
+        ("bits are those of codes; name the codes", "--bits", 8),
+        ("greater than or equal to 1", "--codes", "itq", "--bits", 0),
+        ("greater than or equal to 1", "--codes", "itq", "--candidates", 0),
+        ("bits must be a whole number from 1 to", "--codes", "itq", "--bits", 10**9),
+    ):
+        ran = run("learn", "-c", changeable, *options)
+        assert ran.code in (1, 2)
+        assert words in " ".join(ran.err.split())
+    assert "ridge_codes" in run("learn", "--help").out

@@ -57,7 +57,7 @@ def test_rankers_are_listed(client):
     assert [one["name"] for one in told] == NAMES
     assert told[1] == {
         **{"name": "brightness", "feature": "brightness", "method": "cosine", "ready": True},
-        **{"pictures": 27, "undescribed": 0, "trouble": ""},
+        **{"pictures": 27, "undescribed": 0, "trouble": "", "codes": None},
     }
     assert got(client.get("/api/status"))["rankers"] == told
 

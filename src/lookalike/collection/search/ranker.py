@@ -1,23 +1,29 @@
 """A ranker: feature, space, similarity, index, what votes add, and rerankers, as one value."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.search.queries import VectorSource
-from lookalike.collection.search.space import Space, followed_index, served_index
+from lookalike.collection.search.space import Space, followed_index, served_index, stores_as_given
 from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.votes.gate import HeldLabels
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.collection.votes.preferences import Preferences
-from lookalike.core.vectors import Vectors, dense
+from lookalike.core.vectors import Vectors, dense, unit_rows
 from lookalike.index import Hits
 from lookalike.index.base import Index
 from lookalike.index.reranker import Reranker
+from lookalike.index.rescoring import Rescoring
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.cosine import Cosine
+
+if TYPE_CHECKING:
+    from lookalike.collection.search.candidates import Candidates
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ class Ranker:
         The models in use: of the similarity, and that which gives words.
     votes : Preferences
         What votes add.
+    codes : Candidates or None
+        What finds candidates for a search; None where every search is exact.
     rerankers : tuple of Reranker
         What hits are ranked again by, in order.
     changes : int
@@ -61,6 +69,7 @@ class Ranker:
     rerankers: tuple[Reranker, ...]
     changes: int
     damage: str = ""
+    codes: "Candidates | None" = None
 
     @classmethod
     def of(
@@ -74,6 +83,7 @@ class Ranker:
         rerankers: tuple[Reranker, ...] = (),
         changes: int = -1,
         damage: str = "",
+        codes: "Candidates | None" = None,
     ) -> "Ranker":
         """Put a similarity over an index; without one, cosine."""
         chosen = Cosine() if similarity is None else similarity
@@ -92,6 +102,7 @@ class Ranker:
             rerankers,
             changes,
             damage,
+            codes,
         )
 
     def updated(self, database: Database, changes: int) -> "Ranker":
@@ -99,7 +110,7 @@ class Ranker:
         plain = self.plain.copy()
         if not self.space.update(plain, database):
             return replace(self, changes=changes)
-        index = followed_index(self.index, self.plain, plain, self.similarity)
+        index = followed_index(self.index, plain, self.similarity)
         source = VectorSource(self.space, plain, database)
         came = plain.ids[~np.isin(plain.ids, self.plain.ids)]
         if np.isin(self.plain.ids, plain.ids).all() and not self.votes.ledger.names(came):
@@ -107,7 +118,8 @@ class Ranker:
         else:
             # When pictures of votes went, or came back, what votes taught is put together anew.
             votes = Preferences(self.id, source, self.similarity)
-        return replace(self, plain=plain, index=index, votes=votes, changes=changes)
+        codes = None if self.codes is None else self.codes.over(plain)
+        return replace(self, plain=plain, index=index, votes=votes, changes=changes, codes=codes)
 
     def following(self, database: Database, ledger: Ledger) -> "Ranker":
         """Return the ranker with what was voted since."""
@@ -139,6 +151,48 @@ class Ranker:
             return query
         return np.asarray(dense(query) + strength * self.votes.added(vector), np.float32)
 
+    @cached_property
+    def _asks_as_stored(self) -> bool:
+        return stores_as_given(self.plain, self.similarity)
+
+    def asked(self, vector: Vectors, *, learned: bool) -> Vectors:
+        """Return what codes are asked with: the query, by the similarity or as it is, and votes.
+
+        So its code and, by the classes near it, the weights of its bits follow votes. Where the
+        similarity stores other vectors than those that codes are made of, it is the query itself.
+        """
+        if not self._asks_as_stored:
+            return vector
+        asked: Vectors = unit_rows(self.similarity.query_vectors(vector) if learned else vector)
+        strength = self.votes.standing.strength
+        if not strength:
+            return asked
+        turned: Vectors = unit_rows(dense(asked) + strength * self.votes.turned(vector))
+        return turned
+
+    def nearest(
+        self,
+        vector: Vectors,
+        k: int,
+        *,
+        exclude: NDArray[np.int64] | None,
+        among: NDArray[np.int64] | None,
+        database: Database,
+    ) -> Hits:
+        """Return the pictures most like a vector by all that was learned, before rerankers.
+
+        Where there are codes they find candidates, which exact scores put in order; else the
+        search is exact.
+        """
+        found = None
+        if self.codes is not None:
+            asked = self.asked(vector, learned=self.codes.figures.learned)
+            found = self.codes.find(asked, k, exclude=exclude, among=among)
+        if found is None:
+            return self.index.search(self.query(vector), k, exclude=exclude, among=among)
+        hits = Rescoring().rerank(Asked(self, database, vector), found)
+        return Hits(hits.ids[:, :k], hits.scores[:, :k])
+
     def search(
         self,
         vector: Vectors,
@@ -153,7 +207,7 @@ class Ranker:
         if not learned:
             asked = Cosine().query_vectors(vector)
             return self.plain.search(asked, k, exclude=exclude, among=among)
-        hits = self.index.search(self.query(vector), k, exclude=exclude, among=among)
+        hits = self.nearest(vector, k, exclude=exclude, among=among, database=database)
         for reranker in self.rerankers:
             hits = reranker.rerank(Asked(self, database, vector), hits)
         return hits

@@ -28,12 +28,15 @@ from lookalike.core.errors import (
 from lookalike.core.fingerprint import check_fingerprint
 from lookalike.features import Feature, Reduction, StartWords
 from lookalike.features.registry import FEATURES
+from lookalike.index.base import Index
 from lookalike.index.registry import RERANKERS
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.registry import SIMILARITIES
 
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
+    from lookalike.codes.hamming import HammingSimilarity
+    from lookalike.collection.search.candidates import Candidates
 
 _log = logging.getLogger(__name__)
 
@@ -162,8 +165,14 @@ class Rankers:
                 trouble = str(error)
             lacking = len(rankers.undescribed(self._database, row.id))
             ready = row.ready and not trouble
+            codes = None
+            if row.codes is not None:
+                codes = models.code_figures(self._database, row.codes)
             found.append(
-                RankerInfo(row.name, row.feature, method, ready, total - lacking, lacking, trouble)
+                RankerInfo(
+                    *(row.name, row.feature, method, ready, total - lacking, lacking),
+                    *(trouble, codes),
+                )
             )
         return found
 
@@ -268,6 +277,15 @@ class Rankers:
         check_fingerprint(str(self._folder.path), fingerprint, similarity.fingerprint_)
         return similarity
 
+    def load_codes(self, number: int, fingerprint: str) -> HammingSimilarity:
+        """Load codes, if they were learned on vectors with this fingerprint."""
+        # Only a collection with codes needs what they are made of.
+        from lookalike.codes.hamming import HammingSimilarity
+
+        codes = HammingSimilarity.load(self._folder.model(number))
+        check_fingerprint(str(self._folder.path), fingerprint, codes.fingerprint_)
+        return codes
+
     def load_annotator(self, number: int, fingerprint: str) -> Annotator:
         """Load an annotator, if it was learned on vectors with this fingerprint."""
         annotator = ANNOTATORS.load(self._folder.model(number))
@@ -285,11 +303,15 @@ class Rankers:
                 named.append(self._folder.cache(row.space))
             if row.fingerprint is not None:
                 named.append(self._folder.classes(row.fingerprint))
+            if row.codes is not None:
+                named.append(self._codes_cache(row.codes))
         return named
 
     def save_cache(self, ranker: Ranker) -> None:
         """Write the vectors of a ranker, and what start words need, so that opening is quick."""
         ranker.space.save_index(ranker.plain, self._folder.cache(ranker.space.fingerprint))
+        if ranker.codes is not None:
+            ranker.codes.save(self._folder.codes(ranker.codes.figures.fingerprint))
         words = ranker.space.feature.start_words
         if words is not None:
             try:
@@ -353,15 +375,20 @@ class Rankers:
     def _follow(self, before: Ranker | None, row: RankerRow) -> Ranker:
         changes = self._database.changes()
         fingerprint = str(row.space)
-        if before is not None and before.space.fingerprint == fingerprint:
-            if (before.number, before.annotator) == (row.similarity, row.annotator):
+        used = None if before is None or before.codes is None else before.codes.number
+        # With codes, vectors stay on disk; so they are read anew when the first codes come.
+        as_before = (used is None) == (row.codes is None)
+        if before is not None and before.space.fingerprint == fingerprint and as_before:
+            models_before = (before.number, before.annotator, used)
+            if models_before == (row.similarity, row.annotator, row.codes):
                 known = before.changes == changes
                 return before if known else before.updated(self._database, changes)
             space, plain = before.space, before.plain.copy()
             space.update(plain, self._database)
         else:
             space = self._space(row)
-            plain = space.load_index(self._database, self._folder.cache(fingerprint))
+            cache, mapped = self._folder.cache(fingerprint), row.codes is not None
+            plain = space.load_index(self._database, cache, mapped=mapped)
         similarity, damage = None, ""
         if row.similarity is not None:
             try:
@@ -378,6 +405,7 @@ class Rankers:
             rerankers=parts,
             changes=changes,
             damage=damage,
+            codes=self._codes(row, plain),
         )
 
     def _without_learning(self, row: RankerRow, error: DamagedFile) -> str:
@@ -388,6 +416,25 @@ class Rankers:
             f"(lookalike search --no-learning, learned=false), go back to the model before "
             f"(lookalike rollback), learn again, or restore a backup of {self._folder.path}."
         )
+
+    def _codes(self, row: RankerRow, plain: Index) -> Candidates | None:
+        """Return what finds candidates for a ranker, over the pictures of an index."""
+        if row.codes is None:
+            return None
+        known = self._loaded.get(row.id)
+        if known is not None and known[1].codes is not None:
+            before = known[1].codes
+            if before.number == row.codes:
+                return before.over(plain)
+        from lookalike.collection.search.candidates import Candidates
+
+        similarity = self.load_codes(row.codes, str(row.space))
+        figures = models.code_figures(self._database, row.codes)
+        cache = self._codes_cache(row.codes)
+        return Candidates.load(row.codes, similarity, figures, plain, cache)
+
+    def _codes_cache(self, number: int) -> Path:
+        return self._folder.codes(models.code_figures(self._database, number).fingerprint)
 
     def _space(self, row: RankerRow) -> Space:
         feature = self.feature(row)

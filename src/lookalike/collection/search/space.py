@@ -73,17 +73,22 @@ class Space:
         # Only dense vectors are reduced.
         return self.reduction.apply(np.asarray(vectors))
 
-    def new_index(self, vectors: Vectors) -> Index:
-        """Return an empty index for vectors like these."""
-        return self._kind(sparse=not isinstance(vectors, np.ndarray))(
-            vectors.shape[1], fingerprint=self.fingerprint
-        )
+    def new_index(self, vectors: Vectors, kind: str | None = None) -> Index:
+        """Return an empty index for vectors like these, of some kind or of that which suits."""
+        suits = self._kind(sparse=not isinstance(vectors, np.ndarray))
+        made = suits if kind is None else INDEXES.get(kind)
+        return made(vectors.shape[1], fingerprint=self.fingerprint)
 
-    def load_index(self, database: Database, cache: Path) -> Index:
-        """Return the index of all pictures, from the cache as far as that goes."""
-        index = self._cached(cache)
+    def load_index(self, database: Database, cache: Path, *, mapped: bool = False) -> Index:
+        """Return the index of all pictures, from the cache as far as that goes.
+
+        With ``mapped``, dense vectors stay in the cache and are read as they are needed.
+        """
+        kind = self._kind(sparse=self.feature.sparse)
+        if mapped and kind.name == "dense":
+            kind = INDEXES.get("mapped")
+        index = self._cached(cache, kind)
         if index is None:
-            kind = self._kind(sparse=self.feature.sparse)
             index = kind(self.dimension, fingerprint=self.fingerprint)
         self.update(index, database)
         return index
@@ -131,11 +136,11 @@ class Space:
     def _kind(self, *, sparse: bool) -> type[Index]:
         return INDEXES.get(self.index_kind or ("sparse" if sparse else "dense"))
 
-    def _cached(self, cache: Path) -> Index | None:
+    def _cached(self, cache: Path, kind: type[Index]) -> Index | None:
         if not cache.exists():
             return None
         try:
-            index = self._kind(sparse=self.feature.sparse).open(cache)
+            index = kind.open(cache)
         except DamagedFile as error:
             _log.warning("%s; it is made again from the database", error)
             return None
@@ -176,46 +181,47 @@ def served_index(plain: Index, similarity: Similarity, space: Space) -> Index:
 
     Where it stores vectors as they are, both share them.
     """
-    vectors = plain.vectors
-    stored, scales = similarity.stored_vectors(vectors), similarity.item_scales(vectors)
-    if _shared(stored, vectors):
+    if stores_as_given(plain, similarity):
         index = plain.copy()
-        index.set_scales(scales)
+        parts = [similarity.item_scales(plain.take(some)) for some in blocks(plain.ids)]
+        index.set_scales(np.concatenate([np.zeros(0, np.float32), *parts]))
         return index
-    index = space.new_index(stored)
-    index.add(stored, plain.ids, scales=scales)
+    vectors = plain.vectors
+    stored = similarity.stored_vectors(vectors)
+    index = space.new_index(stored, similarity.index_kind)
+    index.add(stored, plain.ids, scales=similarity.item_scales(vectors))
     return index
 
 
-def followed_index(
-    before: Index, before_plain: Index, plain: Index, similarity: Similarity
-) -> Index:
+def followed_index(before: Index, plain: Index, similarity: Similarity) -> Index:
     """Return what :func:`served_index` gave, with what came to and went from ``plain`` since.
 
     What stays keeps its order and what is new comes last, in both.
     """
-    gone = before.ids[~np.isin(before.ids, plain.ids)]
-    new = np.flatnonzero(~np.isin(plain.ids, before.ids))
-    vectors = plain.vectors[new]
-    stored, scales = similarity.stored_vectors(vectors), similarity.item_scales(vectors)
-    if _shared(before.vectors, before_plain.vectors):
+    new = plain.ids[~np.isin(plain.ids, before.ids)]
+    vectors = plain.take(new)
+    scales = similarity.item_scales(vectors)
+    if stores_as_given(plain, similarity):
         index = plain.copy()
         stays = np.isin(before.ids, plain.ids)
         index.set_scales(np.concatenate([before.scales[stays], scales]))
         return index
     index = before.copy()
+    gone = before.ids[~np.isin(before.ids, plain.ids)]
     if gone.size:
         index.remove(gone)
     if new.size:
-        index.add(stored, plain.ids[new], scales=scales)
+        index.add(similarity.stored_vectors(vectors), new, scales=scales)
     return index
 
 
-def _shared(one: Any, other: Any) -> bool:
-    """Return whether two matrices of vectors lie at the same place in memory."""
-    if one.shape != other.shape or type(one) is not type(other):
+def stores_as_given(plain: Index, similarity: Similarity) -> bool:
+    """Return whether a similarity stores vectors like those of an index as they are."""
+    one: Any = plain.take(plain.ids[:1])
+    stored: Any = similarity.stored_vectors(one)
+    if one.shape != stored.shape or type(one) is not type(stored):
         return False
-    first, second = (it if isinstance(it, np.ndarray) else it.data for it in (one, other))
+    first, second = (it if isinstance(it, np.ndarray) else it.data for it in (one, stored))
     return first.size == second.size == 0 or np.may_share_memory(first, second)
 
 

@@ -190,7 +190,7 @@ def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -
     """
     index, query = ranker.index, ranker.query(vector)
     own = np.array([ref if isinstance(ref, int) else -1])
-    hits = index.search(query, 4 * NEAREST, exclude=own)
+    hits = ranker.nearest(vector, 4 * NEAREST, exclude=own, among=None, database=database)
     nearest = hits.ids[0] >= 0
     rows = np.unique(np.linspace(0, len(index) - 1, SAMPLE).astype(np.intp))
     rows = rows[index.ids[rows] != own]

@@ -66,8 +66,8 @@ def _columns(blocks: Mapping[str, int]) -> dict[str, slice]:
 
 def _some(ranker: Ranker) -> Vectors:
     """Return the vectors of pictures spread over the collection."""
-    vectors: Any = ranker.plain.vectors
-    return vectors[:: max(1, vectors.shape[0] // SAMPLE)]
+    ids = ranker.plain.ids
+    return ranker.vectors(ids[:: max(1, len(ids) // SAMPLE)])
 
 
 def _largest_first(values: Mapping[str, float]) -> dict[str, float]:

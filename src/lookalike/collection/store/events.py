@@ -105,7 +105,9 @@ def words_since_learning(database: Database) -> tuple[int, int, float]:
         "SELECT count(*), ifnull(max(number), 0), "
         "ifnull(86400 * (julianday('now') - julianday(max(at))), 0) FROM events "
         "WHERE kind IN ('tag', 'correction') AND number > "
-        "(SELECT ifnull(max(number), 0) FROM events WHERE kind IN ('learn', 'rollback'))"
+        "(SELECT ifnull(max(number), 0) FROM events WHERE kind IN ('learn', 'rollback') "
+        # Where only codes were learned, nothing was learned of words.
+        "AND (json_type(body, '$.codes') IS NULL OR json_type(body, '$.similarity') IS NOT NULL))"
     )
     return int(count), int(last), float(seconds)
 

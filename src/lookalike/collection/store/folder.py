@@ -61,6 +61,10 @@ class Folder:
         """Return the file with the vectors ready to be searched."""
         return self.path / "cache" / f"vectors-{fingerprint}.safetensors"
 
+    def codes(self, fingerprint: str) -> Path:
+        """Return the file with the codes of pictures."""
+        return self.path / "cache" / f"codes-{fingerprint}.safetensors"
+
     def classes(self, fingerprint: str) -> Path:
         """Return the file with the likeliest classes of pictures, for start words."""
         return self.path / "cache" / f"classes-{fingerprint}.safetensors"

@@ -4,19 +4,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from sqlite3 import Connection
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Figures, ModelRow
+from lookalike.collection.answers import CodeFigures, Figures, ModelRow
 from lookalike.collection.store.database import Database, now, numbers
 
 Ids = NDArray[np.int64]
 
-Kind: TypeAlias = Literal["similarity", "words"]
+Kind: TypeAlias = Literal["similarity", "words", "codes"]
 
-IN_USE: dict[Kind, str] = {"similarity": "similarity", "words": "annotator"}
+IN_USE: dict[Kind, str] = {"similarity": "similarity", "words": "annotator", "codes": "codes"}
 """The column of a ranker that names the model in use."""
 
 
@@ -25,7 +25,7 @@ class NewModel:
     """A model to be kept, whether it is published or not.
 
     ``settings`` are the learner's as JSON; ``held_back`` and ``learned_from`` the pictures it was
-    judged by and learned from.
+    judged by and learned from. ``figures`` are those of before and after, or those of codes.
     """
 
     number: int
@@ -35,8 +35,7 @@ class NewModel:
     source: str
     threshold: float
     settings: str
-    before: Figures
-    after: Figures
+    figures: tuple[Figures, Figures] | CodeFigures
     held_back: Ids
     learned_from: Ids
 
@@ -45,7 +44,7 @@ def models(database: Database) -> list[ModelRow]:
     """Return what was learned, oldest first."""
     current = {
         number
-        for pair in database.rows("SELECT similarity, annotator FROM rankers")
+        for pair in database.rows("SELECT similarity, annotator, codes FROM rankers")
         for number in pair
     }
     names = dict(database.rows("SELECT id, name FROM rankers"))
@@ -56,7 +55,7 @@ def models(database: Database) -> list[ModelRow]:
     found = []
     for number, kind, method, ranker, made, settings, figures, published in rows:
         with database.parsing(f"model {number}"):
-            before, after = map(_figures, json.loads(figures))
+            judged = _figures(json.loads(figures))
             known = dict(json.loads(settings))
         found.append(
             ModelRow(
@@ -66,10 +65,11 @@ def models(database: Database) -> list[ModelRow]:
                 ranker=names.get(ranker, ""),
                 made=made,
                 settings=known,
-                before=before,
-                after=after,
+                before=None if isinstance(judged, CodeFigures) else judged[0],
+                after=None if isinstance(judged, CodeFigures) else judged[1],
                 published=bool(published),
                 current=number in current,
+                codes=judged if isinstance(judged, CodeFigures) else None,
             )
         )
     return found
@@ -77,8 +77,8 @@ def models(database: Database) -> list[ModelRow]:
 
 def in_use(database: Database, ranker: int) -> dict[Kind, int]:
     """Return the numbers of the models that a ranker uses."""
-    row = database.row("SELECT similarity, annotator FROM rankers WHERE id = ?", ranker)
-    found = zip(IN_USE, row or (None, None), strict=True)
+    row = database.row("SELECT similarity, annotator, codes FROM rankers WHERE id = ?", ranker)
+    found = zip(IN_USE, row or (None, None, None), strict=True)
     return {kind: int(number) for kind, number in found if number is not None}
 
 
@@ -87,7 +87,7 @@ def before_the_last_run(database: Database) -> dict[tuple[int, Kind], tuple[int 
 
     That is a number, None for none, and whether its file is kept.
     """
-    rankers = database.rows("SELECT id, similarity, annotator FROM rankers")
+    rankers = database.rows("SELECT id, similarity, annotator, codes FROM rankers")
     current = {
         (ranker, kind): number
         for ranker, *pair in rankers
@@ -171,7 +171,7 @@ def keep_run(
                 *(model.number, ranker, model.kind, model.method, run[0].number),
                 f"models/{model.number}.safetensors" if model.published else None,
                 *(before, model.published, model.source, model.threshold, model.settings),
-                json.dumps([asdict(model.before), asdict(model.after)]),
+                _figures_text(model.figures),
                 model.held_back.astype("<i8").tobytes(),
                 model.learned_from.astype("<i8").tobytes(),
                 now(),
@@ -201,7 +201,40 @@ def drop_models(connection: Connection, ranker: int) -> None:
     connection.execute("UPDATE models SET file = NULL WHERE ranker = ?", (ranker,))
 
 
-def _figures(stored: dict[str, float]) -> Figures:
+def code_figures(database: Database, number: int) -> CodeFigures:
+    """Return how many candidates the model of codes ``number`` finds, and how well."""
+    row = database.row("SELECT figures FROM models WHERE number = ?", number)
+    with database.parsing(f"model {number}"):
+        found = None if row is None else _figures(json.loads(row[0]))
+        if not isinstance(found, CodeFigures):
+            raise ValueError(f"model {number} has no figures of codes")
+    return found
+
+
+def _figures_text(figures: tuple[Figures, Figures] | CodeFigures) -> str:
+    if isinstance(figures, CodeFigures):
+        return json.dumps(asdict(figures))
+    return json.dumps([asdict(one) for one in figures])
+
+
+def _figures(stored: Any) -> tuple[Figures, Figures] | CodeFigures:
+    if isinstance(stored, dict):
+        return CodeFigures(
+            candidates=int(stored["candidates"]),
+            chosen=bool(stored["chosen"]),
+            recall=float(stored["recall"]),
+            nearest=int(stored["nearest"]),
+            queries=int(stored["queries"]),
+            pictures=int(stored["pictures"]),
+            bits=int(stored["bits"]),
+            fingerprint=str(stored["fingerprint"]),
+            learned=bool(stored["learned"]),
+        )
+    before, after = map(_ranked, stored)
+    return before, after
+
+
+def _ranked(stored: dict[str, float]) -> Figures:
     means = ("mean_average_precision", "precision_at_1", "precision_at_10")
     first, second, third = (float(stored[name]) for name in means)
     return Figures(first, second, third, int(stored["queries"]))

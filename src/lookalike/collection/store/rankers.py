@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 _COLUMNS = (
     "id, name, feature, package, settings, file, fingerprint, index_kind, rerankers, ready, "
-    "reduction, reduced_at, similarity, annotator"
+    "reduction, reduced_at, similarity, annotator, codes"
 )
 
 
@@ -50,7 +50,7 @@ class RankerRow:
         The fingerprint of the space that is searched, where the feature's own is reduced.
     reduced_at : int or None
         How many pictures there were when it was fitted.
-    similarity, annotator : int or None
+    similarity, annotator, codes : int or None
         The numbers of the models in use.
     """
 
@@ -68,6 +68,7 @@ class RankerRow:
     reduced_at: int | None
     similarity: int | None
     annotator: int | None
+    codes: int | None
 
     @property
     def space(self) -> str | None:

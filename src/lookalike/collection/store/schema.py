@@ -8,7 +8,7 @@ from typing import Any
 from lookalike.collection.store import seals, sums
 from lookalike.core.text import word_key
 
-VERSION = 6
+VERSION = 7
 APPLICATION = 0x6C6F6F6B
 
 _CHANGED = "BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END"
@@ -217,6 +217,11 @@ _SEALS = (
 
 _SUMS = tuple(f"ALTER TABLE {table} ADD COLUMN crc INTEGER" for table in sums.SUMMED)
 
+_CODES = (
+    # The model of binary codes in use, by which candidates are found.
+    "ALTER TABLE rankers ADD COLUMN codes INTEGER",
+)
+
 # Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
 SCHEMA = f"""
 PRAGMA page_size = 8192;
@@ -285,6 +290,7 @@ ALTER TABLE queries DROP COLUMN raw;
 {";".join(_SOURCES)};
 {";".join(_SEALS)};
 {";".join(_SUMS)};
+{";".join(_CODES)};
 COMMIT;
 """
 
@@ -438,5 +444,6 @@ UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     3: _add_rankers,
     4: _add_sources,
     5: _add_seals,
+    6: _run(_CODES),
 }
 """What makes the tables of a version those of the next; a collection's only feature is given."""

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from lookalike.annotation.base import Annotator
-from lookalike.collection.answers import Figures, Learned, Trial
-from lookalike.collection.store.models import Ids, Kind, NewModel
+from lookalike.collection.answers import CodesTrial, Figures, Learned, Trial
+from lookalike.collection.store.models import IN_USE, Ids, Kind, NewModel
+from lookalike.collection.training.codes import CodesLesson
 from lookalike.core.evidence import Difference
 from lookalike.similarity.base import Similarity
 
@@ -155,11 +157,14 @@ class Lesson:
             source=self.source,
             threshold=self.threshold,
             settings=self.settings,
-            before=self.before,
-            after=self.after,
+            figures=(self.before, self.after),
             held_back=self.held_back,
             learned_from=self.learned_from,
         )
+
+
+Result: TypeAlias = Lesson | CodesLesson | Trial | CodesTrial
+"""What learning one thing came to: a lesson, or the trial that failed."""
 
 
 @dataclass(frozen=True)
@@ -169,13 +174,13 @@ class Run:
     ``first`` is the number of the first of its models.
     """
 
-    results: Mapping[Kind, Lesson | Trial]
+    results: Mapping[Kind, Result]
     first: int
 
     @property
-    def lessons(self) -> dict[int, Lesson]:
+    def lessons(self) -> dict[int, Lesson | CodesLesson]:
         """The lessons by the numbers of their models."""
-        found = (result for result in self.results.values() if isinstance(result, Lesson))
+        found = (it for it in self.results.values() if isinstance(it, Lesson | CodesLesson))
         return dict(enumerate(found, self.first))
 
     @property
@@ -185,6 +190,17 @@ class Run:
 
     def learned(self, unmatched: Iterable[str] = ()) -> Learned:
         """Return what came of it."""
-        trials = {kind: it for kind, it in self.results.items() if isinstance(it, Trial)}
-        trials |= {lesson.kind: lesson.trial(number) for number, lesson in self.lessons.items()}
-        return Learned(trials.get("similarity"), trials.get("words"), list(unmatched))
+        numbers = {lesson.kind: number for number, lesson in self.lessons.items()}
+        similarity, words, codes = (self.results.get(kind) for kind in IN_USE)
+        if isinstance(similarity, Lesson):
+            similarity = similarity.trial(numbers["similarity"])
+        if isinstance(words, Lesson):
+            words = words.trial(numbers["words"])
+        if isinstance(codes, CodesLesson):
+            codes = codes.trial(numbers["codes"])
+        return Learned(
+            similarity if isinstance(similarity, Trial) else None,
+            words if isinstance(words, Trial) else None,
+            list(unmatched),
+            codes=codes if isinstance(codes, CodesTrial) else None,
+        )

@@ -2,17 +2,20 @@
 
 import json
 import logging
+from collections.abc import Callable
+from typing import Any
 
-from lookalike.collection.answers import Added, Trial
+from lookalike.collection.answers import Added, CodesTrial, Trial
 from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.search.space import Space, fit_reduction, reduction_is_due
-from lookalike.collection.store import models, rankers
+from lookalike.collection.store import labels, models, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import Kind
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.training import choosing, examples, learning
-from lookalike.collection.training.gate import Lesson, Run
+from lookalike.collection.training.codes import CodesWanted, teach_codes
+from lookalike.collection.training.gate import Lesson, Result, Run
 from lookalike.collection.training.given import Given
 from lookalike.core.errors import InvalidInput, MissingPart
 from lookalike.core.progress import Progress
@@ -47,10 +50,14 @@ def grow(
     plain = space.load_index(database, folder.cache(fingerprint))
     space.save_index(plain, folder.cache(fingerprint))
     fresh = Ranker.of(row, space, plain, database)
-    results = {
-        kind: _learn_again(kind, current, fresh, database, progress)
-        for kind, current in models.in_use(database, row.id).items()
-    }
+    results: dict[Kind, Result] = {}
+    for kind, current in models.in_use(database, row.id).items():
+        found = results.get("similarity")
+        if kind == "codes" and isinstance(found, Lesson) and found.published:
+            # Codes are measured beside what searches use then.
+            learned: Any = found.model
+            fresh = Ranker.of(row, space, plain, database, similarity=learned)
+        results[kind] = _learn_again(kind, current, fresh, database, progress)
     run = Run(results, models.next_model(database))
     learning.save_models(folder, run, fingerprint)
     with database.transaction() as connection:
@@ -68,13 +75,24 @@ def grow(
 
 def _learn_again(
     kind: Kind, current: int, ranker: Ranker, database: Database, progress: Progress
-) -> Lesson | Trial:
+) -> Result:
     """Learn in a new space what the model in use has learned in the old one."""
-    work = {"similarity": _similarity_again, "words": _words_again}[kind]
+    again: dict[Kind, Callable[[int, Ranker, Database, Progress], Result]] = {
+        "similarity": _similarity_again,
+        "words": _words_again,
+        "codes": _codes_again,
+    }
     try:
-        return work(current, ranker, database, progress)
+        return again[kind](current, ranker, database, progress)
     except (InvalidInput, MissingPart) as error:
+        if kind == "codes":
+            return CodesTrial.failed(str(error))
         return Trial.failed(str(error), 0, 0)
+
+
+def _codes_again(current: int, ranker: Ranker, database: Database, progress: Progress) -> Result:
+    _, settings = models.settings_of(database, current)
+    return teach_codes(CodesWanted.read(settings), ranker, labels.labels(database), progress)
 
 
 def _similarity_again(

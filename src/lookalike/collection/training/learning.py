@@ -14,9 +14,11 @@ from lookalike.collection.store import events, labels, models
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import Ids, Kind
+from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.training import choosing, examples
+from lookalike.collection.training.codes import BITS, CodesWanted, measure_again, teach_codes
 from lookalike.collection.training.examples import Alike, Named
-from lookalike.collection.training.gate import Lesson, Run
+from lookalike.collection.training.gate import Lesson, Result, Run
 from lookalike.collection.training.given import Given
 from lookalike.collection.training.judging import (
     LEARN,
@@ -57,18 +59,35 @@ def settings_text(settings: Mapping[str, Any] | None, random_state: int | None) 
         ) from error
 
 
+def codes_wanted(
+    codes: str | None, bits: int | None, candidates: int | None, random_state: int | None
+) -> CodesWanted | None:
+    """Return the codes that are asked for, None for none, or raise InvalidInput."""
+    if codes is None:
+        for name, value in (("bits", bits), ("candidates", candidates)):
+            if value is not None:
+                raise InvalidInput(f"learn: {name} are those of codes; name the codes as well.")
+        return None
+    return CodesWanted(codes, BITS if bits is None else bits, candidates, random_state)
+
+
 def learn(
     opened: Opened,
     given: Callable[[], Given],
-    learner: Similarity,
+    learner: Similarity | None,
     *,
     words: str,
     by: str | None,
     settings: str,
     hold_back: float,
     progress: Progress,
+    codes: CodesWanted | None = None,
 ) -> Learned:
-    """Learn what is alike, and words where some are given, and publish what passes the gate."""
+    """Learn what is alike, and words where some are given, and publish what passes the gate.
+
+    Codes are learned where they are wanted, beside what searches use then; without a learner,
+    nothing else is.
+    """
     database = opened.database
     random_state = json.loads(settings)["random_state"]
     annotators = choosing.new_annotators(words, random_state)
@@ -78,8 +97,9 @@ def learn(
         # What a damaged model has learned is lost: the new one stands beside none.
         new, ranker = given(), opened.rankers.get(by, learned=False)
         known = examples.labels_given(database, new)
-        results: dict[Kind, Lesson | Trial] = {
-            "similarity": teach_similarity(
+        results: dict[Kind, Result] = {}
+        if learner is not None:
+            results["similarity"] = teach_similarity(
                 learner,
                 examples.alike(database, new, known=known).among(ranker.plain.ids),
                 ranker,
@@ -89,23 +109,30 @@ def learn(
                 settings=settings,
                 progress=progress,
             )
-        }
-        named = examples.named(database, new, known=known)
-        if named is not None:
-            results["words"] = teach_words(
-                annotators,
-                named.among(ranker.plain.ids),
-                ranker,
-                models.sides(database, ranker.annotator),
-                current=_annotator(opened, ranker),
-                hold_back=hold_back,
-                settings=words_settings(words, random_state),
-                progress=progress,
-            )
+            named = examples.named(database, new, known=known)
+            if named is not None:
+                results["words"] = teach_words(
+                    annotators,
+                    named.among(ranker.plain.ids),
+                    ranker,
+                    models.sides(database, ranker.annotator),
+                    current=_annotator(opened, ranker),
+                    hold_back=hold_back,
+                    settings=words_settings(words, random_state),
+                    progress=progress,
+                )
+        row = opened.rankers.row(by)
+        serving = _serving(opened, row, ranker, results.get("similarity"))
+        if codes is not None:
+            results["codes"] = teach_codes(codes, serving, known, progress)
+        elif ranker.codes is not None and serving is not ranker:
+            results["codes"] = measure_again(ranker.codes, serving, database)
         run = Run(results, models.next_model(database))
         if not run.lessons:
-            raise InvalidInput(results["similarity"].reason)
+            raise InvalidInput(next(iter(results.values())).reason)
         save_models(opened.folder, run, ranker.space.fingerprint)
+        # With codes, searches read vectors from the cache.
+        opened.rankers.save_cache(ranker)
         learned = run.learned(new.unmatched)
         with database.transaction() as connection:
             whole, imported = new.source == "folders", None
@@ -118,6 +145,8 @@ def learn(
             if imported is not None:
                 body["import"] = imported.number
             events.append(connection, "learn", body)
+        if learned.codes is not None and learned.codes.published:
+            opened.rankers.save_cache(opened.rankers.get(by))
     return replace(learned, labels=imported)
 
 
@@ -127,6 +156,17 @@ def _annotator(opened: Opened, ranker: Ranker) -> Annotator | None:
         return opened.rankers.annotator(ranker)
     except DamagedFile:
         return None
+
+
+def _serving(opened: Opened, row: RankerRow, ranker: Ranker, result: Result | None) -> Ranker:
+    """Return the ranker with a similarity that was just learned, if that is to be used."""
+    if not isinstance(result, Lesson) or not result.published:
+        return ranker
+    if not isinstance(result.model, Similarity):
+        return ranker
+    database = opened.database
+    fresh = Ranker.of(row, ranker.space, ranker.plain, database, similarity=result.model)
+    return fresh.following(database, opened.rankers.ledger)
 
 
 def rollback(opened: Opened) -> InUse:
@@ -140,7 +180,11 @@ def rollback(opened: Opened) -> InUse:
         if not back:
             raise CollectionError(f"{opened.path} has no model to roll back.")
         spaces = {row.id: str(row.space) for row in rankers.rows()}
-        load = {"similarity": rankers.load_similarity, "words": rankers.load_annotator}
+        load: dict[Kind, Callable[[int, str], object]] = {
+            "similarity": rankers.load_similarity,
+            "words": rankers.load_annotator,
+            "codes": rankers.load_codes,
+        }
         for (ranker, kind), (previous, kept) in back.items():
             if not kept:
                 raise CollectionError(
@@ -156,7 +200,7 @@ def rollback(opened: Opened) -> InUse:
             body: dict[str, Any] = {kind: previous for (_, kind), (previous, _) in back.items()}
             events.append(connection, "rollback", body)
         current = models.in_use(database, next(iter(back))[0])
-    return InUse(current.get("similarity"), current.get("words"), imported)
+    return InUse(current.get("similarity"), current.get("words"), imported, current.get("codes"))
 
 
 def _imported_for(database: Database, back: Iterable[tuple[int, Kind]]) -> int | None:

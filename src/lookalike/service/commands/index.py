@@ -313,6 +313,8 @@ def _show_rankers(screen: Screen, rankers: "Sequence[RankerInfo]") -> None:
             numbers=["pictures"],
         )
     for info in rankers:
+        if info.codes is not None:
+            screen.say(f"Codes of the ranker {info.name}: {info.codes}.")
         if info.trouble:
             screen.say(f"The ranker {info.name} cannot be used: {info.trouble}")
         elif not info.ready:

@@ -78,6 +78,24 @@ def learn(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method. Repeatable."),
     ] = None,
+    codes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Learn binary codes that find candidates: {encoders}. Alone, learn nothing else.",
+        ),
+    ] = None,
+    bits: Annotated[
+        int | None, typer.Option(min=1, help="Bits of a code.", show_default="64")
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Candidates of a search by codes.",
+            show_default="enough for a recall of .98",
+        ),
+    ] = None,
     seed: Seed = 0,
     collection: Where = HERE,
     as_json: AsJson = False,
@@ -90,11 +108,14 @@ def learn(
     the first at least as well as ranking words by how common they are. Without a source, the labels
     or clicks given before are used again. Labels that people gave by hand always count, and stay;
     what a file or the folders gave before is replaced, which ``lookalike undo`` takes back.
+
+    With codes, searches keep codes in memory and vectors on disk: codes find candidates, and all
+    that was learned ranks them. How many of the best pictures are found is measured and shown.
     """
     from lookalike.collection import Collection
 
     chosen = read_settings(settings)
-    if labels is None and clicks is None and not folders:
+    if labels is None and clicks is None and not folders and codes is None:
         _check_known(collection)
     screen = Screen(as_json)
     stop = "The collection is unchanged; run the same command again to learn."
@@ -115,11 +136,17 @@ def learn(
             feature=feature,
             settings=chosen,
             hold_back=hold_back,
+            codes=codes,
+            bits=bits,
+            candidates=candidates,
             random_state=seed,
             progress=progress,
         )
         weights = store.view_weights(feature)
     show_learned(screen, learned, in_use)
+    if learned.codes is not None:
+        found = learned.codes
+        screen.say(f"Codes: {'' if found.figures else 'nothing learned. '}{found.reason}")
     if learned.labels is not None:
         body = learned.labels.body
         screen.say(

@@ -15,6 +15,7 @@ class Paper(StrEnum):
 
     oasis = "oasis"
     omks = "omks"
+    qah = "qah"
     wsabie = "wsabie"
 
 
@@ -27,25 +28,26 @@ class Kind(StrEnum):
 
 def reproduce(
     paper: Annotated[
-        Paper, typer.Argument(metavar="PAPER", help="The paper: oasis, omks or wsabie.")
+        Paper, typer.Argument(metavar="PAPER", help="The paper: oasis, omks, qah or wsabie.")
     ],
     *,
     data: Annotated[
         Path,
         typer.Option(
             metavar="DIR",
-            help="Folder of pictures with a subfolder per class; for wsabie, or with labels.csv.",
+            help="Folder of pictures with a subfolder per class; for wsabie and qah, or with "
+            "labels.csv.",
         ),
     ],
     labels: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="wsabie: table of labels.", show_default="labels.csv in DIR"
+            metavar="FILE", help="wsabie, qah: table of labels.", show_default="labels.csv in DIR"
         ),
     ] = None,
     words: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="wsabie: column of the table with the labels."),
+        typer.Option(metavar="COLUMN", help="wsabie, qah: column of the table with the labels."),
     ] = None,
     isa: Annotated[
         Path | None,

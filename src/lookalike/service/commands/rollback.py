@@ -46,6 +46,8 @@ def rollback(
         if left.annotator is None
         else f"Words come from annotator {left.annotator}.",
     )
+    if left.codes is not None:
+        screen.say(f"Codes of model {left.codes} find candidates.")
     if left.labels is not None:
         screen.say(
             f"Labels are as they were: those that were imported to learn from stay. To take them "
@@ -57,5 +59,6 @@ def rollback(
             "model": left.similarity,
             "annotator": left.annotator,
             "labels": left.labels,
+            "codes": left.codes,
         }
     )

@@ -232,19 +232,38 @@ class FiguresAnswer(Answer):
     queries: int
 
 
+class CodesAnswer(Answer):
+    """How many candidates binary codes find for a search, and how well."""
+
+    candidates: int
+    chosen: bool = Field(description="Whether their number was chosen by the recall, not given.")
+    recall: float = Field(
+        description="Share of the nearest pictures of an exact search among the candidates."
+    )
+    nearest: int = Field(description="How many pictures of an exact search were looked for.")
+    queries: int = Field(description="Held-out pictures that were searched with.")
+    pictures: int = Field(description="Pictures searched among.")
+    bits: int = Field(description="Length of a code.")
+    fingerprint: str
+    learned: bool = Field(
+        description="Whether codes are asked with the query as the similarity turns it."
+    )
+
+
 class ModelAnswer(Answer):
     """A trained model and its evaluation."""
 
     number: int
-    kind: str = Field(description="similarity, or words for an annotator.")
+    kind: str = Field(description="similarity, words for an annotator, or codes.")
     method: str = Field(description="What it was trained by, such as oasis.")
     ranker: str = Field(description="The ranker it was trained for.")
     made: str
     settings: dict[str, Any]
-    before: FiguresAnswer
-    after: FiguresAnswer
+    before: FiguresAnswer | None = Field(description="Null for codes.")
+    after: FiguresAnswer | None = Field(description="Null for codes.")
     published: bool
     current: bool = Field(description="Whether it is in use.")
+    codes: CodesAnswer | None = Field(description="Null for other models.")
 
     @classmethod
     def of(cls, row: ModelRow) -> "ModelAnswer":
@@ -259,13 +278,14 @@ class ModelsAnswer(Answer):
 
 
 class InUseAnswer(Answer):
-    """The numbers of the similarity and the annotator in use; null for none."""
+    """The numbers of the similarity, the annotator and the codes in use; null for none."""
 
     model: int | None
     annotator: int | None
     labels: int | None = Field(
         description="The event that imported the labels of what was rolled back, if that counts."
     )
+    codes: int | None
 
 
 class RankerAnswer(Answer):
@@ -278,6 +298,9 @@ class RankerAnswer(Answer):
     pictures: int = Field(description="Pictures it has described.")
     undescribed: int = Field(description="Pictures it has not described.")
     trouble: str = Field(description="Why it cannot be used; empty if it can.")
+    codes: CodesAnswer | None = Field(
+        description="How well its codes find candidates; null if every search is exact."
+    )
 
     @classmethod
     def of(cls, info: RankerInfo) -> "RankerAnswer":

@@ -136,7 +136,9 @@ def rollback(request: Request, said: Statement) -> InUseAnswer:
     speaker(request, said.user)
     with jobs_of(request).writing():
         used = collection_of(request).rollback()
-    return InUseAnswer(model=used.similarity, annotator=used.annotator, labels=used.labels)
+    return InUseAnswer(
+        model=used.similarity, annotator=used.annotator, labels=used.labels, codes=used.codes
+    )
 
 
 @router.get("/events", summary="List the log of events")

@@ -55,6 +55,17 @@ class NewJob(BaseModel):
     settings: dict[str, Any] = Field(
         default_factory=dict, description="For learning: settings of the method."
     )
+    codes: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_NAME,
+        description="For learning: binary codes that find candidates; without `folders`, only "
+        "those are learned.",
+    )
+    bits: int | None = Field(None, ge=1, description="For learning: bits of a code.")
+    candidates: int | None = Field(
+        None, ge=1, description="For learning: candidates of a search by codes."
+    )
 
 
 @router.post("/jobs", summary="Start a job", status_code=202)
@@ -78,6 +89,9 @@ def start(request: Request, wanted: NewJob) -> JobAnswer:
         words=wanted.words,
         feature=wanted.feature,
         settings=wanted.settings,
+        codes=wanted.codes,
+        bits=wanted.bits,
+        candidates=wanted.candidates,
     )
     return job.answer()
 

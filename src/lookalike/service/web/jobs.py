@@ -14,7 +14,7 @@ from typing import Any
 
 from lookalike.collection import Collection, Learned
 from lookalike.collection.training.choosing import AUTO, new_annotators
-from lookalike.collection.training.learning import METHOD
+from lookalike.collection.training.learning import METHOD, codes_wanted
 from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError
 from lookalike.service.web import import_jobs
 from lookalike.service.web.answers import JobAnswer, Kind, State, plain
@@ -150,25 +150,34 @@ class Jobs:
         words: str = AUTO,
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        codes: str | None = None,
+        bits: int | None = None,
+        candidates: int | None = None,
     ) -> Job:
         """Start to learn from the labels in the collection, or from folder names.
 
         Raises
         ------
         InvalidInput
-            If there is no such method, setting, annotator or ranker.
+            If there is no such method, setting, annotator, code or ranker.
         """
         SIMILARITIES.make(method, settings)
         new_annotators(words, None)
         check_ranker(self._collection, feature)
+        wanted = codes_wanted(codes, bits, candidates, None)
 
         how = {"folders": folders, "method": method, "words": words, "settings": settings}
+        how |= {"codes": codes, "bits": bits, "candidates": candidates}
 
         def work(job: Job) -> None:
             job.message = self._learn(job, feature=feature, **how)
 
         return self._start(
-            Job("learn", work, same=("learn", folders, method, words, feature, settings or None))
+            Job(
+                "learn",
+                work,
+                same=("learn", folders, method, words, feature, settings or None, wanted),
+            )
         )
 
     def learn_by_itself(self) -> None:
@@ -328,6 +337,8 @@ def outcome(learned: Learned) -> str:
             told.append(f"{name}: nothing learned. {trial.reason}")
         else:
             told.append(f"{name}: no gain yet, unchanged.")
+    if learned.codes is not None:
+        told.append(f"Codes: {learned.codes.reason}")
     return " ".join(told)
 
 

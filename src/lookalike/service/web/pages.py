@@ -267,7 +267,7 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
     return {
         "view": view,
         "standing": standing_of(collection, view.by) if len(collection) else None,
-        "in_use": sorted(in_use, key=lambda model: model.kind),
+        "in_use": sorted(in_use, key=lambda model: (model.kind == "codes", model.kind)),
         "models": models[::-1],
         "events": told(collection, events[:HISTORY]),
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,
