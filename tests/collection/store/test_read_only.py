@@ -49,8 +49,9 @@ def test_a_folder_of_somebody_else_can_be_searched(collection, tmp_path):
     for file in (collection.path, *collection.path.rglob("*")):
         file.chmod(0o555 if file.is_dir() else 0o444)
     # The folders of tests are their owner's alone.
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+    for folder in (tmp_path, *tmp_path.parents):
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(0o755)
     child = os.fork()
     if child == 0:
         code = 1
