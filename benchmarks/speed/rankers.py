@@ -70,7 +70,8 @@ def make(place: Path, vectors: dict[str, NDArray[np.float32]]) -> None:
         with opened.database.transaction() as connection:
             for n in range(1, len(next(iter(vectors.values()))) + 1):
                 connection.execute(
-                    "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 640, 480, 9, NULL, '2026', NULL)",
+                    "INSERT INTO all_pictures "
+                    "VALUES (?, ?, 'JPEG', 640, 480, 9, NULL, '2026', NULL)",
                     (n, f"{n:064x}"),
                 )
                 connection.execute(

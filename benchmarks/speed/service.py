@@ -56,7 +56,8 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                 noise = rng.normal(0, real.std() / 4, (len(some), real.shape[1]))
                 raw = share * real[first] + (1 - share) * real[second] + noise
                 connection.executemany(
-                    "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 640, 480, 90000, ?, '2026', NULL)",
+                    "INSERT INTO all_pictures "
+                    "VALUES (?, ?, 'JPEG', 640, 480, 90000, ?, '2026', NULL)",
                     [(n, f"{n:064x}", f"20{n % 25:02}-{n % 12 + 1:02}-11T10:00:00") for n in some],
                 )
                 connection.executemany(

@@ -1,7 +1,7 @@
 """Let every write of every command fail once, and check that nothing is lost and no error is raw.
 
 A shim (``failing_writes.c``, preloaded; needs gcc and Linux) lets the n-th write, flush or
-truncation below the collection's folder fail with a full disk or an I/O error, for every n of every
+truncation of its files and outputs fail with a full disk or an I/O error, for every n of every
 command that writes. Each time the command must end well or with one sentence, never with a
 traceback; a fresh process then opens the collection, finds every event that was there before, and
 ``Collection.check`` finds nothing damaged. 2,000 errors in all.
@@ -131,7 +131,7 @@ def forked(work: Callable[[], str]) -> str:
 def tried(command: Callable[[], None], world: Path, n: int, code: int) -> str:
     """Run a command whose n-th write fails; say how many there were, and a raw error if any."""
     shim = ctypes.CDLL(None)
-    shim.failing_arm(os.fsencode(world / "c"), ctypes.c_long(n), code)
+    shim.failing_arm(os.fsencode(world), ctypes.c_long(n), code)
     raw = ""
     try:
         command()
