@@ -2,9 +2,9 @@
 
 A file of each kind (similarities, annotators, encoders, the reduction, indexes) is changed at
 random: flipped bits, cut and extended, header fields oversized, settings replaced, arrays added;
-what is changed inside mostly gets a checksum that fits, as an attacker would write it. Loading
-must succeed or raise one of lookalike's own errors, and the peak of memory stay below three times
-the file plus 100 MB. A single flipped bit must never load. 20,000 files.
+what is changed inside mostly gets a checksum that fits, as an attacker would write it. Loading must
+succeed or raise one of lookalike's own errors, and the peak of memory stay below three times the
+file plus 100 MB. A single flipped bit must never load. 20,000 files.
 """
 
 import json

@@ -1,0 +1,226 @@
+"""Let every write of every command fail once, and check that nothing is lost and no error is raw.
+
+A shim (``failing_writes.c``, preloaded; needs gcc and Linux) lets the n-th write, flush or
+truncation of its files and outputs fail with a full disk or an I/O error, for every n of every
+command that writes. Each time the command must end well or with one sentence, never with a
+traceback; a fresh process then opens the collection, finds every event that was there before, and
+``Collection.check`` finds nothing damaged. 2,000 errors in all.
+"""
+
+import ctypes
+import errno
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench import Figure, Options, main
+from lookalike import Collection
+from lookalike.collection import Ask
+from lookalike.core.fingerprint import fingerprint
+from lookalike.core.vectors import unit_rows
+from lookalike.features import Feature, pack_vector, unpack_vectors
+from lookalike.features.registry import FEATURES
+from lookalike.service.command_line import app
+
+ERRORS, QUICK = 2_000, 60
+CODES = (errno.ENOSPC, errno.EIO)
+PRELOADED = "LOOKALIKE_FAILING_WRITES"
+
+
+@FEATURES.register
+class Colours(Feature):
+    """Describe a picture by the mean colours of a coarse grid."""
+
+    name = "io-colours"
+
+    def __init__(self) -> None:
+        self.dimension = 48
+
+    @property
+    def fingerprint(self) -> str:
+        """The name of the way vectors are made."""
+        return fingerprint({"kind": self.name}, {})
+
+    def record(self, image: Image.Image) -> bytes:
+        """Return the record of a picture."""
+        small = np.asarray(image.resize((4, 4)), np.float32)
+        return pack_vector(unit_rows(small.reshape(1, -1) + 1))
+
+    def vectors(self, records: Any) -> Any:
+        """Return the vectors of records."""
+        return unpack_vectors(records, self.dimension, sparse=False)
+
+
+def prepare(world: Path) -> None:
+    """Make pictures, a collection that has learned and was voted in, and a backup of it."""
+    for number in range(24):
+        rng = np.random.default_rng(number)
+        colour = np.array([(220, 40, 40), (40, 200, 60), (40, 60, 220)][number % 3])
+        pixels = np.clip(colour + rng.integers(-60, 60, (12, 16, 3)), 0, 255).astype(np.uint8)
+        place = world / ("new" if number > 20 else "pictures") / "rgb"[number % 3]
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(place / f"{number}.png")
+    with Collection.create(world / "c", features=[Colours()]) as store:
+        store.add([world / "pictures"])
+        store.learn(folders=True, settings={"steps": 50})
+        store.vote(Ask((1,)), picked=[2], rejected=[9])
+        store.say(3, "Straße")
+        store.remove([5, 6])
+        store.backup(world / "backup")
+
+
+def commands(world: Path) -> dict[str, Callable[[], None]]:
+    """Return every way to write, by name."""
+
+    def run(*given: str) -> Callable[[], None]:
+        return lambda: app([*given, "-c", str(world / "c")], standalone_mode=False)
+
+    def said() -> None:
+        with Collection.open(world / "c") as store:
+            store.say(4, "Wort")
+            store.vote(Ask((2,)), picked=[4], rejected=[8])
+
+    return {
+        "index": run("index", str(world / "new")),
+        "learn": run("learn", "--folders", "--set", "steps=50"),
+        "say and vote": said,
+        "remove": run("remove", str(world / "pictures/r/0.png")),
+        "restore": run("restore"),
+        "bin": run("bin", "--empty"),
+        "rollback": run("rollback"),
+        "rollback --votes": run("rollback", "--votes"),
+        "missing": run("missing"),
+        "labels": run("labels", "--out", str(world / "c/labels.csv")),
+        "export": run("export", "--out", str(world / "c/out.safetensors")),
+        "backup": run("backup", str(world / "c.backup")),
+        "restore backup": run("restore", str(world / "backup")),
+    }
+
+
+def forked(work: Callable[[], str]) -> str:
+    """Return what a function says in a process of its own."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, 1)
+            os.dup2(nothing, 2)
+            os.write(write, work().encode("utf-8", "replace")[:4000])
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as into:
+        told = into.read().decode()
+    os.waitpid(child, 0)
+    return told
+
+
+def tried(command: Callable[[], None], world: Path, n: int, code: int) -> str:
+    """Run a command whose n-th write fails; say how many there were, and a raw error if any."""
+    shim = ctypes.CDLL(None)
+    shim.failing_arm(os.fsencode(world), ctypes.c_long(n), code)
+    raw = ""
+    try:
+        command()
+    except SystemExit:
+        pass
+    except BaseException as error:
+        own = type(error).__module__.startswith(("lookalike", "click", "typer"))
+        raw = "" if own else f"{type(error).__name__}: {error}"
+    seen = shim.failing_seen()
+    shim.failing_arm(b"", 0, 0)
+    return json.dumps([seen, raw])
+
+
+def judged(world: Path, before: list[int]) -> str:
+    """Open the collection, and say what is wrong with it."""
+    try:
+        with Collection.open(world / "c") as store:
+            log = {event.number for event in store.history(1000)}
+            found = [one.problem for one in store.check().findings if one.damage]
+            store.search(1)
+            lost = sorted(set(before) - log)
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
+    return f"events {lost} are lost" if lost else "; ".join(found)
+
+
+def inside(options: Options) -> list[Figure]:
+    """Inject the errors."""
+    most, done = QUICK if options.quick else ERRORS, 0
+    raw: list[str] = []
+    lost: list[str] = []
+    counts: dict[str, int] = {}
+    with tempfile.TemporaryDirectory() as name:
+        kept, world = Path(name) / "kept", Path(name) / "world"
+        # In this process, so that all is imported and compiled once.
+        prepare(world)
+        shutil.copytree(world, kept)
+        with Collection.open(world / "c") as store:
+            before = [event.number for event in store.history(1000)]
+        every = commands(world)
+
+        def trial(command: str, n: int, code: int) -> int:
+            shutil.rmtree(world)
+            shutil.copytree(kept, world)
+            seen, told = json.loads(forked(lambda: tried(every[command], world, n, code)))
+            if told:
+                raw.append(f"{command}, write {n}: {told}")
+            if wrong := forked(lambda: judged(world, before)):
+                lost.append(f"{command}, write {n}: {wrong}")
+            return int(seen)
+
+        counts = {command: trial(command, 0, 0) for command in every}
+        plan = _plan(counts)
+        rounds = itertools.cycle(plan)
+        while done < most:
+            trial(*next(rounds))
+            done += 1
+    for told in (raw + lost)[:20]:
+        print(told, file=sys.stderr)
+    options.settings |= {"writes": counts, "distinct": min(len(plan), most)}
+    return [
+        Figure("errors injected", done, ">=", most),
+        Figure("raw errors", len(raw), "<=", 0),
+        Figure("events lost or collections damaged", len(lost), "<=", 0),
+    ]
+
+
+def _plan(counts: dict[str, int]) -> list[tuple[str, int, int]]:
+    """Return every write of every command with each error, the first writes of all first."""
+    return [
+        (command, n, code)
+        for n in range(1, max(counts.values()) + 1)
+        for command, writes in counts.items()
+        for code in CODES
+        if n <= writes
+    ]
+
+
+if __name__ == "__main__":
+    if PRELOADED in os.environ:
+        main("trust/io_errors", inside)
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            library = Path(place) / "failing_writes.so"
+            source = Path(__file__).with_suffix("").with_name("failing_writes.c")
+            subprocess.run(
+                ["gcc", "-shared", "-fPIC", "-O2", "-o", str(library), str(source), "-ldl"],
+                check=True,
+            )
+            inner = {**os.environ, "LD_PRELOAD": str(library), PRELOADED: "1"}
+            ran = subprocess.run([sys.executable, *sys.argv], env=inner, check=False)
+            raise SystemExit(ran.returncode)
