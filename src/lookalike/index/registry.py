@@ -13,9 +13,9 @@ INDEXES: "Registry[Index]" = Registry(
     "lookalike.indexes",
     {
         "dense": "lookalike.index.dense:DenseIndex",
-        "mapped": "lookalike.index.dense:MappedIndex",
         "sparse": "lookalike.index.sparse:SparseIndex",
         "bits": "lookalike.index.bits:BitIndex",
+        "mapped": "lookalike.index.dense:MappedIndex",
     },
 )
 """Open a saved index with ``INDEXES.get(name).open(path)``; ``INDEXES.load`` is not supported."""

@@ -196,7 +196,9 @@ def test_votes_hold_with_codes(big):
     # What votes taught turns the code of the query, and by it the weights of its bits.
     vector = ranker.vectors(np.array([2]))
     for learned in (False, True):
-        assert not np.allclose(ranker.asked(vector, learned=learned), vector)
+        asked = ranker.asked(vector, learned=learned)
+        assert np.linalg.norm(asked) == pytest.approx(1)
+        assert (asked @ vector.T).item() < 0.999 * np.linalg.norm(vector)
     number = event.number
     big.undo(number)
     assert ids(big.search(2, 10)) == found

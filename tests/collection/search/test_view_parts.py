@@ -63,9 +63,12 @@ def test_vectors_of_several_views_are_not_reduced(collection, fitted, monkeypatc
 
 def test_before_learning_views_count_by_their_lengths(collection, monkeypatch):
     assert collection.view_weights() == pytest.approx({"colour": 0.5, "edges": 0.5}, abs=1e-3)
-    vectors = ranker(collection).plain.vectors.copy()
-    vectors[:, :4] *= 2
-    monkeypatch.setattr(type(ranker(collection).plain), "vectors", property(lambda _: vectors))
+    take = type(ranker(collection).plain).take
+
+    def twice(index, ids):
+        return take(index, ids) * np.array([2] * 4 + [1] * 4, np.float32)
+
+    monkeypatch.setattr(type(ranker(collection).plain), "take", twice)
     weights = collection.view_weights()
     assert weights == pytest.approx({"edges": 0.8, "colour": 0.2}, abs=1e-3)
     assert list(weights) == ["edges", "colour"]
