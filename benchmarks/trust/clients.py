@@ -1,4 +1,4 @@
-"""Fifty clients at once for five minutes on 100,000 pictures: errors, memory, and how long they wait.
+"""Fifty clients at once for five minutes on 100,000 pictures: errors, memory and waiting times.
 
 Each client has an address of its own and does one thing after the other: it searches, looks at the
 page and at thumbnails, votes, tags and uploads. An answer that asks to come back later (429, 503)
@@ -79,7 +79,7 @@ class Client(threading.Thread):
         if kind == "thumbnail":
             return "GET", f"/thumbnail/{one}.jpg", None
         if kind == "vote":
-            third = self._random.randint(1, self._count)
+            third = other % self._count + 1
             return "POST", "/api/votes", {"like": [one], "picked": [other], "rejected": [third]}
         if kind == "tag":
             return "POST", "/api/tags", {"picture": one, "word": f"word {other % 20}"}
@@ -95,8 +95,6 @@ class Client(threading.Thread):
             )
         headers = {"X-Lookalike-Client": "1"}
         if isinstance(body, dict):
-            if body.get("picked") == body.get("rejected"):
-                body["rejected"] = []
             body, headers["Content-Type"] = json.dumps(body), "application/json"
         try:
             self._line.request(method, path, body, headers)
@@ -137,7 +135,8 @@ def measure(options: Options) -> list[Figure]:
     options.settings |= {"errors": sorted(set(errors))[:5]}
     found = [
         Figure("errors", len(errors), "<=", 0),
-        Figure("memory at the end / at half", end / half, "<=", 1.1),
+        # The first seconds fill caches, so that a quick run says nothing of it.
+        Figure("memory at the end / at half", end / half, "<=", None if options.quick else 1.1),
     ]
     for kind in SHARES:
         times = np.array([s for client in clients for s in client.seconds[kind]]) * 1000
