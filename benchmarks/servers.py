@@ -39,6 +39,12 @@ class Server:
         finally:
             link.close()
 
+    def memory(self) -> float:
+        """Return the memory in MB that it holds now."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        return int(found[1]) / 1024 if found else 0.0
+
     def peak(self) -> float:
         """Return the highest memory in MB since the last time, and begin anew."""
         folder = Path(f"/proc/{self._process.pid}")

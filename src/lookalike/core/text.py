@@ -95,6 +95,27 @@ def without_controls(text: str) -> str:
     return "".join(UNKNOWN if unicodedata.category(c) in _CONTROLS else c for c in text)
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def safe_cell(text: str) -> str:
+    """Return text for a cell of a table, which no spreadsheet takes for a formula.
+
+    :func:`read_cell` gives it back unchanged.
+
+    Examples
+    --------
+    >>> safe_cell("=1+1"), safe_cell("tea"), read_cell(safe_cell("=1+1"))
+    ("'=1+1", 'tea', '=1+1')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def read_cell(text: str) -> str:
+    """Return the text of a cell that :func:`safe_cell` may have written."""
+    return text[1:] if text[:1] == "'" and text[1:].startswith(_FORMULA) else text
+
+
 def shown(path: str | Path) -> str:
     r"""Return a path as text for JSON, with undecoded bytes replaced by �.
 

@@ -4,7 +4,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from lookalike.core.text import shown
+from lookalike.core.text import safe_cell, shown
 
 if TYPE_CHECKING:
     from lookalike.collection import Album, Collection
@@ -36,5 +36,8 @@ def album_table(rows: list[dict[str, Any]]) -> str:
     table = io.StringIO(newline="")
     writer = csv.DictWriter(table, ["id", "path", "labels", "new"])
     writer.writeheader()
-    writer.writerows({**row, "labels": ";".join(row["labels"])} for row in rows)
+    writer.writerows(
+        {**row, "path": safe_cell(row["path"]), "labels": safe_cell(";".join(row["labels"]))}
+        for row in rows
+    )
     return table.getvalue()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from lookalike.core.text import shown, word_key
+from lookalike.core.text import safe_cell, shown, word_key
 
 Row: TypeAlias = tuple[Path, Sequence[tuple[str, str]]]
 """A file, and its labels with their sources."""
@@ -16,16 +16,19 @@ Row: TypeAlias = tuple[Path, Sequence[tuple[str, str]]]
 def labels_csv(rows: Iterable[Row]) -> bytes:
     """Return CSV in UTF-8: ``file,tag,sources``, one row per label; sources are joined by spaces.
 
-    As for :func:`~lookalike.service.tag_tables.tags_csv`, cells are not escaped, and readers split
-    a tag at ``;`` and ``|``: JSON keeps such labels whole. Bytes of a file name that are not text
-    are replaced.
+    As for :func:`~lookalike.service.tag_tables.tags_csv`, a quote stands before what could be a
+    formula, and readers split a tag at ``;`` and ``|``: JSON keeps such labels whole. Bytes of a
+    file name that are not text are replaced.
     """
     file = io.StringIO()
     table = csv.writer(file)
     table.writerow(["file", "tag", "sources"])
     for path, labels in rows:
         together = by_label(labels)
-        table.writerows([shown(path), shown(name), " ".join(why)] for name, why in together.items())
+        table.writerows(
+            [safe_cell(shown(path)), safe_cell(shown(name)), " ".join(why)]
+            for name, why in together.items()
+        )
     return file.getvalue().encode()
 
 

@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lookalike.core.text import safe_cell
+
 if TYPE_CHECKING:
     from lookalike.collection import TaggedPicture
 
@@ -18,9 +20,8 @@ if TYPE_CHECKING:
 def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
     """Return CSV in UTF-8: ``file,tag,score,confidence,source``, one row per word.
 
-    Cells are not escaped. A spreadsheet may take one that begins with ``=``, ``+``, ``-`` or
-    ``@`` for a formula, but a prefix would make it another word, or another file, when the table
-    is read again; open tables from untrusted sources with the columns set to text. Readers of the
+    A quote stands before a word or path that a spreadsheet would take for a formula, which our own
+    readers leave out again (:func:`~lookalike.core.text.safe_cell`). Readers of the
     column ``tag`` split a cell at ``;`` and ``|``; use :func:`tags_json` to keep such words
     whole. An unknown confidence is an empty cell.
     """
@@ -28,7 +29,13 @@ def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
     rows = csv.writer(file)
     rows.writerow(["file", "tag", "score", "confidence", "source"])
     rows.writerows(
-        [picture.path, tag.word, _short(tag.score, 6), _short(tag.confidence, 4), tag.source]
+        [
+            safe_cell(str(picture.path)),
+            safe_cell(tag.word),
+            _short(tag.score, 6),
+            _short(tag.confidence, 4),
+            tag.source,
+        ]
         for picture in pictures
         for tag in picture.tags
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.errors import InvalidInput
-from lookalike.core.text import first_control, label_name
+from lookalike.core.text import first_control, label_name, read_cell
 
 MAX_BYTES = 2**28
 MAX_NAME = 1000
@@ -49,7 +49,8 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Return each row's line number and its cells by column, with column names in lower case.
 
     The separator (comma, semicolon or tab) is the most frequent one in the header. Blank lines
-    are skipped.
+    are skipped. A quote before what a spreadsheet would take for a formula is left out, as our
+    own tables have it.
     """
     text = read_text(path)
     header_line = text.lstrip().split("\n", 1)[0]
@@ -76,7 +77,8 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     f"{path}, line {line}: {len(row)} cells, but the header has {len(header)} "
                     f"columns. Put cells that contain a {separator!r} in double quotes."
                 )
-            yield line, {name: cell.strip() for name, cell in zip(header, row, strict=True)}
+            cells = (read_cell(cell.strip()) for cell in row)
+            yield line, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise InvalidInput(
             f"{path}, line {reader.line_num}: invalid CSV: {error}. Check the quotes."

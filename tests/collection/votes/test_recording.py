@@ -539,3 +539,13 @@ def test_votes_read_at_once_sum_to_the_same_bits(collection):
         assert [*ours._items.places] == [*theirs._items.places]
         for query in range(1, 25):
             assert scores(collection, Ask((query,))) == scores(other, Ask((query,)))
+
+
+@pytest.mark.parametrize("sign", ["\0", "\x1b", "\udce9"])
+def test_control_characters_are_refused_in_words_and_names(collection, sign):
+    with pytest.raises(InvalidInput, match="control"):
+        collection.say(1, f"tea{sign}")
+    with pytest.raises(InvalidInput, match="control"):
+        collection.say(1, "tea", who=f"Ada{sign}")
+    with pytest.raises(InvalidInput, match="control"):
+        collection.vote(Ask((1,)), picked=[2], key=f"k{sign}")

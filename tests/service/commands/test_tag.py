@@ -7,6 +7,7 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import PictureTag, TaggedPicture, Tagging
+from lookalike.core.text import safe_cell
 from lookalike.images import Refused
 from lookalike.images.xmp import ALL, FLAT, LEARNED, Packet
 from lookalike.service.commands import tag as command
@@ -123,7 +124,8 @@ def test_a_table_has_a_row_for_each_tag(tag, here):
         rows = list(csv.reader(file))
     assert rows[0] == ["file", "tag", "score", "confidence", "source"]
     assert rows[1:] == [
-        [str(here / "a, \r\n b.jpg"), word, "1.5", "0.9375", "learned"] for word in ODD_WORDS
+        [str(here / "a, \r\n b.jpg"), safe_cell(word), "1.5", "0.9375", "learned"]
+        for word in ODD_WORDS
     ]
     assert read_labels(here / "tags.csv") == {str(here / "a, \r\n b.jpg"): ODD_WORDS}
 

@@ -27,10 +27,11 @@ from lookalike.service.command_line import Commands
 from lookalike.service.commands.index import index
 from lookalike.service.commands.serve import listening, serve
 from lookalike.service.web.connections import MOST_PER_CLIENT
+from lookalike.service.web.guard import VOTING
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import saved, scene
 
-KEY, READ_KEY = "k" * 24, "r" * 24
+KEY, READ_KEY, VOTE_KEY = "k" * 24, "r" * 24, "v" * 24
 SERVE = (
     "from lookalike.service.command_line import app\n"
     "from lookalike.service.commands.serve import serve\n"
@@ -73,21 +74,23 @@ def every_route(client):
 
 
 def test_every_route_by_every_role(served):
-    settings = Settings(host="192.168.7.7", key=KEY, read_key=READ_KEY)
+    settings = Settings(host="192.168.7.7", key=KEY, read_key=READ_KEY, vote_key=VOTE_KEY)
     client = served(settings, base_url="http://192.168.7.7:8700")
     del client.headers["X-Lookalike-Client"]
     seen = set()
     for method, path in every_route(client):
         if path.endswith("/events"):
             continue  # no job is there to be followed
-        for role, key in (("none", None), ("wrong", "x" * 24), ("read", READ_KEY)):
+        roles = {"none": None, "wrong": "x" * 24, "read": READ_KEY, "vote": VOTE_KEY}
+        for role, key in roles.items():
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}
             status = client.request(method, path, headers=headers).status_code
             seen.add(method)
-            if role == "read" and method in {"GET", "HEAD"}:
+            reading = method in {"GET", "HEAD"}
+            if (role == "read" and reading) or (role == "vote" and (reading or path in VOTING)):
                 assert status not in {401, 403}, (method, path)
             else:
-                assert status == (403 if role == "read" else 401), (method, path, role)
+                assert status == (403 if role in {"read", "vote"} else 401), (method, path, role)
     assert {"GET", "POST", "DELETE"} <= seen
     for method, path in [("GET", "/"), ("GET", "/api/pictures"), ("DELETE", "/api/pictures/99")]:
         answer = client.request(method, path, headers={"Authorization": f"Bearer {KEY}"})
@@ -523,3 +526,51 @@ def test_https_by_files(start, tmp_path, run, indexed):
     server = start("--certificate", certificate, "--certificate-key", key)
     assert server.address.startswith("https://")
     assert httpx.get(f"{server.address}api/status", verify=False).status_code == 200
+
+
+def test_every_change_leaves_a_line(start, tmp_path):
+    server = start("--audit", tmp_path / "audit.log")
+    said = {"picture": 1, "word": "tea", "user": "Zoë"}
+    assert httpx.post(f"{server.address}api/tags", json=said, headers=CLIENT).status_code == 200
+    assert httpx.post(f"{server.address}api/tags", json=said).status_code == 403
+    assert httpx.get(f"{server.address}api/status").status_code == 200
+    lines = (tmp_path / "audit.log").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2
+    assert lines[0].endswith("POST '/api/tags' 200, write by open, 'Zoë' from 127.0.0.1")
+    assert " 403, write by open, '' from 127.0.0.1" in lines[1]
+
+
+def test_nothing_is_fetched_by_its_address(served, run, indexed, tmp_path):
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        door.settimeout(0.3)
+        url = f"http://127.0.0.1:{door.getsockname()[1]}/1.png"
+        client = served()
+        for method, path in every_route(client):
+            if method in {"GET", "HEAD"}:
+                client.request(method, f"{path}?like={url}&word={url}&name={url}&next={url}")
+            else:
+                for name in ("folder", "like", "picture", "url", "path"):
+                    body = {"kind": "import", name: url}
+                    client.request(method, path, json=body)
+        run("index", url, "-c", indexed)
+        run("search", url, "-c", indexed)
+        with suppress(TimeoutError):
+            asked.append(door.accept())
+    assert asked == []
+
+
+def test_archives_are_skipped_and_refused(served, run, indexed, pictures):
+    import shutil
+    import zipfile
+
+    with zipfile.ZipFile(pictures / "more.zip", "w") as archive:
+        archive.write(pictures / "0.png", "../../outside.png")
+    told = run("index", pictures, "-c", indexed, "--json").json
+    assert (told["added"], told["ignored"]) == (0, 1)
+    shutil.copy(pictures / "more.zip", pictures / "more.png")
+    told = run("index", pictures, "-c", indexed, "--json").json
+    assert "unsupported format" in str(told["refused"])
+    answer = served().post("/api/pictures", content=(pictures / "more.zip").read_bytes())
+    assert answer.status_code == 422
+    assert not (pictures.parent.parent / "outside.png").exists()

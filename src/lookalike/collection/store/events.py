@@ -12,6 +12,7 @@ from lookalike.collection.store import changes
 from lookalike.collection.store.database import Database, now
 from lookalike.collection.store.seals import digest, new_salt
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
+from lookalike.core.text import first_control
 
 LONGEST_WHO, LONGEST_KEY = 64, 128
 
@@ -75,9 +76,10 @@ def append(
 def check_names(who: str, key: str | None) -> None:
     """Raise InvalidInput for names of people and keys of requests that are not short text."""
     for name, value, most in (("who", who, LONGEST_WHO), ("key", key or "", LONGEST_KEY)):
-        if not isinstance(value, str) or len(value) > most or not _is_encodable(value):
+        if not isinstance(value, str) or len(value) > most or first_control(value) is not None:
             raise InvalidInput(
-                f"Collection: {name} must be text of at most {most} characters; got {value!r:.80}."
+                f"Collection: {name} must be text of at most {most} characters, without control "
+                f"characters; got {value!r:.80}."
             )
 
 
@@ -361,11 +363,3 @@ def _event(row: Sequence[Any], *, shown: bool = False) -> Event:
     if shown:
         body.pop("taught", None)
     return Event(number, at, kind, who, body, undone=False)
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -1,6 +1,7 @@
 """The command ``lookalike serve``: the web page and the API of one collection."""
 
 import json
+import logging
 import signal
 import socket
 import sys
@@ -68,6 +69,19 @@ def serve(
             show_envvar=True,
         ),
     ] = None,
+    vote_key: Annotated[
+        str | None,
+        typer.Option(
+            envvar="LOOKALIKE_VOTE_KEY",
+            metavar="KEY",
+            help="Key for programs that may search, vote and tag, and no more.",
+            show_envvar=True,
+        ),
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append a line to this file for every change."),
+    ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Serve HTTPS with this certificate chain, in PEM."),
@@ -111,6 +125,7 @@ def serve(
         port=port,
         key=_read_key(key, key_file),
         read_key=read_key,
+        vote_key=vote_key,
         allow=tuple(_folder(path) for path in allow or []),
         watch=watch,
         read_only=read_only,
@@ -121,6 +136,8 @@ def serve(
     from lookalike.collection import Collection
 
     screen = Screen(as_json)
+    if audit is not None:
+        _keep_audit(from_home(audit))
     place = folder or collection
     # Only where none was named: a name that is mistyped is told.
     if place == HERE and not place.exists() and not read_only:
@@ -243,6 +260,18 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
         Server(config).run([door])
     except SystemExit as error:
         raise CollectionError("serve: the server could not start; see its log above.") from error
+
+
+def _keep_audit(file: Path) -> None:
+    """Append a line to a file for every change that somebody asks for."""
+    try:
+        handler = logging.FileHandler(file, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"serve: cannot write {file}: {error.strerror}.") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log = logging.getLogger("lookalike.audit")
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
 
 
 def _read_key(key: str | None, file: Path | None) -> str | None:

@@ -41,6 +41,17 @@ _OPEN = {"/enter", "/static/style.css"}  # exact paths that need no key, to sign
 _SAFE = {"GET", "HEAD"}
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
 
+VOTING = frozenset(
+    {
+        *("/api/votes", "/api/tags", "/api/queries", "/api/queries/region"),
+        *("/api/selection/examples", "/part/votes", "/part/tags"),
+    }
+)
+"""The changes that a key for voting allows: to vote, to tag, and what searches need for it."""
+
+AUDIT = logging.getLogger("lookalike.audit")
+"""A line for each change that was asked for."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -53,7 +64,7 @@ class Guard:
     neither read responses nor send custom headers. Unexpected errors are logged and reported
     without details.
 
-    The request's ``state.role`` is then ``"write"`` or ``"read"``.
+    The request's ``state.role`` is then ``"write"``, ``"vote"`` or ``"read"``.
 
     Parameters
     ----------
@@ -98,6 +109,17 @@ class Guard:
                 _log.exception("%s %s failed", scope["method"], scope["path"])
                 refused = Refusal(500, UNEXPECTED)
         await answer.finish(scope, body.refusal or refused, closing=self._closing.begun)
+        if scope["method"] not in _SAFE:
+            self._note(scope, answer.status)
+
+    def _note(self, scope: Scope, status: int) -> None:
+        """Write a line about a change: what was asked for, what came of it, who, from where."""
+        found = self._keys.visitor(_headers(scope))
+        who = str(scope.get("state", {}).get("who", ""))
+        address = scope["client"][0] if scope.get("client") else ""
+        role = "nobody" if found is None else f"{found.role} by {found.way}"
+        parts = (scope["method"], scope["path"][:300], status, role, who, address)
+        AUDIT.info("%s %r %s, %s, %r from %s", *parts)
 
     async def _admit(self, scope: Scope, body: Body, answer: "_Answer", upload: bool) -> None:
         headers = _headers(scope)
@@ -118,11 +140,12 @@ class Guard:
             raise _stranger(scope)
         role = "read" if visitor is None or self._settings.read_only else visitor.role
         if scope["method"] not in _SAFE:
-            self._check_change(headers, host, visitor)
+            self._check_change(scope["path"], headers, host, visitor)
         body.expect(headers.get("content-length"))
         # The server relies on the method in its own scope, so ours is a copy.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        inner = {**scope, "method": method, "state": {**scope.get("state", {}), "role": role}}
+        scope["state"] = {**scope.get("state", {}), "role": role}
+        inner = {**scope, "method": method}
         if not upload:
             await self.app(inner, body.receive, answer.send)
             return
@@ -170,13 +193,15 @@ class Guard:
         return listening.is_unspecified or address == listening
 
     def _check_change(
-        self, headers: MutableMapping[str, str], host: str, visitor: Visitor | None
+        self, path: str, headers: MutableMapping[str, str], host: str, visitor: Visitor | None
     ) -> None:
         """Refuse a change that the key does not allow or that another site may have sent."""
         if self._settings.read_only:
             raise Refusal(403, "This collection is served read-only: nothing can be changed.")
-        if visitor is None or visitor.role != "write":
+        if visitor is None or visitor.role == "read":
             raise Refusal(403, "This key is read-only. Use the other key to make changes.")
+        if visitor.role == "vote" and path not in VOTING:
+            raise Refusal(403, "This key may only search, vote and tag. Use the full key.")
         if "origin" in headers and headers["origin"].lower().partition("://")[2] != host:
             raise Refusal(403, "The request comes from another site.")
         if visitor.way == "key":
@@ -230,13 +255,14 @@ class _Answer:
     def __init__(self, send: Send, body: Body, *, bare: bool) -> None:
         self._send, self._body, self._bare = send, body, bare
         self._started = self._complete = False
+        self.status = 0
 
     async def send(self, message: Message) -> None:
         """Pass on a message of the application."""
         if self._complete or (self._body.refusal is not None and not self._started):
             return
         if message["type"] == "http.response.start":
-            self._started = True
+            self._started, self.status = True, message["status"]
             await self._send({**message, "headers": _secured(message.get("headers", []))})
             if self._bare:
                 await self._end()

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from lookalike.service.web.error_pages import page
 from lookalike.service.web.settings import Settings
 
-Role: TypeAlias = Literal["read", "write"]
+Role: TypeAlias = Literal["read", "vote", "write"]
 
 COOKIE = "lookalike"
 STAY = 30 * 24 * 3600
@@ -35,7 +35,11 @@ class Keys:
     """The keys of a server, compared in constant time."""
 
     def __init__(self, settings: Settings) -> None:
-        given: dict[Role, str | None] = {"write": settings.key, "read": settings.read_key}
+        given: dict[Role, str | None] = {
+            "write": settings.key,
+            "vote": settings.vote_key,
+            "read": settings.read_key,
+        }
         self._keys: dict[Role, bytes] = {
             role: key.encode() for role, key in given.items() if key is not None
         }

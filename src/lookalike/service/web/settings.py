@@ -45,6 +45,8 @@ class Settings:
         Key for full access. If there is one, every request needs a key.
     read_key : str, optional
         Key for read-only access.
+    vote_key : str, optional
+        Key that may also vote and tag, and no more.
     allow : tuple of Path
         Folders, besides those indexed, that may be imported and whose pictures may be shown.
     max_upload_bytes : int
@@ -78,6 +80,7 @@ class Settings:
     port: int = 8700
     key: str | None = field(default=None, repr=False)
     read_key: str | None = field(default=None, repr=False)
+    vote_key: str | None = field(default=None, repr=False)
     allow: tuple[Path, ...] = ()
     max_upload_bytes: int = 64 << 20
     limits: Limits = field(default_factory=Limits)
@@ -101,8 +104,9 @@ class Settings:
                 raise InvalidInput(
                     f"serve: name must be a host name without port or path; got {name!r:.80}."
                 )
-        for key in (self.key, self.read_key):
-            if key is not None and (len(key) < LEAST_KEY or not key.isascii() or " " in key):
+        given = [key for key in (self.key, self.read_key, self.vote_key) if key is not None]
+        for key in given:
+            if len(key) < LEAST_KEY or not key.isascii() or " " in key:
                 raise InvalidInput(
                     f"serve: a key must have at least {LEAST_KEY} ASCII characters and no spaces; "
                     f"got {len(key)}. Create one with: openssl rand -hex 24"
@@ -110,8 +114,8 @@ class Settings:
         self._check_certificate()
         if self.key is None:
             self._check_open()
-        elif self.key == self.read_key:
-            raise InvalidInput("serve: the read key must differ from the key.")
+        elif len(set(given)) < len(given):
+            raise InvalidInput("serve: the keys must differ from each other.")
 
     def _check_certificate(self) -> None:
         if self.certificate is None:
@@ -138,9 +142,10 @@ class Settings:
                 f"is needed. Give one with --key-file FILE or LOOKALIKE_KEY, or listen on "
                 f"127.0.0.1."
             )
-        if self.read_key is not None:
+        if self.read_key is not None or self.vote_key is not None:
             raise InvalidInput(
-                "serve: with only a read key, nobody could make changes. Give both keys or neither."
+                "serve: with only a read key or a vote key, nobody could manage the collection. "
+                "Give the full key, too."
             )
 
     @property

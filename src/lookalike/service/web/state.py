@@ -36,6 +36,7 @@ def speaker(request: Request, named: str | None) -> str:
     address = request.client.host if request.client else ""
     who = who_is(request, named)
     state.rates.count(f"{address} {getattr(request.state, 'role', '')}", who)
+    request.state.who = who
     return who
 
 
