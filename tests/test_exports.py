@@ -112,6 +112,7 @@ EXPORTS = {
     ],
     "lookalike.images": [
         "ENDINGS",
+        "Decode",
         "Facts",
         "Found",
         "Limits",
@@ -122,7 +123,9 @@ EXPORTS = {
         "decode",
         "emoji_samples",
         "find_pictures",
+        "is_inside",
         "read_bytes",
+        "real_folders",
         "thumbnail",
     ],
     "lookalike.index": [

@@ -374,7 +374,7 @@ def test_what_was_learned_is_told_from_the_start(digits):
 
 
 @pytest.mark.parametrize(
-    "learned", [{"blend_": 1.5}, {"blend_": float("nan")}, {"steps_": -1}, {"normalized_": 1}]
+    "learned", [{"blend_": 1.5}, {"blend_": "nan"}, {"steps_": -1}, {"normalized_": 1}]
 )
 def test_a_file_with_impossible_numbers_is_refused(digits, tmp_path, learned):
     X, y, _, _ = digits

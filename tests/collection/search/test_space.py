@@ -7,7 +7,6 @@ from lookalike.collection.search.space import reduction_is_due
 from lookalike.collection.training import learning
 from lookalike.collection.training.examples import Commonest
 from lookalike.collection.training.gate import Gain
-from lookalike.core.errors import DamagedFile
 from lookalike.core.evidence import Difference
 from lookalike.core.progress import silent
 from tests.collection.colours import Colours, album, picture
@@ -15,20 +14,24 @@ from tests.collection.teaching import in_use
 
 
 @pytest.mark.parametrize(
-    ("sql", "why"),
+    "sql",
     [
-        ("UPDATE records_1 SET record = x'00' WHERE picture = 3", "a record cannot be read"),
-        ("DELETE FROM records_1 WHERE picture = 3", "lacks the records of 1"),
+        "UPDATE records_1 SET record = x'00' WHERE picture = 3",
+        "UPDATE records_1 SET record = 'text' WHERE picture = 3",
+        "UPDATE records_1 SET record = substr(record, 1, 10) || x'007e' || substr(record, 13) "
+        "WHERE picture = 3",
+        "DELETE FROM records_1 WHERE picture = 3",
     ],
 )
-def test_a_damaged_row_is_told(collection, sql, why):
+def test_a_damaged_record_leaves_out_its_picture_and_is_told(collection, sql, caplog):
     with collection._opened.database.transaction() as connection:
         connection.execute(sql)
-    with (
-        Collection.open(collection.path, features=[Colours()]) as again,
-        pytest.raises(DamagedFile, match=why),
-    ):
-        again.search(1)
+    with Collection.open(collection.path, features=[Colours()]) as again:
+        assert {match.id for match in again.search(1, 99)} == set(range(2, 25)) - {3}
+        assert "lookalike check" in caplog.text
+        (finding,) = again.check().findings
+        assert "record" in finding.problem
+        assert finding.remedy
 
 
 def test_when_a_reduction_is_due():

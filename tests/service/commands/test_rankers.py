@@ -23,7 +23,7 @@ def test_help_lists_what_is_installed(run, known_brightness):
 
     assert "embedding, visterms, views, brightness" in shown("index")
     assert "dense, sparse" in shown("index")
-    assert "oasis, cosine, euclidean, itml" in shown("learn")
+    assert "oasis, cosine, euclidean, hamming, itml" in shown("learn")
     for command in ("search", "evaluate", "export", "tag"):
         assert "--by" in run(command, "--help").out
 

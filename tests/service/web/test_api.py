@@ -561,7 +561,7 @@ def test_learning_words_and_models(client, store, tmp_path):
     assert client.get("/api/search?word=lila").json()["counts"]["unknown"] == ["lila"]
     assert isinstance(got(client.get("/api/reasons?like=1&picture=2"))["reasons"], list)
     used = got(client.post("/api/rollback", json={}))
-    assert set(used) == {"model", "annotator", "labels"}
+    assert set(used) == {"model", "annotator", "codes", "labels"}
     facets = got(client.get("/api/facets"))
     assert {facet["value"]: facet["count"] for facet in facets["tags"]} == dict.fromkeys(PALETTE, 8)
     assert facets["formats"] == [{"value": "PNG", "count": 24}]
@@ -653,6 +653,8 @@ def test_openapi_tells_of_every_route(reader):
         *[("delete", "/api/pictures/{id}"), ("get", "/api/search"), ("post", "/api/queries")],
         *[("post", "/api/queries/region"), ("post", "/api/votes"), ("post", "/api/tags")],
         ("get", "/api/bin"),
+        *[("get", "/api/duplicates"), ("post", "/api/duplicates/keep")],
+        ("post", "/api/duplicates/distinct"),
         *[("post", "/api/bin/restore"), ("post", "/api/bin/empty")],
         ("post", "/api/pictures/{id}/look"),
         *[("post", "/api/undo"), ("post", "/api/reset"), ("post", "/api/rollback")],

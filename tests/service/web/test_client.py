@@ -105,7 +105,7 @@ def test_learning_words_rolling_back_and_export(client, tmp_path):
     job = client.learn(folders=True)
     assert job["state"] == "done"
     assert client.search(word="rot", k=2)
-    assert set(client.rollback()) == {"model", "annotator", "labels"}
+    assert set(client.rollback()) == {"model", "annotator", "codes", "labels"}
     client.vote(1, picked=[9], rejected=[2])
     client.export(tmp_path / "learned.safetensors")
     assert (tmp_path / "learned.safetensors").stat().st_size > 8
