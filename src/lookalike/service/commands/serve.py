@@ -74,7 +74,7 @@ def serve(
         typer.Option(
             envvar="LOOKALIKE_VOTE_KEY",
             metavar="KEY",
-            help="Key for programs that may search, vote and tag, and no more.",
+            help="Key for people and programs that may search, vote and tag, and no more.",
             show_envvar=True,
         ),
     ] = None,

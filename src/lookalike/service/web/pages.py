@@ -131,6 +131,7 @@ def page(
         "token": getattr(request.app.state, "token", ""),
         "total": len(collection),
         "may_write": getattr(request.state, "role", "write") == "write",
+        "voter": getattr(request.state, "role", "write") == "vote",
         "filters": filters or Filters.model_validate({}),
         "filter_path": path,
         "filter_kept": kept or [],
