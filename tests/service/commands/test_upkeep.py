@@ -1,0 +1,102 @@
+"""A collection is checked, backed up and put back by command; damage is told everywhere."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from lookalike.collection import Collection
+from tests.service.commands.test_rankers import fails
+
+
+@pytest.fixture
+def place(run, changeable):
+    with Collection.open(changeable) as store:
+        store.say(1, "Straße")
+    return changeable
+
+
+def flip(file):
+    content = bytearray(file.read_bytes())
+    content[-5] ^= 4
+    file.write_bytes(content)
+
+
+def test_what_is_sound_and_what_is_damaged(run, place):
+    ran = run("check", "-c", place)
+    assert ran.code == 0
+    assert "nothing is damaged" in ran.out
+    with closing(sqlite3.connect(place / "collection.sqlite")) as connection:
+        connection.execute("UPDATE given SET label = 'Gasse' WHERE label = 'Straße'")
+        connection.commit()
+    ran = run("check", "-c", place)
+    assert ran.code == 1
+    assert "Damaged: " in ran.out
+    told = run("check", "-c", place, "--json")
+    assert told.code == 1
+    assert told.json["sound"] is False
+    assert all(finding["remedy"] for finding in told.json["findings"])
+
+
+def test_a_backup_is_put_back_and_what_was_there_is_kept(run, place, tmp_path):
+    made = run("backup", tmp_path / "Sicherung", "-c", place, "--json")
+    assert made.json["pictures"] == 27
+    fails(run("backup", tmp_path / "Sicherung", "-c", place), "Sicherung")
+    with Collection.open(place) as store:
+        store.say(2, "later")
+    done = run("restore", tmp_path / "Sicherung", "-c", place)
+    assert "is kept in" in done.out
+    with Collection.open(place) as store:
+        assert "Straße" in store.labels()[1]
+        assert "later" not in store.labels()[2]
+    assert len(list(place.parent.glob(f"{place.name}.before-*"))) == 1
+    run("restore", tmp_path / "Sicherung", "-c", place, "--replace")
+    assert len(list(place.parent.glob(f"{place.name}.before-*"))) == 1
+    fails(run("restore", tmp_path, "-c", place), "lookalike backup")
+    fails(run("restore", "1", "--replace", "-c", place), "--replace")
+
+
+def test_a_damaged_backup_replaces_nothing(run, place, tmp_path):
+    run("backup", tmp_path / "b", "-c", place)
+    flip(tmp_path / "b" / "collection.sqlite")
+    fails(run("restore", tmp_path / "b", "-c", place))
+    with Collection.open(place) as store:
+        assert "Straße" in store.labels()[1]
+        assert "later" not in store.labels()[2]
+
+
+def test_a_damaged_model_is_told_and_the_plain_ranking_answers(run, place, photos):
+    with Collection.open(place) as store:
+        (used,) = [row.number for row in store.models() if row.kind == "similarity"]
+    flip(place / "models" / f"{used}.safetensors")
+    picture = photos / "red" / "0.png"
+    fails(run("search", picture, "-c", place), "damaged", "--no-learning")
+    told = run("search", picture, "-c", place, "--no-learning", "--json").json
+    assert len(told["matches"]) == 10
+    assert run("check", "-c", place).code == 1
+    # The remedy that is named works.
+    assert run("rollback", "-c", place).code == 0
+    assert run("search", picture, "-c", place).code == 0
+
+
+def test_a_server_goes_on_with_a_damaged_model_and_says_so(place):
+    from lookalike.service.web.app import make_app
+    from tests.service.web.inside import Inside
+
+    with Collection.open(place) as store:
+        (used,) = [row.number for row in store.models() if row.kind == "similarity"]
+        plain = [match.id for match in store.search(1, 99, learned=False)]
+    flip(place / "models" / f"{used}.safetensors")
+    with Collection.open(place) as store, closing(Inside(make_app(store))) as client:
+        answer = client.get("/api/search?like=1&learned=false&k=99")
+        assert [match["id"] for match in answer.json()["matches"]] == plain
+        refused = client.get("/api/search?like=1")
+        assert refused.status_code >= 500
+        assert "learned=false" in refused.json()["error"]
+        page = client.get("/search?like=1")
+        assert page.status_code == 200
+        assert "damaged" in page.text
+        assert page.text.count("<figure") == len(plain)
+        assert client.get("/learned").status_code == 200
+        (ranker,) = client.get("/api/rankers").json()["rankers"]
+        assert "rollback" in ranker["trouble"]
