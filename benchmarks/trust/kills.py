@@ -6,7 +6,9 @@ every acknowledged event is in the log, unchanged; requests in progress took eff
 not at all; the log is intact; replaying it gives the same bytes with and without the last snapshot;
 every picture has its vector, thumbnail and place; labels agree with the log; and searches work.
 Every tenth kill is of a process that updates a collection of an older version instead: it must be
-left at the old version or the new one, whole. 1,000 kills of four servers side by side;
+left at the old version or the new one, whole. Every tenth, five later, is of one that backs the
+collection up and puts the backup back: what is in its place must be whole, and a backup that is
+there complete. 1,000 kills of four servers side by side;
 ``--kills N`` sets another number.
 """
 
@@ -39,7 +41,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection import Ask
+from lookalike.collection import Ask, restore_backup
 from lookalike.collection.store import events
 from lookalike.collection.store.schema import VERSION
 from lookalike.collection.votes import ledger
@@ -60,6 +62,7 @@ WORDS = ("Straße", "STRASSE", "Meer", "été", "x/y", "🐈")
 PICTURES = 60
 LONGEST_LIFE = 1.0
 LONGEST_UPDATE = 0.1
+LONGEST_RESTORE = 1.5
 EVERY = 10
 """How often it is not the server that is killed, but the update of an older collection."""
 
@@ -373,6 +376,41 @@ def look_into_older(place: Path) -> dict[str, Any]:
         }
 
 
+def restore_and_kill(place: Path, chance: random.Random) -> None:
+    """Kill a process while it backs a collection up and puts the backup back, and check both."""
+    copy, backup = place.with_name("copy"), place.with_name("backup")
+    for folder in (copy, backup, *copy.parent.glob("copy.before-*")):
+        shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(place, copy)
+    expected = forked(lambda: numbers_of(copy))
+    child = os.fork()
+    if child == 0:
+        try:
+            with Collection.open(copy) as store:
+                store.backup(backup)
+            restore_backup(backup, copy)
+        finally:
+            os._exit(0)
+    time.sleep(chance.random() * LONGEST_RESTORE)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    expect(forked(lambda: numbers_of(copy)) == expected, "a restore has lost something")
+    if backup.exists():
+        fresh = place.with_name("fresh")
+        shutil.rmtree(fresh, ignore_errors=True)
+        restore_backup(backup, fresh)
+        expect(forked(lambda: numbers_of(fresh)) == expected, "a backup lacks something")
+
+
+def numbers_of(place: Path) -> list[int]:
+    """Return what a collection has, once it is found sound."""
+    with Collection.open(place) as store:
+        found = store.check()
+        expect(found.sound, f"damaged: {found.findings}")
+        return [len(store), len(store.history(1000)), len(store.labels())]
+
+
 def survive(kills: int, seed: int) -> dict[str, int]:
     """Create a collection and kill its server the given number of times."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -393,6 +431,8 @@ def survive(kills: int, seed: int) -> dict[str, int]:
         for kill in range(1, kills + 1):
             if kill % EVERY == 0:
                 update_and_kill(older, world.random)
+            elif kill % EVERY == EVERY // 2:
+                restore_and_kill(place, world.random)
             else:
                 world.live()
                 world.check()

@@ -1,5 +1,6 @@
 """Back up a collection while others use it, and put a backup in its place."""
 
+import ctypes
 import hashlib
 import json
 import os
@@ -24,6 +25,8 @@ from lookalike.core.progress import Progress
 
 FORMAT = 1
 MANIFEST = "backup.json"
+
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 _BLOCK = 1 << 20
 _ATTEMPTS = 5
@@ -104,7 +107,7 @@ def restore_backup(source: str | Path, path: str | Path, *, replace: bool = Fals
         if os.path.lexists(place) and any(place.iterdir()):
             with Folder(place).alone():
                 aside = _free_name(place.absolute())
-                place.rename(aside)
+                _put_aside(place, beside, aside)
     if replace and aside is not None:
         shutil.rmtree(aside)
         aside = None
@@ -116,6 +119,26 @@ def _free_name(place: Path) -> Path:
     time = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     names = (f"{place.name}.before-{time}{'' if n == 0 else f'-{n}'}" for n in count())
     return next(place.with_name(name) for name in names if not (place.parent / name).exists())
+
+
+def _put_aside(place: Path, new: Path, aside: Path) -> None:
+    """Let a new folder take a place, in one step where the system can, and keep the old one."""
+    if not _exchanged(place, new):
+        place.rename(aside)
+        return
+    try:
+        new.rename(aside)
+    except BaseException:
+        # Whoever made the new folder removes it: the old one must not be under its name.
+        _exchanged(place, new)
+        raise
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Let two folders change places; return whether that was possible."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    names = (_HERE, os.fsencode(one.absolute()), _HERE, os.fsencode(other.absolute()))
+    return rename is not None and rename(*names, _EXCHANGE) == 0
 
 
 @contextmanager
@@ -130,7 +153,8 @@ def _placing(path: Path, *, over: bool = False) -> Iterator[Path]:
     try:
         beside.mkdir(parents=True)
         yield beside
-        beside.replace(path)
+        if beside.exists():
+            beside.replace(path)
     except OSError as error:
         raise CollectionError(
             f"cannot write {path}: {error}. Nothing was changed; free some space, or name a "
