@@ -69,16 +69,17 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         chosen.upload_limits, seconds=chosen.decode_seconds, memory=chosen.decode_memory
     )
     app.state.rates = Rates()
+    # Routes are tried in order, and a page asks for many small files.
     for part in (
-        api,
+        files,
+        assets,
+        fragments,
         pages,
+        api,
         api_page,
         album_pages,
         bin_page,
         duplicates_page,
-        fragments,
-        files,
-        assets,
     ):
         app.include_router(part.router)
     app.add_middleware(Guard, settings=chosen, token=app.state.token, closing=app.state.closing)
