@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from lookalike.collection import Collection
-from lookalike.collection.store.folder import UPLOADS
+from lookalike.collection.store.folder import Folder
 from lookalike.images import Limits, is_inside, real_folders
 from lookalike.service.web.settings import Settings
 
 
 def uploads(collection: Collection) -> Path:
     """Return the folder of uploads, as paths are stored: without ".."."""
-    return Path(os.path.abspath(collection.path)) / UPLOADS  # noqa: PTH100
+    return Folder(collection.path).uploads
 
 
 def folders(collection: Collection, settings: Settings) -> list[Path]:
