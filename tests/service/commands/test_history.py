@@ -33,7 +33,7 @@ def test_what_was_said_is_listed_and_taken_back(run, place, tmp_path):
     assert run("undo", first.number + 1, "-c", place, "--json").json["undone"] == first.number + 1
     with Collection.open(place) as store:
         assert list(store.labels().values()) == [["Bäume <b>"]]
-    fails(run("undo", 99, "-c", place), "99")
+    fails(run("undo", 99, "-c", place), "no event 99", "lookalike history")
     assert run("undo", 0, "-c", place).code == 2
 
 

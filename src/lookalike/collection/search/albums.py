@@ -45,7 +45,10 @@ def find(opened: Opened, name: str | int) -> AlbumRow:
     """Return the album of a name or id, or raise NotFound."""
     row = stored.album(opened.database, name if is_whole(name) else check_name(name))
     if row is None:
-        raise NotFound(f"Collection: there is no album “{name}”. Collection.albums lists them.")
+        raise NotFound(
+            f"There is no album “{name}”. See what there is: lookalike albums, or "
+            f"Collection.albums."
+        )
     return row
 
 

@@ -212,7 +212,9 @@ def event(database: Database, number: int) -> Event:
     if row is not None:
         with database.parsing("an event"):
             return replace(_event(row, shown=True), undone=is_undone(database, number))
-    raise NotFound(f"Collection: there is no event {number}. See Collection.history.")
+    raise NotFound(
+        f"There is no event {number}. See what there is: lookalike history, or Collection.history."
+    )
 
 
 def read(connection: Connection, number: int) -> Event:
