@@ -4,7 +4,9 @@ A similarity is taught as a collection teaches it, with a fifth of the labelled 
 to judge it by, on random parts of each picture set: once with the labels as they are, once with
 labels shuffled among the pictures. Shuffled labels may be published once in 50 runs. Of the runs
 with real labels those count whose true gain, on pictures that had no part in it, is at least .02
-in mean average precision and no loss in precision at 1: nine in ten must be published.
+in mean average precision and no loss in precision at 1: nine in ten must be published. LDA learns,
+which has no caution of its own; OASIS blends what it learned with its start, and takes eight times
+as long.
 """
 
 import json
@@ -27,10 +29,8 @@ from lookalike.collection.training.learning import teach_similarity
 from lookalike.core.evidence import paired_difference
 from lookalike.evaluate import evaluate_similarity
 from lookalike.features import Reduction
-from lookalike.similarity.base import Similarity
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.lda import LDA
-from lookalike.similarity.oasis import OASIS
 from lookalike.supervision import Relevance
 
 REAL_GAIN = 0.02
@@ -75,7 +75,7 @@ def sets(options: Options) -> dict[str, tuple[NDArray[np.float32], NDArray[np.st
 
 
 def run(
-    X: NDArray[np.float32], y: NDArray[np.str_], learner: Similarity, seed: int, *, shuffled: bool
+    X: NDArray[np.float32], y: NDArray[np.str_], seed: int, *, shuffled: bool
 ) -> tuple[bool, bool]:
     """Teach on a random part; return if it is published, and if others show a real gain."""
     rng = np.random.default_rng(seed)
@@ -86,6 +86,7 @@ def run(
     reduced = reduction.apply(X)
     labels = rng.permutation(y[part]) if shuffled else y[part]
     known = Alike(part, Relevance.of(labels), "labels", len(names))
+    learner = LDA()
     lesson = teach_similarity(
         learner,
         known,
@@ -110,35 +111,33 @@ def run(
 def measure(options: Options) -> list[Figure]:
     runs = 5 if options.quick else 50
     found = []
-    learners = {"OASIS": lambda seed: OASIS(random_state=seed), "LDA": lambda seed: LDA()}
     for what, (X, y) in sets(options).items():
-        for name, make in learners.items():
-            told = {
-                shuffled: [run(X, y, make(seed), seed, shuffled=shuffled) for seed in range(runs)]
-                for shuffled in (True, False)
-            }
-            wrong = sum(published for published, _ in told[True])
-            real = [published for published, gained in told[False] if gained]
+        told = {
+            shuffled: [run(X, y, seed, shuffled=shuffled) for seed in range(runs)]
+            for shuffled in (True, False)
+        }
+        wrong = sum(published for published, _ in told[True])
+        found.append(
+            Figure(
+                f"{what}: shuffled labels published, of 50",
+                50 * wrong / runs,
+                "<=",
+                1,
+                f"{wrong} of {runs} runs",
+            )
+        )
+        real = [published for published, gained in told[False] if gained]
+        if real:
             found.append(
                 Figure(
-                    f"{what}, {name}: shuffled labels published, of 50",
-                    50 * wrong / runs,
-                    "<=",
-                    1,
-                    f"{wrong} of {runs} runs",
+                    f"{what}: real gains of {REAL_GAIN} published, of 50",
+                    50 * sum(real) / len(real),
+                    ">=",
+                    45,
+                    f"{sum(real)} of {len(real)} runs with such a gain",
                 )
             )
-            if real:
-                share = 50 * sum(real) / len(real)
-                found.append(
-                    Figure(
-                        f"{what}, {name}: real gains of {REAL_GAIN} published, of 50",
-                        share,
-                        ">=",
-                        45,
-                        f"{sum(real)} of {len(real)} runs with such a gain",
-                    )
-                )
+        print(*found[-2:], file=sys.stderr, flush=True)
     options.settings |= {"pictures taught": PICTURES, "classes": CLASSES, "runs": runs}
     return found
 

@@ -3,8 +3,9 @@
 A shim (``failing_writes.c``, preloaded; needs gcc and Linux) lets the n-th write, flush or
 truncation of its files and outputs fail with a full disk or an I/O error, for every n of every
 command that writes. Each time the command must end well or with one sentence, never with a
-traceback; a fresh process then opens the collection, finds every event that was there before, and
-``Collection.check`` finds nothing damaged. 2,000 errors in all.
+traceback; a fresh process then opens the collection, finds every event that was there before or
+acknowledged since, and ``Collection.check`` finds nothing damaged. 2,000 errors in all. Each is
+forked from a process that has run every command once, so nothing is imported or compiled in it.
 """
 
 import ctypes
@@ -15,8 +16,11 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection import Ask
+from lookalike.collection import Ask, Event, SavedSearch
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.vectors import unit_rows
 from lookalike.features import Feature, pack_vector, unpack_vectors
@@ -37,6 +41,7 @@ from lookalike.service.command_line import app
 ERRORS, QUICK = 2_000, 60
 CODES = (errno.ENOSPC, errno.EIO)
 PRELOADED = "LOOKALIKE_FAILING_WRITES"
+OLDER = Path(__file__).resolve().parents[2] / "tests/collection/older/version-3-visterms.tar.xz"
 
 
 @FEATURES.register
@@ -64,7 +69,7 @@ class Colours(Feature):
 
 
 def prepare(world: Path) -> None:
-    """Make pictures, a collection that has learned and was voted in, and a backup of it."""
+    """Make pictures, a collection that has learned and was voted in, a backup, and an older one."""
     for number in range(24):
         rng = np.random.default_rng(number)
         colour = np.array([(220, 40, 40), (40, 200, 60), (40, 60, 220)][number % 3])
@@ -77,33 +82,79 @@ def prepare(world: Path) -> None:
         store.learn(folders=True, settings={"steps": 50})
         store.vote(Ask((1,)), picked=[2], rejected=[9])
         store.say(3, "Straße")
+        store.save_album("Red", SavedSearch(Ask((1,))))
         store.remove([5, 6])
         store.backup(world / "backup")
+    with tarfile.open(OLDER) as content:
+        content.extractall(world / "older", filter="data")
 
 
-def commands(world: Path) -> dict[str, Callable[[], None]]:
+Said = list[int]
+"""The numbers of the events that a command was told are recorded."""
+
+
+def commands(world: Path) -> dict[str, Callable[[Said], None]]:
     """Return every way to write, by name."""
+    place = world / "c"
 
-    def run(*given: str) -> Callable[[], None]:
-        return lambda: app([*given, "-c", str(world / "c")], standalone_mode=False)
+    def run(*given: str) -> Callable[[Said], None]:
+        return lambda said: app([*given, "-c", str(place)], standalone_mode=False)
 
-    def said() -> None:
-        with Collection.open(world / "c") as store:
-            store.say(4, "Wort")
-            store.vote(Ask((2,)), picked=[4], rejected=[8])
+    def opened(*works: Callable[[Collection], Any]) -> Callable[[Said], None]:
+        def work(said: Said) -> None:
+            with Collection.open(place) as store:
+                for one in works:
+                    told = one(store)
+                    said += [told.number] if isinstance(told, Event) else []
 
+        return work
+
+    def made(said: Said) -> None:
+        with Collection.create(world / "made", features=[Colours()]) as store:
+            store.add([world / "new"])
+
+    def updated(said: Said) -> None:
+        with Collection.open(world / "older") as store:
+            store.search(1)
+
+    pictures, out = world / "pictures", world / "out"
     return {
         "index": run("index", str(world / "new")),
+        "a new collection": made,
+        "an older collection": updated,
         "learn": run("learn", "--folders", "--set", "steps=50"),
-        "say and vote": said,
-        "remove": run("remove", str(world / "pictures/r/0.png")),
+        "learn --codes": run("learn", "--codes", "itq", "--bits", "8"),
+        "say and vote": opened(
+            lambda store: store.say(4, "Wort"),
+            lambda store: store.say_many([1, 2, 4], "Wörter"),
+            lambda store: store.vote(Ask((2,)), picked=[4], rejected=[8]),
+            lambda store: store.undo(1),
+        ),
+        "duplicates and albums": opened(
+            lambda store: store.not_duplicates([1, 2]),
+            lambda store: store.keep_one(1, [2]),
+            lambda store: store.save_album("Few", pictures=[3, 4]),
+            lambda store: store.open_album("Red"),
+            lambda store: store.delete_album("Red"),
+        ),
+        "a query": opened(
+            lambda store: store.keep_query((world / "new/r/21.png").read_bytes()),
+        ),
+        "remove": run("remove", str(pictures / "r/0.png")),
         "restore": run("restore"),
         "bin": run("bin", "--empty"),
+        "undo": run("undo", "1"),
         "rollback": run("rollback"),
         "rollback --votes": run("rollback", "--votes"),
         "missing": run("missing"),
-        "labels": run("labels", "--out", str(world / "c/labels.csv")),
-        "export": run("export", "--out", str(world / "c/out.safetensors")),
+        "check": run("check"),
+        "labels": run("labels", "--out", f"{out}.csv"),
+        "tag csv": run("tag", str(world / "new"), "--write", "csv", "--out", f"{out}.csv"),
+        "tag xmp": run("tag", str(world / "new"), "--write", "xmp", "--min-confidence", "0"),
+        "sheet": run("search", str(pictures / "r/3.png"), "--sheet", f"{out}.html"),
+        "duplicates": run("duplicates", "--sheet", f"{out}.html"),
+        "albums": run("albums", "Red", "--out", f"{out}.csv"),
+        "export": run("export", "--out", f"{out}.safetensors"),
         "backup": run("backup", str(world / "c.backup")),
         "restore backup": run("restore", str(world / "backup")),
     }
@@ -128,13 +179,16 @@ def forked(work: Callable[[], str]) -> str:
     return told
 
 
-def tried(command: Callable[[], None], world: Path, n: int, code: int) -> str:
-    """Run a command whose n-th write fails; say how many there were, and a raw error if any."""
+def tried(command: Callable[[Said], None], world: Path, n: int, code: int) -> str:
+    """Run a command whose n-th write fails.
+
+    Say how many there were, a raw error if any, and which events were acknowledged.
+    """
     shim = ctypes.CDLL(None)
     shim.failing_arm(os.fsencode(world), ctypes.c_long(n), code)
-    raw = ""
+    raw, said = "", Said()
     try:
-        command()
+        command(said)
     except SystemExit:
         pass
     except BaseException as error:
@@ -142,17 +196,17 @@ def tried(command: Callable[[], None], world: Path, n: int, code: int) -> str:
         raw = "" if own else f"{type(error).__name__}: {error}"
     seen = shim.failing_seen()
     shim.failing_arm(b"", 0, 0)
-    return json.dumps([seen, raw])
+    return json.dumps([seen, raw, said])
 
 
-def judged(world: Path, before: list[int]) -> str:
-    """Open the collection, and say what is wrong with it."""
+def judged(place: Path, said: Said) -> str:
+    """Open a collection, and say what is wrong with it."""
     try:
-        with Collection.open(world / "c") as store:
+        with Collection.open(place) as store:
             log = {event.number for event in store.history(1000)}
             found = [one.problem for one in store.check().findings if one.damage]
             store.search(1)
-            lost = sorted(set(before) - log)
+            lost = sorted(set(said) - log)
     except BaseException as error:
         return f"{type(error).__name__}: {error}"
     return f"events {lost} are lost" if lost else "; ".join(found)
@@ -163,32 +217,41 @@ def inside(options: Options) -> list[Figure]:
     most, done = QUICK if options.quick else ERRORS, 0
     raw: list[str] = []
     lost: list[str] = []
-    counts: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as name:
         kept, world = Path(name) / "kept", Path(name) / "world"
-        # In this process, so that all is imported and compiled once.
         prepare(world)
         shutil.copytree(world, kept)
-        with Collection.open(world / "c") as store:
-            before = [event.number for event in store.history(1000)]
+        places = {"c": world / "c", "older": world / "older"}
+        events = {"c": numbers(world / "c"), "older": numbers(world / "older")}
         every = commands(world)
 
-        def trial(command: str, n: int, code: int) -> int:
+        def fresh() -> None:
             shutil.rmtree(world)
             shutil.copytree(kept, world)
-            seen, told = json.loads(forked(lambda: tried(every[command], world, n, code)))
+
+        def trial(command: str, n: int, code: int) -> int:
+            fresh()
+            seen, told, said = json.loads(forked(lambda: tried(every[command], world, n, code)))
             if told:
                 raw.append(f"{command}, write {n}: {told}")
-            if wrong := forked(lambda: judged(world, before)):
+            which = "older" if command == "an older collection" else "c"
+            if wrong := forked(lambda: judged(places[which], events[which] + said)):
                 lost.append(f"{command}, write {n}: {wrong}")
             return int(seen)
 
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            for work in every.values():
+                fresh()
+                with suppress(SystemExit):
+                    work(Said())
         counts = {command: trial(command, 0, 0) for command in every}
         plan = _plan(counts)
         rounds = itertools.cycle(plan)
         while done < most:
             trial(*next(rounds))
             done += 1
+            if done % 100 == 0:
+                print(f"{done} errors, {len(raw)} raw, {len(lost)} lost", file=sys.stderr)
     for told in (raw + lost)[:20]:
         print(told, file=sys.stderr)
     options.settings |= {"writes": counts, "distinct": min(len(plan), most)}
@@ -197,6 +260,12 @@ def inside(options: Options) -> list[Figure]:
         Figure("raw errors", len(raw), "<=", 0),
         Figure("events lost or collections damaged", len(lost), "<=", 0),
     ]
+
+
+def numbers(place: Path) -> Said:
+    """Return the numbers of all events of a collection."""
+    with Collection.open(place) as store:
+        return [event.number for event in store.history(1000)]
 
 
 def _plan(counts: dict[str, int]) -> list[tuple[str, int, int]]:

@@ -5,11 +5,11 @@ jobs, and killed (-9) at a random moment. Then a fresh process opens the collect
 every acknowledged event is in the log, unchanged; requests in progress took effect completely or
 not at all; the log is intact; replaying it gives the same bytes with and without the last snapshot;
 every picture has its vector, thumbnail and place; labels agree with the log; and searches work.
-Every tenth kill is of a process that updates a collection of an older version instead: it must be
-left at the old version or the new one, whole. Every tenth, five later, is of one that backs the
-collection up and puts the backup back: what is in its place must be whole, and a backup that is
-there complete. 1,000 kills of four servers side by side;
-``--kills N`` sets another number.
+Of ten kills one is of a process that updates a collection of an older version instead, which must
+be left at the old version or the new one, whole; one of a process that backs the collection up and
+puts the backup back, where what is in its place must be whole, and a backup that is there complete;
+and one of a process that learns and goes back to what was there, and must leave either. 1,000 kills
+in four worlds side by side; ``--kills N`` sets another number. The settings tell what was killed.
 """
 
 import argparse
@@ -27,9 +27,11 @@ import tarfile
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -63,8 +65,7 @@ PICTURES = 60
 LONGEST_LIFE = 1.0
 LONGEST_UPDATE = 0.1
 LONGEST_RESTORE = 1.5
-EVERY = 10
-"""How often it is not the server that is killed, but the update of an older collection."""
+LONGEST_LEARNING = 4.0
 
 OLDER = Path(__file__).resolve().parents[2] / "tests" / "collection" / "older"
 WORLDS = 4
@@ -134,6 +135,8 @@ class World:
     there: list[int] = field(default_factory=list)
     drawn: int = PICTURES
     keys: int = 0
+    learning: bool = False
+    met: Counter[str] = field(default_factory=Counter)
 
     def live(self) -> None:
         """Start a server, talk to it, kill it."""
@@ -155,6 +158,8 @@ class World:
                 self.talk(http.client.HTTPConnection("127.0.0.1", port, timeout=30))
         killer.join()
         os.waitpid(server, 0)
+        self.met["the server, while it learned" if self.learning else "the server"] += 1
+        self.learning = False
 
     def talk(self, line: http.client.HTTPConnection) -> None:
         """Send one request after another until the server is gone."""
@@ -162,7 +167,7 @@ class World:
         while True:
             kind = self.random.choices(
                 ["votes", "tags", "undo", "remove", "import", "learn", "look", "reset"],
-                [50, 15, 10, 4, 10, 4, 6, 1],
+                [50, 15, 10, 4, 10, 10, 6, 1],
             )[0]
             getattr(self, kind)(line, jobs)
 
@@ -224,13 +229,17 @@ class World:
     def look(self, line: http.client.HTTPConnection, jobs: dict[str, list[str]]) -> None:
         """Search, and see which jobs are done."""
         self.ask(line, "GET", f"/api/search?like={self.some(1)[0]}&k=20")
-        for job in self.ask(line, "GET", "/api/jobs")["jobs"]:
+        known = self.ask(line, "GET", "/api/jobs")["jobs"]
+        unfinished = {job["kind"] for job in known if job["state"] in ("waiting", "running")}
+        self.learning = "learn" in unfinished
+        for job in known:
             if job["state"] == "done" and job["id"] in jobs:
                 self.came |= set(jobs.pop(job["id"]))
 
     def learn(self, line: http.client.HTTPConnection, _: Any) -> None:
         """Order to learn from folders."""
-        self.ask(line, "POST", "/api/jobs", {"kind": "learn", "folders": True})
+        told = self.ask(line, "POST", "/api/jobs", {"kind": "learn", "folders": True})
+        self.learning |= told is not None
 
     def __getattr__(self, name: str) -> Any:
         if name == "import":
@@ -338,7 +347,15 @@ def check_words(store: Collection) -> None:
         expect(has == (told[-1].kind == "tag"), f"{subject} is not as the log says")
 
 
-def update_and_kill(place: Path, chance: random.Random) -> None:
+def kill_after(seconds: float, child: int) -> None:
+    """Kill a process that was forked."""
+    time.sleep(seconds)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def update_and_kill(place: Path, chance: random.Random) -> str:
     """Kill a process while it brings a collection of an older version up to date, and check it."""
     archive = chance.choice(sorted(OLDER.glob("*.tar.xz")))
     shutil.rmtree(place, ignore_errors=True)
@@ -351,15 +368,23 @@ def update_and_kill(place: Path, chance: random.Random) -> None:
             Collection.open(place).search(1)
         finally:
             os._exit(0)
-    time.sleep(chance.random() * LONGEST_UPDATE)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    kill_after(chance.random() * LONGEST_UPDATE, child)
     with contextlib.closing(sqlite3.connect(place / "collection.sqlite")) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     expect(version in (3, VERSION), f"an update was left half way, at version {version}")
     found = forked(lambda: look_into_older(place))
-    expect(found == {name: expected[name] for name in found}, "an update has lost something")
+    kept = {name: it for name, it in found.items() if name in expected}
+    expect(kept == {name: expected[name] for name in kept}, "an update has lost something")
+    expect(found == unkilled(archive), "a killed update answers otherwise than one in peace")
+    return f"an update, {'before' if version == 3 else 'after'} its commit"
+
+
+@lru_cache
+def unkilled(archive: Path) -> Any:
+    """Return what a collection of an older version answers after an update in peace."""
+    with tempfile.TemporaryDirectory() as place, tarfile.open(archive) as content:
+        content.extractall(place, filter="data")
+        return forked(lambda: look_into_older(Path(place)))
 
 
 def look_into_older(place: Path) -> dict[str, Any]:
@@ -369,14 +394,17 @@ def look_into_older(place: Path) -> dict[str, Any]:
         return {
             "pictures": len(store),
             "labels": {str(number): names for number, names in store.labels().items()},
-            "search": {str(n): [m.id for m in store.search(n, 10)] for n in (1, 9, 17)},
-            "asked": [match.id for match in store.search(Ask((1, 2), (9,)), 10)],
-            "word": [match.id for match in store.search_word("rot", 10)],
+            "plain": {
+                str(n): [m.id for m in store.search(n, 10, learned=False)] for n in (1, 9, 17)
+            },
+            "learned": {str(n): [m.id for m in store.search(n, 10)] for n in (1, 9, 17)},
+            "with others": [match.id for match in store.search(Ask((1, 2), (9,)), 10)],
+            "of a word": [match.id for match in store.search_word("rot", 10)],
             "history": [[e.number, e.kind, e.undone] for e in store.history(100)],
         }
 
 
-def restore_and_kill(place: Path, chance: random.Random) -> None:
+def restore_and_kill(place: Path, chance: random.Random) -> str:
     """Kill a process while it backs a collection up and puts the backup back, and check both."""
     copy, backup = place.with_name("copy"), place.with_name("backup")
     for folder in (copy, backup, *copy.parent.glob("copy.before-*")):
@@ -391,16 +419,44 @@ def restore_and_kill(place: Path, chance: random.Random) -> None:
             restore_backup(backup, copy)
         finally:
             os._exit(0)
-    time.sleep(chance.random() * LONGEST_RESTORE)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    kill_after(chance.random() * LONGEST_RESTORE, child)
     expect(forked(lambda: numbers_of(copy)) == expected, "a restore has lost something")
     if backup.exists():
         fresh = place.with_name("fresh")
         shutil.rmtree(fresh, ignore_errors=True)
         restore_backup(backup, fresh)
         expect(forked(lambda: numbers_of(fresh)) == expected, "a backup lacks something")
+    restored = any(copy.parent.glob("copy.before-*"))
+    return "after a restore" if restored else "a restore" if backup.exists() else "a backup"
+
+
+def learn_and_kill(place: Path, chance: random.Random) -> str:
+    """Kill a process that learns and then goes back, and check that nothing else has changed."""
+    copy = place.with_name("learning")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(place, copy)
+    before, models = forked(lambda: [numbers_of(copy), models_of(copy)])
+    child = os.fork()
+    if child == 0:
+        try:
+            with Collection.open(copy) as store:
+                store.learn(folders=True)
+                store.rollback()
+        finally:
+            os._exit(0)
+    kill_after(chance.random() * LONGEST_LEARNING, child)
+    after, found = forked(lambda: [numbers_of(copy), models_of(copy)])
+    # Learning may add labels by folder, and events.
+    expect(after[0] == before[0], "learning has lost pictures")
+    expect(after[1] >= before[1] and after[2] >= before[2], "learning has lost something")
+    expect(found[: len(models)] == models, "learning has lost a model")
+    return "learning" if found == models else "learning, after its commit"
+
+
+def models_of(place: Path) -> list[list[Any]]:
+    """Return the models of a collection by number and kind, oldest first."""
+    with Collection.open(place) as store:
+        return sorted([row.number, row.kind] for row in store.models())
 
 
 def numbers_of(place: Path) -> list[int]:
@@ -411,7 +467,7 @@ def numbers_of(place: Path) -> list[int]:
         return [len(store), len(store.history(1000)), len(store.labels())]
 
 
-def survive(kills: int, seed: int) -> dict[str, int]:
+def survive(kills: int, seed: int) -> dict[str, Any]:
     """Create a collection and kill its server the given number of times."""
     with tempfile.TemporaryDirectory() as temporary:
         pictures = Path(temporary) / "pictures"
@@ -428,17 +484,22 @@ def survive(kills: int, seed: int) -> dict[str, int]:
         world = World(place, pictures, random.Random(seed))
         world.check()
         older = Path(temporary) / "older"
+        others = {
+            0: (update_and_kill, older),
+            3: (learn_and_kill, place),
+            6: (restore_and_kill, place),
+        }
         for kill in range(1, kills + 1):
-            if kill % EVERY == 0:
-                update_and_kill(older, world.random)
-            elif kill % EVERY == EVERY // 2:
-                restore_and_kill(place, world.random)
+            if kill % 10 in others:
+                other, where = others[kill % 10]
+                world.met[other(where, world.random)] += 1
             else:
                 world.live()
                 world.check()
             if kill % 50 == 0:
                 print(f"world {seed}: {kill} kills, {world.keys} sent", file=sys.stderr, flush=True)
-        return {"kills": kills, "sent": world.keys, "acknowledged": len(world.sent) - 1}
+        told = {"sent": world.keys, "acknowledged": len(world.sent) - 1}
+        return {"met": world.met, "kills": kills, **told}
 
 
 def measure(options: Options) -> list[Figure]:
@@ -447,8 +508,11 @@ def measure(options: Options) -> list[Figure]:
     with ThreadPoolExecutor(count) as pool:
         shares = [len(range(world, kills, count)) for world in range(count)]
         worlds = list(pool.map(one_world, range(count), shares))
-    total = {name: sum(world[name] for world in worlds) for name in worlds[0]}
-    options.settings |= {"worlds at once": count}
+    total = {
+        name: sum(world[name] for world in worlds) for name in ("kills", "sent", "acknowledged")
+    }
+    met: Counter[str] = sum((Counter(world["met"]) for world in worlds), Counter())
+    options.settings |= {"worlds at once": count, "killed": dict(sorted(met.items()))}
     return [
         Figure(
             "kills survived without loss",
@@ -460,7 +524,7 @@ def measure(options: Options) -> list[Figure]:
     ]
 
 
-def one_world(seed: int, kills: int) -> dict[str, int]:
+def one_world(seed: int, kills: int) -> dict[str, Any]:
     """Run a world in a separate process, which may fork."""
     done = subprocess.run(
         [sys.executable, __file__, "--world", str(seed), "--kills", str(kills)],
@@ -469,7 +533,7 @@ def one_world(seed: int, kills: int) -> dict[str, int]:
     )
     if done.returncode:
         raise SystemExit(f"world {seed} did not survive; its message is above.")
-    survived: dict[str, int] = json.loads(done.stdout)
+    survived: dict[str, Any] = json.loads(done.stdout)
     return survived
 
 

@@ -13,13 +13,13 @@ import sys
 import tempfile
 import tracemalloc
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xxhash import xxh3_64_hexdigest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -79,14 +79,14 @@ def parsed(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 def packed(header: dict[str, Any], data: bytes, *, sealed: bool) -> bytes:
     """Return a file with a header, and with a checksum that fits, or one that does not."""
-    header["__metadata__"]["crc32"] = "0" * 8
+    header["__metadata__"]["xxh3"] = "0" * 16
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=True).encode()
     text += b" " * (-len(text) % 8)
     content = len(text).to_bytes(8, "little") + text + data
     if not sealed:
         return content
-    own = f'"crc32":"{zlib.crc32(content):08x}"'.encode()
-    return content.replace(b'"crc32":"00000000"', own, 1)
+    own = f'"xxh3":"{xxh3_64_hexdigest(content)}"'.encode()
+    return content.replace(b'"xxh3":"0000000000000000"', own, 1)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

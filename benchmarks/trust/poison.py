@@ -11,6 +11,7 @@ honest, against the gain of the same honest votes alone. The second half of each
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,25 +55,31 @@ def session(
     return gains
 
 
+def labelled(place: Path, classes: dict[Path, str], folder: Path) -> Path:
+    """Return a copy of a collection that has learned from half of its pictures' classes."""
+    copy = Path(shutil.copytree(place, folder))
+    with Collection.open(copy) as collection:
+        rows = {p.id: p.places[0] for p in collection.pictures()}
+        some = np.random.default_rng(0).choice([*rows], len(rows) // 2, replace=False)
+        told = collection.learn({rows[n]: [classes[rows[n]]] for n in some.tolist()})
+        print(told.similarity.reason, file=sys.stderr)
+    return copy
+
+
 def run(
     place: Path,
     classes: dict[Path, str],
-    labelled: bool,
     people: int,
     malicious: int,
     votes: int,
     *,
     only_honest: bool,
 ) -> list[float]:
-    """Open a copy of a collection, label some of it if asked, and simulate a session there."""
+    """Open a copy of a collection, and simulate a session there."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(place, Path(folder) / "collection"))
         with Collection.open(copy) as collection:
             rows = {p.id: p.places[0] for p in collection.pictures()}
-            if labelled:
-                some = np.random.default_rng(0).choice([*rows], len(rows) // 2, replace=False)
-                told = collection.learn({rows[n]: [classes[rows[n]]] for n in some.tolist()})
-                print(told.similarity.reason, file=sys.stderr)
             world = World(collection, {number: classes[path] for number, path in rows.items()})
             return session(world, 0, people, malicious, votes, only_honest=only_honest)
 
@@ -85,32 +92,48 @@ def measure(options: Options) -> list[Figure]:
             continue
         half = second_half(pictures)
         place = indexed(name, half)
-        for people, malicious in CASES[:2] if options.quick else CASES:
-            for labelled in (False,) if options.quick else (False, True):
-                settings = (people, malicious, votes)
-                with_them = run(place, dict(half), labelled, *settings, only_honest=False)
-                who = f"{name}, {malicious} of {people} malicious{', labels' * labelled}"
-                figures.append(
-                    Figure(
-                        f"{who}: least gain in P@10 on other queries, at any time",
-                        min(with_them),
-                        ">=",
-                        -MOST_LOST,
-                        f"after {votes} votes {with_them[-1]:+.4f}",
-                    )
+        figures += judged(place, name, dict(half), votes, CASES[:2] if options.quick else CASES)
+        if not options.quick:
+            with tempfile.TemporaryDirectory() as folder:
+                taught = labelled(place, dict(half), Path(folder) / "labelled")
+                figures += judged(taught, f"{name}, labels", dict(half), votes, CASES)
+    return figures
+
+
+def judged(
+    place: Path,
+    name: str,
+    classes: dict[Path, str],
+    votes: int,
+    cases: Sequence[tuple[int, int]],
+) -> list[Figure]:
+    """Return the figures of a collection, with some of its voters malicious."""
+    figures = []
+    for people, malicious in cases:
+        settings = (place, classes, people, malicious, votes)
+        with_them = run(*settings, only_honest=False)
+        who = f"{name}, {malicious} of {people} malicious"
+        figures.append(
+            Figure(
+                f"{who}: least gain in P@10 on other queries, at any time",
+                min(with_them),
+                ">=",
+                -MOST_LOST,
+                f"after {votes} votes {with_them[-1]:+.4f}",
+            )
+        )
+        if malicious < people:
+            honest = run(*settings, only_honest=True)
+            figures.append(
+                Figure(
+                    f"{who}: gain beside that of the honest votes alone",
+                    with_them[-1] / honest[-1],
+                    ">=",
+                    LEAST_KEPT,
+                    f"{with_them[-1]:+.4f} / {honest[-1]:+.4f}",
                 )
-                if malicious < people:
-                    honest = run(place, dict(half), labelled, *settings, only_honest=True)
-                    figures.append(
-                        Figure(
-                            f"{who}: gain beside that of the honest votes alone",
-                            with_them[-1] / honest[-1],
-                            ">=",
-                            LEAST_KEPT,
-                            f"{with_them[-1]:+.4f} / {honest[-1]:+.4f}",
-                        )
-                    )
-                print(who, "done", file=sys.stderr)
+            )
+        print(figures[-1], file=sys.stderr, flush=True)
     return figures
 
 

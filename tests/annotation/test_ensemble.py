@@ -1,5 +1,6 @@
 """Ensembles: weights found on validation pictures, and never worse there than any model."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,17 @@ def test_saved_again_it_leaves_nothing_behind(digits, tmp_path: Path) -> None:
     again = Ensemble.load(tmp_path / "both")
     assert again.fingerprint_ == "f"
     np.testing.assert_array_equal(again.scores(X), ensemble.scores(X))
-    (tmp_path / "both" / "ensemble.json").write_text('{"kind": "ensemble/1", "models": ["../a"]}')
+    index = tmp_path / "both" / "ensemble.json"
+    content = index.read_bytes()
+    for place in range(0, len(content), 3):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        index.write_bytes(damaged)
+        with pytest.raises(DamagedFile, match=r"ensemble\.json"):
+            Ensemble.load(tmp_path / "both")
+    before = {name: it for name, it in json.loads(content).items() if name != "xxh3"}
+    index.write_text(json.dumps(before))  # as earlier versions wrote it
+    np.testing.assert_array_equal(Ensemble.load(tmp_path / "both").scores(X), ensemble.scores(X))
+    index.write_text(json.dumps({**before, "models": ["../a"]}))
     with pytest.raises(DamagedFile, match=r"ensemble\.json"):
         Ensemble.load(tmp_path / "both")

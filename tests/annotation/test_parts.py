@@ -1,5 +1,6 @@
 """Pictures in parts on disk: all come back, mixed, and damage is refused."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 
 from lookalike.annotation import WSABIE, Parts
 from lookalike.annotation import parts as module
+from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
 
 
@@ -58,8 +60,42 @@ def test_mean_length_is_that_of_all(parts: Parts) -> None:
     assert parts.mean_length == pytest.approx(float((vectors.data.astype(float) ** 2).sum() / 900))
 
 
+@pytest.fixture
+def older(parts: Parts) -> Parts:
+    """Return the same parts as earlier versions wrote them: plain arrays, and no checksum."""
+    for file in sorted(parts.folder.glob("*.safetensors")):
+        arrays, _ = load_arrays(file, kind="part/1")
+        for what, array in arrays.items():
+            file.with_suffix(f".{what}").write_bytes(array.tobytes())
+        file.unlink()
+    index = json.loads((parts.folder / "parts.json").read_text())
+    del index["xxh3"]
+    (parts.folder / "parts.json").write_text(json.dumps(index))
+    return Parts.open(parts.folder)
+
+
+def test_parts_of_earlier_versions_are_read_and_go_on(parts: Parts, older: Parts) -> None:
+    now, before = (it.rows(np.array([0, 5, 899])) for it in (parts, older))
+    for one, other in zip(now, before, strict=True):
+        np.testing.assert_array_equal(one.toarray(), other.toarray())
+    older.add(np.ones((2, 50)), ["new", "w1"])
+    assert len(Parts.open(older.folder)) == 902
+
+
+@pytest.mark.parametrize("name", ["000000.safetensors", "parts.json"])
+def test_every_flipped_bit_is_noticed(parts: Parts, name: str) -> None:
+    path = parts.folder / name
+    content = path.read_bytes()
+    for place in np.linspace(0, len(content) - 1, 200).astype(int).tolist():
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(DamagedFile):
+            len(Parts.open(parts.folder))
+
+
 def test_an_unfinished_part_is_not_there(parts: Parts) -> None:
-    (parts.folder / "000003.data").write_bytes(b"rubbish")
+    (parts.folder / "000003.safetensors").write_bytes(b"rubbish")
     assert len(Parts.open(parts.folder)) == 900
     parts.add(np.ones((2, 50)), ["new", "w1"])
     again = Parts.open(parts.folder)
@@ -77,8 +113,10 @@ def test_a_failed_add_changes_nothing(parts: Parts) -> None:
 
 @pytest.mark.parametrize("what", ["data", "columns", "indptr", "words", "word_indptr"])
 @pytest.mark.parametrize("damage", ["cut", "high", "gone"])
-def test_damaged_parts_are_refused(parts: Parts, what: str, damage: str) -> None:
-    path = parts.folder / f"000000.{what}"
+def test_damaged_parts_of_earlier_versions_are_refused(
+    older: Parts, what: str, damage: str
+) -> None:
+    path = older.folder / f"000000.{what}"
     content = path.read_bytes()
     if damage == "cut":
         path.write_bytes(content[:-8])
@@ -86,6 +124,15 @@ def test_damaged_parts_are_refused(parts: Parts, what: str, damage: str) -> None
         path.write_bytes(b"\xff" * 8 + content[8:])
     else:
         path.unlink()
+    with pytest.raises(DamagedFile, match="000000"):
+        WSABIE(epochs=1).fit(Parts.open(older.folder))
+
+
+@pytest.mark.parametrize("change", [{"data": np.ones(3)}, {"more": np.ones(1)}])
+def test_a_foreign_part_is_refused(parts: Parts, change: dict[str, np.ndarray]) -> None:
+    path = parts.folder / "000000.safetensors"
+    arrays, _ = load_arrays(path, kind="part/1")
+    save_arrays(path, {**arrays, **change}, kind="part/1", manifest={})
     with pytest.raises(DamagedFile, match="000000"):
         WSABIE(epochs=1).fit(Parts.open(parts.folder))
 

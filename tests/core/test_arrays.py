@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import tracemalloc
+import zlib
 
 import numpy as np
 import pytest
@@ -158,6 +159,31 @@ def test_a_file_without_a_checksum_is_read(scratch):
     scratch.write_bytes(packed({**OURS, "a": entry()}, b"\0" * 4))
     assert load_arrays(scratch, kind="thing/1")[0]["a"] == 0
     assert not check_file(scratch)
+
+
+def test_a_file_with_the_checksum_of_earlier_versions_is_checked(scratch):
+    header = {"__metadata__": {"crc32": "0" * 8, **OURS["__metadata__"]}, "a": entry()}
+    plain = packed(json.dumps(header, separators=(",", ":")).encode(), b"\0\0\x80\x3f")
+    content = plain.replace(b'"00000000"', f'"{zlib.crc32(plain):08x}"'.encode())
+    assert load_or_refuse(content, scratch)
+    assert check_file(scratch)
+    for place in range(8, len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        assert not load_or_refuse(bytes(damaged), scratch), place
+
+
+@pytest.mark.parametrize("place", [0, (1 << 20) - 1, 1 << 20, -1])
+def test_files_of_several_blocks_are_checked_whole(scratch, place):
+    array = np.random.default_rng(0).integers(0, 256, (1 << 20) + 5000, dtype=np.uint8)
+    save_arrays(scratch, {"a": array}, kind="thing/1", manifest={})
+    np.testing.assert_array_equal(load_arrays(scratch, kind="thing/1")[0]["a"], array)
+    content = bytearray(scratch.read_bytes())
+    begin = len(content) - len(array)
+    content[begin + place if place >= 0 else place] ^= 1
+    scratch.write_bytes(content)
+    with pytest.raises(DamagedFile, match="not as it was written"):
+        load_arrays(scratch, kind="thing/1")
 
 
 def test_an_array_that_does_not_belong_is_told(valid, scratch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -19,9 +18,9 @@ from lookalike.annotation.held_out import Split
 from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.registry import ANNOTATORS
 from lookalike.core import sparse as sp
-from lookalike.core.arrays import write_whole
 from lookalike.core.checks import check_share
 from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.json_files import load_json, save_json
 from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState
@@ -126,7 +125,7 @@ class Ensemble(Annotator):
             "confidence": learned["confidence"],
             "fingerprint": fingerprint,
         }
-        write_whole(folder / "ensemble.json", json.dumps(index).encode())
+        save_json(folder / "ensemble.json", index)
         for stale in set(folder.glob("*.safetensors")) - {folder / name for name in names}:
             stale.unlink()
 
@@ -135,7 +134,9 @@ class Ensemble(Annotator):
         """Load an ensemble from the folder that :meth:`save` wrote, or raise DamagedFile."""
         index_file = Path(path) / "ensemble.json"
         try:
-            index = json.loads(index_file.read_text("utf-8"))
+            index = load_json(
+                index_file, {"kind", "models", "weights", "confidence", "fingerprint"}
+            )
             if index["kind"] != cls.file_kind:
                 raise ValueError(f"it contains {index['kind']!r:.80}")
             names = [str(name) for name in index["models"]]
@@ -145,7 +146,7 @@ class Ensemble(Annotator):
             ensemble._restore_own({}, index)
             ensemble.confidence_ = Confidence.read(index["confidence"])
             ensemble.fingerprint_ = str(index["fingerprint"])
-        except (OSError, RecursionError, *NOT_WHOLE) as error:
+        except NOT_WHOLE as error:
             raise DamagedFile(f"{index_file} is missing or not an ensemble: {error}.") from error
         return ensemble
 

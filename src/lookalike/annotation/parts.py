@@ -1,14 +1,14 @@
 """Store more pictures than fit in memory: sparse vectors and words in memory-mapped parts.
 
-A folder contains ``parts.json``, which lists the complete parts, and a few plain arrays for each
-part. Training reads runs of consecutive rows from all over the folder into a block that fits in
-memory, shuffles the block and visits it, so that a pass reads each run once, sequentially, and
-each block is well mixed, in whatever order the pictures were written.
+A folder contains ``parts.json``, which lists the complete parts, and a file for each part, which is
+read once for its checksum; parts of earlier versions are a few plain arrays each. Training reads
+runs of consecutive rows from all over the folder into a block that fits in memory, shuffles the
+block and visits it, so that a pass reads each run once, sequentially, and each block is well mixed,
+in whatever order the pictures were written.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.annotation.lessons import blocks
 from lookalike.annotation.words import read_words
 from lookalike.core import sparse as sp
-from lookalike.core.arrays import write_whole
+from lookalike.core.arrays import map_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.json_files import load_json, save_json
 from lookalike.core.vectors import check_vectors, stack_rows
 
 RUN = 256
@@ -32,6 +33,7 @@ BLOCK_BYTES = 1 << 28
 """Bytes of the rows that are visited together."""
 
 _KIND = "parts/1"
+_PART = "part/1"
 _ARRAYS = {
     "data": np.float32,
     "columns": np.uint32,
@@ -104,7 +106,7 @@ class Parts:
         """Open a folder of parts."""
         parts = cls(Path(folder))
         try:
-            index = json.loads(parts._index.read_text("utf-8"))
+            index = load_json(parts._index, {"kind", "parts", "words", "width"})
             if index["kind"] != _KIND:
                 raise ValueError(f"it contains {index['kind']!r:.80}, not {_KIND!r}")
             parts._names = [str(name) for name in index["parts"]]
@@ -112,7 +114,7 @@ class Parts:
             parts.width = int(index["width"])
             if any(name != f"{number:06}" for number, name in enumerate(parts._names)):
                 raise ValueError("a part has an unexpected name")
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError) as error:
             raise DamagedFile(f"{parts._index} is damaged: {error}.") from error
         return parts
 
@@ -131,8 +133,11 @@ class Parts:
         vectors, has = vectors[taught], has[taught]
         name = f"{len(self._names):06}"
         arrays = (vectors.data, vectors.indices, vectors.indptr, has.indices, has.indptr)
-        for (what, kind), array in zip(_ARRAYS.items(), arrays, strict=True):
-            write_whole(self._file(name, what), array.astype(kind).tobytes())
+        named = {
+            what: array.astype(kind)
+            for (what, kind), array in zip(_ARRAYS.items(), arrays, strict=True)
+        }
+        save_arrays(self._file(name, "safetensors"), named, kind=_PART, manifest={})
         self._write([*self._names, name], words, vectors.shape[1])
 
     def __len__(self) -> int:
@@ -222,21 +227,29 @@ class Parts:
         return self.folder / f"{name}.{what}"
 
     def _mapped(self, name: str) -> Part:
-        arrays = {}
-        for what, kind in _ARRAYS.items():
-            path = self._file(name, what)
-            try:
-                empty = path.stat().st_size == 0
-                arrays[what] = np.zeros(0, kind) if empty else np.memmap(path, kind, "r")
-            except (OSError, ValueError) as error:
-                raise DamagedFile(f"{path} is missing or damaged: {error}.") from error
-        part = Part(**arrays)
+        path = self._file(name, "safetensors")
+        if not path.exists() and self._file(name, "data").exists():
+            part = Part(**{what: self._plain(name, what) for what in _ARRAYS})
+        else:
+            arrays, _ = map_arrays(path, kind=_PART)
+            if {what: array.dtype for what, array in arrays.items()} != _ARRAYS:
+                raise DamagedFile(f"{path} is not a part.")
+            part = Part(**arrays)
         _check(self.folder / name, part, self.width, len(self.words))
         return part
 
+    def _plain(self, name: str, what: str) -> NDArray[Any]:
+        """Return an array of a part that an earlier version wrote."""
+        path, kind = self._file(name, what), _ARRAYS[what]
+        try:
+            empty = path.stat().st_size == 0
+            return np.zeros(0, kind) if empty else np.memmap(path, kind, "r")
+        except (OSError, ValueError) as error:
+            raise DamagedFile(f"{path} is missing or damaged: {error}.") from error
+
     def _write(self, names: list[str], words: tuple[str, ...], width: int) -> None:
         index = {"kind": _KIND, "parts": names, "words": words, "width": width}
-        write_whole(self._index, json.dumps(index, ensure_ascii=False).encode())
+        save_json(self._index, index)
         self._names, self.words, self.width = names, words, width
         for stale in ("parts", "uses", "_starts"):
             self.__dict__.pop(stale, None)

@@ -2,8 +2,8 @@
 
 A file is written under a temporary name and then renamed, so a reader sees either the complete old
 file or the complete new one. Nothing is ever unpickled. A foreign or damaged file is rejected with
-a clear message before anything large is allocated. A CRC-32 of the whole file is in its header and
-checked whenever all arrays are read; files of earlier versions have none.
+a clear message before anything large is allocated. The XXH3 of the whole file is in its header and
+checked whenever all arrays are read; files of earlier versions have a CRC-32 or none.
 """
 
 import json
@@ -11,7 +11,7 @@ import mmap
 import os
 import secrets
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh3_64
 
 from lookalike.core.errors import DamagedFile, InvalidInput
 
@@ -44,9 +45,8 @@ DTYPES = tuple(NUMPY_TYPES)
 MOST_EMPTY_BYTES = 64 << 20
 """How much longer than what the disk holds of it a file may be, besides as long again."""
 
-_CHECK = "crc32"
-_UNKNOWN = f'"{_CHECK}":"00000000"'.encode()
-_METADATA = {"manifest", _CHECK}
+_BLOCK = 1 << 20
+"""Bytes that are read and summed up at once, while they are in a core's cache."""
 
 
 def save_arrays(
@@ -78,7 +78,7 @@ def save_arrays(
     parts = [_plain(path, name, array) for name, array in arrays.items()]
     # The widest first, as the safetensors library does, so that all of them are aligned.
     parts.sort(key=lambda part: (-part[2].itemsize, part[0]))
-    header: dict[str, Any] = {"__metadata__": {_CHECK: "0" * 8, "manifest": text}}
+    header: dict[str, Any] = {"__metadata__": {"xxh3": _UNKNOWN["xxh3"], "manifest": text}}
     end = 0
     for name, dtype, array in parts:
         offsets = [end, end := end + array.nbytes]
@@ -92,11 +92,12 @@ def save_arrays(
         )
     opening = len(opening).to_bytes(8, "little") + opening
     blocks = [array.reshape(-1).view(np.uint8).data for _, _, array in parts if array.size]
-    check = zlib.crc32(opening)
+    check = xxh3_64(opening)
     for block in blocks:
-        check = zlib.crc32(block, check)
+        check.update(block)
     # Quotes inside the manifest are escaped, so this is found where it was put.
-    write_whole(path, opening.replace(_UNKNOWN, _written(check), 1), *blocks)
+    own = _written("xxh3", check.hexdigest())
+    write_whole(path, opening.replace(_written("xxh3", _UNKNOWN["xxh3"]), own, 1), *blocks)
 
 
 def _plain(path: Path, name: str, array: NDArray[Any]) -> tuple[str, str, NDArray[Any]]:
@@ -156,7 +157,7 @@ def check_file(path: Path) -> bool:
     with _opened(path) as file:
         file.manifest(None)
         file.check(np.memmap(path, np.uint8, "r"))
-        return _CHECK in file.header["__metadata__"]
+        return file.checked_by is not None
 
 
 class Loaded(dict[str, NDArray[Any]]):
@@ -252,7 +253,8 @@ class _File:
             raise self.damaged(f"not a safetensors file: its header is {length} bytes")
         self.begin = 8 + length
         try:
-            header = json.loads(file.read(length))
+            self._opening = length.to_bytes(8, "little") + file.read(length)
+            header = json.loads(self._opening[8:])
         except ValueError as error:
             raise self.damaged("not a safetensors file") from error
         if not isinstance(header, dict):
@@ -281,7 +283,7 @@ class _File:
             manifest: dict[str, Any] = json.loads(metadata["manifest"], parse_constant=_refuse)
             json.dumps(manifest, ensure_ascii=False).encode()  # not with half a character in it
             found = manifest["kind"]
-            known = metadata.keys() <= _METADATA
+            known = metadata.keys() <= {"manifest", *_CHECKS}
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedFile(
                 f"{self.path} has no manifest; it was not written by lookalike."
@@ -303,21 +305,38 @@ class _File:
                 f"{self.path} cannot be read: it takes {self.size} bytes of memory, which are not "
                 f"available."
             ) from error
-        self._file.seek(0)
-        if self._file.readinto(content) != self.size:  # type: ignore[attr-defined]
-            raise self.damaged("changes while it is read")
-        self.check(content)
+        content[: self.begin] = np.frombuffer(self._opening, np.uint8)
+        self._file.seek(self.begin)
+        with self._checked() as check:
+            for first in range(self.begin, self.size, _BLOCK):
+                block = content[first : first + _BLOCK]
+                if self._file.readinto(block) != len(block):  # type: ignore[attr-defined]
+                    raise self.damaged("changes while it is read")
+                check(block.data)
         return content
+
+    @property
+    def checked_by(self) -> str | None:
+        """The checksum that the file has, or None."""
+        return next((name for name in _CHECKS if name in self.header["__metadata__"]), None)
 
     def check(self, content: NDArray[np.uint8]) -> None:
         """Raise DamagedFile if the checksum of the content is another than the header has."""
-        kept = self.header["__metadata__"].get(_CHECK)
-        if kept is None:
+        with self._checked() as check:
+            check(content[self.begin :].data)
+
+    @contextmanager
+    def _checked(self) -> Iterator[Callable[[memoryview], object]]:
+        """Return what takes all that follows the header; raise DamagedFile if the sum differs."""
+        name = self.checked_by
+        if name is None:
+            yield lambda block: None
             return
-        text = content[: self.begin].tobytes()
-        own = f'"{_CHECK}":"{kept}"'.encode()
-        found = zlib.crc32(content[self.begin :].data, zlib.crc32(text.replace(own, _UNKNOWN, 1)))
-        if kept != f"{found:08x}":
+        kept = self.header["__metadata__"][name]
+        text = self._opening.replace(_written(name, kept), _written(name, _UNKNOWN[name]), 1)
+        sums = _CHECKS[name](text)
+        yield sums.update
+        if kept != sums.hexdigest():
             raise DamagedFile(
                 f"{self.path} is damaged: it is not as it was written (its checksum differs)."
             )
@@ -386,8 +405,28 @@ def _is_entry(entry: object) -> bool:
     )
 
 
-def _written(number: int) -> bytes:
-    return f'"{_CHECK}":"{number:08x}"'.encode()
+class _Crc32:
+    """A CRC-32, called as :class:`xxhash.xxh3_64` is."""
+
+    def __init__(self, content: bytes) -> None:
+        self._sum = zlib.crc32(content)
+
+    def update(self, content: memoryview) -> None:
+        self._sum = zlib.crc32(content, self._sum)
+
+    def hexdigest(self) -> str:
+        return f"{self._sum:08x}"
+
+
+_CHECKS: dict[str, type[xxh3_64] | type[_Crc32]] = {"xxh3": xxh3_64, "crc32": _Crc32}
+"""How files are summed up: the first now, the other in files of earlier versions."""
+
+_UNKNOWN = {"xxh3": "0" * 16, "crc32": "0" * 8}
+"""What stands for a checksum while it is made."""
+
+
+def _written(name: str, digits: str) -> bytes:
+    return f'"{name}":"{digits}"'.encode()
 
 
 def _refuse(constant: str) -> None:

@@ -1,0 +1,49 @@
+"""Save and load small JSON files with a checksum: the XXH3 of the file, under a key of its own."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from xxhash import xxh3_64_hexdigest
+
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import DamagedFile
+
+_KEY = "xxh3"
+_UNKNOWN = "0" * 16
+
+
+def save_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write an object to a file, all or nothing, with its checksum as the first value."""
+    text = json.dumps({_KEY: _UNKNOWN, **content}, ensure_ascii=False).encode()
+    write_whole(path, _with(text, _UNKNOWN, xxh3_64_hexdigest(text)))
+
+
+def load_json(path: Path, keys: set[str]) -> dict[str, Any]:
+    """Load the object that :func:`save_json` wrote, with exactly these keys.
+
+    Files of earlier versions have no checksum, and are not checked.
+
+    Raises
+    ------
+    DamagedFile
+        If the file is missing, not as it was written, or has other keys.
+    """
+    try:
+        text = path.read_bytes()
+        content = json.loads(text)
+        kept = content.pop(_KEY, None)
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise DamagedFile(f"{path} is missing or damaged: {error}.") from error
+    # A damaged name of the checksum is one that does not belong.
+    if content.keys() != keys:
+        raise DamagedFile(f"{path} is damaged: it has {', '.join(content)!r:.200}.")
+    if kept is not None and kept != xxh3_64_hexdigest(_with(text, str(kept), _UNKNOWN)):
+        raise DamagedFile(f"{path} is damaged: it is not as it was written (its checksum differs).")
+    return dict(content)
+
+
+def _with(text: bytes, before: str, after: str) -> bytes:
+    """Return the text of an object with another checksum, which is its first value."""
+    return text.replace(f'"{before}"'.encode(), f'"{after}"'.encode(), 1)
