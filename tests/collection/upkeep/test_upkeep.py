@@ -1,6 +1,8 @@
 """A collection is checked, backed up while it changes, and restored."""
 
+import fcntl
 import json
+import os
 import shutil
 import sqlite3
 import threading
@@ -9,6 +11,7 @@ from contextlib import closing
 import pytest
 
 from lookalike.collection import Ask, Collection, restore_backup
+from lookalike.collection.upkeep import backup
 from lookalike.core.errors import CollectionBusy, CollectionError, DamagedFile
 from tests.collection.colours import Colours, picture
 
@@ -156,6 +159,60 @@ def test_a_damaged_backup_changes_nothing(store, tmp_path):
     with pytest.raises(CollectionError, match="not a backup"):
         restore_backup(tmp_path, store.path)
     assert everything(store) == before
+
+
+def test_what_killed_backups_and_restores_left_is_swept(store, tmp_path):
+    def left(name):
+        folder = tmp_path / name
+        (folder / "models").mkdir(parents=True)
+        (folder / "models" / "1.safetensors").write_bytes(b"half")
+        return folder
+
+    names = (".monday.unfinished-0123456789abcdef", ".c.unfinished-00000000000000ff")
+    foreign = left(".monday.unfinished-of-mine")
+    held = left(".sunday.unfinished-fedcba9876543210")
+    handle = os.open(held, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    gone = [left(name) for name in names]
+    store.backup(tmp_path / "tuesday")
+    assert not any(folder.exists() for folder in gone)
+    assert foreign.exists()
+    assert held.exists(), "somebody works there"
+    os.close(handle)
+    assert store.path.parent == tmp_path
+    store.tidy()
+    assert not held.exists()
+    left(names[0])
+    restore_backup(tmp_path / "tuesday", tmp_path / "new")
+    assert not (tmp_path / names[0]).exists()
+
+
+@pytest.mark.parametrize("step", ["rename", "exchange"])
+def test_a_restore_stopped_at_the_last_step_keeps_both(store, tmp_path, monkeypatch, step):
+    """The old collection is never where left-overs are swept."""
+    store.backup(tmp_path / "b")
+    store.say(1, "später")
+    store.close()
+    stopped = []
+
+    def stop(one, other):
+        stopped.append([one, other])
+        assert not any("unfinished" in str(path) for path in (one, other))
+        raise KeyboardInterrupt
+
+    if step == "exchange":
+        monkeypatch.setattr(backup, "_exchanged", stop)
+        with pytest.raises(KeyboardInterrupt):
+            restore_backup(tmp_path / "b", store.path)
+        assert stopped
+    else:
+        monkeypatch.setattr(backup, "_exchanged", lambda one, other: False)
+        restore_backup(tmp_path / "b", store.path)
+    kept = next(tmp_path.glob(f"{store.path.name}.before-*"))
+    with opened(store.path) as now, opened(kept) as other:
+        found = ["später" in it.labels().get(1, []) for it in (now, other)]
+    assert found == ([True, False] if step == "exchange" else [False, True])
+    assert not list(tmp_path.glob(".*unfinished*"))
 
 
 def test_nothing_is_replaced_under_a_server_or_writer(store, tmp_path):

@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,57 @@ _OURS = re.compile(
     r"\.safetensors$"
 )
 _UNFINISHED = re.compile(r"(^|/)\.[^/]+\.[0-9a-f]{16}$")
+_LEFT = re.compile(r"\.unfinished-[0-9a-f]{16}$")
 _MANIFEST = "manifest.json"
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[Path]:
+    """Return a new folder beside a place, which takes that when all is written.
+
+    What a killed process left beside the place is removed first.
+    """
+    place = path.absolute()
+    beside = place.with_name(f".{place.name}.unfinished-{secrets.token_hex(8)}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        sweep(place.parent)
+        beside.mkdir()
+        with _locked(beside):
+            yield beside
+            if beside.exists():
+                beside.replace(path)
+    except OSError as error:
+        raise CollectionError(
+            f"cannot write {path}: {error}. Nothing was changed; free some space, or name a "
+            f"folder where you may write."
+        ) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed processes left unfinished in a folder; leave alone who still works."""
+    for left in folder.glob(".*.unfinished-*"):
+        if _LEFT.search(left.name) and left.is_dir() and not left.is_symlink():
+            with suppress(OSError), _locked(left) as nobody_works:
+                if nobody_works:
+                    shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Hold the lock of a folder; return whether that was possible."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        held = True
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # held by another, or of a file system without locks
+            held = False
+        yield held
+    finally:
+        os.close(handle)
 
 
 class Folder:
@@ -76,18 +126,8 @@ class Folder:
         if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
             what = "is already a collection" if (path / _MANIFEST).exists() else "already exists"
             raise CollectionError(f"{path} {what}. Open it, or name a new or empty folder.")
-        beside = path.absolute().with_name(f".{path.absolute().name}.{secrets.token_hex(8)}")
-        try:
-            beside.mkdir(parents=True)
+        with unfinished(path) as beside:
             yield cls(beside)
-            beside.replace(path)
-        except OSError as error:
-            raise CollectionError(
-                f"cannot create a collection at {path}: {error}. Name a folder that does not exist "
-                f"yet, where you may write."
-            ) from error
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
 
     def write_manifest(self) -> None:
         """Write what the folder is; only with this file is it a collection."""
@@ -125,6 +165,7 @@ class Folder:
 
     def clean(self, named: Iterable[Path]) -> None:
         """Remove files of ours that nobody names; the lock must be held."""
+        sweep(self.path.absolute().parent)
         kept = set(named)
         folders = ("*", "features/*", "models/*", "cache/*")
         for file in (file for folder in folders for file in self.path.glob(folder)):

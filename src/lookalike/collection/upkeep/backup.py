@@ -4,11 +4,10 @@ import ctypes
 import hashlib
 import json
 import os
-import secrets
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -18,7 +17,7 @@ from lookalike.collection.answers import BackedUp, Restored
 from lookalike.collection.opened import Opened
 from lookalike.collection.store import events
 from lookalike.collection.store.database import Database, now, stored
-from lookalike.collection.store.folder import UPLOADS, Folder
+from lookalike.collection.store.folder import UPLOADS, Folder, unfinished
 from lookalike.core.arrays import check_file, write_whole
 from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.progress import Progress
@@ -43,7 +42,9 @@ def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
     Others may search, vote and write meanwhile: the backup is of one moment. The place takes it
     whole, when all is written and verified.
     """
-    with _placing(to) as beside:
+    if os.path.lexists(to):
+        raise CollectionError(f"{to} already exists. Name a folder that does not exist yet.")
+    with unfinished(to) as beside:
         for attempt in range(_ATTEMPTS):
             _copy_database(opened, beside)
             try:
@@ -93,7 +94,10 @@ def restore_backup(source: str | Path, path: str | Path, *, replace: bool = Fals
     backup, place = Path(source), Path(path)
     content = _read_manifest(backup)
     aside = None
-    with _placing(place, over=True) as beside:
+    taken = os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir()))
+    if taken and not (place / "manifest.json").exists():
+        raise CollectionError(f"{place} is not a collection. Name one, or a new folder.")
+    with unfinished(place) as beside:
         for name, facts in content["files"].items():
             target = beside / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +108,7 @@ def restore_backup(source: str | Path, path: str | Path, *, replace: bool = Fals
                 )
         _move_uploads(beside, Path(os.fsdecode(bytes.fromhex(content["uploads"]))), place)
         pictures, last = _verify(beside)
-        if os.path.lexists(place) and any(place.iterdir()):
+        if taken:
             with Folder(place).alone():
                 aside = _free_name(place.absolute())
                 _put_aside(place, beside, aside)
@@ -123,15 +127,11 @@ def _free_name(place: Path) -> Path:
 
 def _put_aside(place: Path, new: Path, aside: Path) -> None:
     """Let a new folder take a place, in one step where the system can, and keep the old one."""
-    if not _exchanged(place, new):
+    # The old one must never be under the name of an unfinished one, which anybody may remove.
+    new.rename(aside)
+    if not _exchanged(place, aside):
+        aside.rename(new)
         place.rename(aside)
-        return
-    try:
-        new.rename(aside)
-    except BaseException:
-        # Whoever made the new folder removes it: the old one must not be under its name.
-        _exchanged(place, new)
-        raise
 
 
 def _exchanged(one: Path, other: Path) -> bool:
@@ -139,29 +139,6 @@ def _exchanged(one: Path, other: Path) -> bool:
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     names = (_HERE, os.fsencode(one.absolute()), _HERE, os.fsencode(other.absolute()))
     return rename is not None and rename(*names, _EXCHANGE) == 0
-
-
-@contextmanager
-def _placing(path: Path, *, over: bool = False) -> Iterator[Path]:
-    """Return a folder beside a place, which takes that when all is done."""
-    if not over and os.path.lexists(path):
-        raise CollectionError(f"{path} already exists. Name a folder that does not exist yet.")
-    taken = os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir()))
-    if over and taken and not (path / "manifest.json").exists():
-        raise CollectionError(f"{path} is not a collection. Name one, or a new folder.")
-    beside = path.absolute().with_name(f".{path.absolute().name}.{secrets.token_hex(8)}")
-    try:
-        beside.mkdir(parents=True)
-        yield beside
-        if beside.exists():
-            beside.replace(path)
-    except OSError as error:
-        raise CollectionError(
-            f"cannot write {path}: {error}. Nothing was changed; free some space, or name a "
-            f"folder where you may write."
-        ) from error
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _copy_database(opened: Opened, to: Path) -> None:
