@@ -72,18 +72,33 @@ def _told(ctx: Any) -> Iterator[None]:
     except OSError as error:
         file = f"{error.filename}: " if error.filename else ""
         _end(ctx, f"{file}{error.strerror or error}", FAILED)
-    except MemoryError:
-        _end(
-            ctx,
-            "Not enough memory. Finished work is kept; close other programs, or raise the limit, "
-            "and try again.",
-            FAILED,
-        )
     except Exception as error:
+        if _is_lack_of_memory(error):
+            _end(
+                ctx,
+                "Not enough memory. Finished work is kept; close other programs, or raise the "
+                "limit, and try again.",
+                FAILED,
+            )
         # The base class of usage errors moved between versions of Typer; its method did not.
         if not ctx.meta[__name__] or not hasattr(error, "format_message"):
             raise
         _end(ctx, error.format_message(), NOT_UNDERSTOOD)
+
+
+def _is_lack_of_memory(error: Exception) -> bool:
+    """Return whether an error says so, as Python and the loader of libraries each do."""
+    told = str(error).lower()
+    return isinstance(error, MemoryError) or any(
+        words in told
+        for words in (
+            "can't start new thread",
+            "failed to map segment",
+            "cannot allocate memory",
+            "bad allocation",
+            "bad_alloc",
+        )
+    )
 
 
 def _end(ctx: Any, message: str, code: int) -> None:

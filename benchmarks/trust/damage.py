@@ -1,0 +1,231 @@
+"""Damage model files, databases and write-ahead logs, and count wrong answers without a word.
+
+A collection that has learned, was voted in and has labels is damaged in one place: a bit of its
+model; a bit, some bytes, a page of zeros or a missing end of its database; or a bit of the
+write-ahead log that a killed server leaves. Then all that people ask for is asked: searches with
+and without learning, facts, labels, thumbnails, the log. An error, a warning in the log of the
+program or an answer as before are right; another answer without a word is not, even if
+``lookalike check`` finds the damage, which is counted as well.
+"""
+
+import json
+import logging
+import random
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from io_errors import Colours
+
+from bench import Figure, Options, main
+from lookalike import Collection
+from lookalike.collection import Ask
+from lookalike.collection.training.gate import Lesson
+from lookalike.core.errors import LookalikeError
+
+FLIPS, DATABASES, LOGS = 200, 150, 40
+PICTURES = 60
+PAGE = 4096
+
+
+class Words(logging.Handler):
+    """What the program says by itself."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.told: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message."""
+        self.told.append(record.getMessage())
+
+
+def prepare(world: Path) -> Path:
+    """Make a collection with a model in use, votes, labels and removed pictures."""
+    for number in range(PICTURES):
+        rng = np.random.default_rng(number)
+        colour = np.array([(220, 40, 40), (40, 200, 60), (40, 60, 220)][number % 3])
+        pixels = np.clip(colour + rng.integers(-60, 60, (24, 32, 3)), 0, 255).astype(np.uint8)
+        place = world / "pictures" / "rgb"[number % 3]
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(place / f"{number}.png")
+    # What is in use must be learned, however little sixty pictures prove.
+    with (
+        patch.object(Lesson, "published", True),
+        Collection.create(world / "c", features=[Colours()]) as store,
+    ):
+        store.add([world / "pictures"])
+        store.learn(folders=True, settings={"steps": 500, "blend": 0.5})
+        for query in range(1, 11):
+            store.vote(Ask((query,)), picked=[query + 3], rejected=[query + 4])
+        store.say(3, "Straße")
+        store.remove([5, 6])
+    return world / "c"
+
+
+def asked() -> dict[str, Callable[[Collection], Any]]:
+    """Return what people ask for, by name."""
+    return {
+        "search": lambda store: [store.search(n, 10) for n in range(10, 20)],
+        "learned": lambda store: [store.search(n, 10, learned=False) for n in range(10, 20)],
+        "word": lambda store: store.search_word("r", 10),
+        "facts": lambda store: list(store.pictures()),
+        "labels": lambda store: store.labels(),
+        "thumbnails": lambda store: [store.thumbnail(n) for n in range(10, 40)],
+        "history": lambda store: store.history(100),
+        "verdicts": lambda store: store.verdicts(Ask((1,))),
+        "standing": lambda store: store.standing(),
+        "models": lambda store: store.models(),
+        "bin": lambda store: store.bin(),
+        "size": len,
+    }
+
+
+def answers(place: Path) -> tuple[dict[str, str], set[str], bool]:
+    """Return the answers of a collection, which of them tell of damage, and if it tells of some."""
+    words, found, told = Words(), {}, set()
+    logger = logging.getLogger("lookalike")
+    logger.addHandler(words)
+    try:
+        with Collection.open(place) as store:
+            for name, ask in asked().items():
+                try:
+                    found[name] = repr(ask(store))
+                except LookalikeError as error:
+                    found[name] = str(error)
+                    told.add(name)
+    except LookalikeError as error:
+        words.told.append(str(error))
+    finally:
+        logger.removeHandler(words)
+    return found, told, bool(words.told)
+
+
+def judged(place: Path, sound: dict[str, str]) -> str:
+    """Say how a damaged collection answers."""
+    try:
+        found, told, spoke = answers(place)
+    except Exception as error:
+        return f"raw: {type(error).__name__}: {error!s:.100}"
+    wrong = {name for name, answer in found.items() if answer != sound[name]} - told
+    if wrong and not spoke:
+        return f"silent: {', '.join(sorted(wrong))}{'' if checked(place) else ', not in check'}"
+    return "told" if told or spoke else "as before"
+
+
+def checked(place: Path) -> bool:
+    """Return whether ``lookalike check`` finds damage."""
+    try:
+        with Collection.open(place) as store:
+            return not store.check().sound
+    except LookalikeError:
+        return True
+
+
+def flipped(file: Path, chance: random.Random, first: int = 0) -> None:
+    """Flip a bit of a file."""
+    content = bytearray(file.read_bytes())
+    content[chance.randrange(first, len(content))] ^= 1 << chance.randrange(8)
+    file.write_bytes(content)
+
+
+def broken(file: Path, chance: random.Random, number: int) -> None:
+    """Damage a database, in one of five ways by turns."""
+    content = bytearray(file.read_bytes())
+    at = chance.randrange(100, len(content) - 64)
+    page = at // PAGE * PAGE
+    way = number % 5
+    if way < 2:
+        return flipped(file, chance, 100)
+    if way == 2:
+        content[at : at + 64] = chance.randbytes(64)
+    elif way == 3:
+        content[page : page + PAGE] = bytes(PAGE)
+    else:
+        del content[max(page, PAGE) :]
+    file.write_bytes(content)
+    return None
+
+
+def cases(
+    kept: Path, live: Path, world: Path, counts: tuple[int, ...]
+) -> Iterator[tuple[str, Path]]:
+    """Damage one copy of the collection after the other."""
+    chance = random.Random(0)
+    (model,) = (
+        file for file in (kept / "models").iterdir() if file.name == f"{current(kept)}.safetensors"
+    )
+    for what, count in zip(("model", "database", "write-ahead log"), counts, strict=True):
+        for number in range(count):
+            place = world / "c"
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(live if what == "write-ahead log" else kept, place)
+            if what == "model":
+                flipped(place / "models" / model.name, chance)
+            elif what == "database":
+                shutil.rmtree(place / "cache", ignore_errors=True)
+                broken(place / "collection.sqlite", chance, number)
+            else:
+                (place / "collection.sqlite-shm").unlink(missing_ok=True)
+                flipped(place / "collection.sqlite-wal", chance)
+            yield what, place
+
+
+def current(place: Path) -> int:
+    """Return the number of the similarity in use."""
+    with Collection.open(place) as store:
+        return next(
+            row.number for row in store.models() if row.current and row.kind == "similarity"
+        )
+
+
+def measure(options: Options) -> list[Figure]:
+    counts = (20, 15, 5) if options.quick else (FLIPS, DATABASES, LOGS)
+    found: dict[str, Counter[str]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        world = Path(name)
+        kept, live = world / "kept", world / "live"
+        shutil.move(prepare(world), kept)
+        shutil.copytree(kept, world / "c")
+        with Collection.open(world / "c") as store:
+            for query in range(11, 31):
+                store.vote(Ask((query,)), picked=[query + 3], rejected=[query + 4])
+            shutil.copytree(world / "c", live)
+        places = {"model": kept, "database": kept, "write-ahead log": live}
+        sound = {}
+        for what, place in places.items():
+            shutil.rmtree(world / "c")
+            shutil.copytree(place, world / "c")
+            (world / "c" / "collection.sqlite-shm").unlink(missing_ok=True)
+            sound[what] = answers(world / "c")[0]
+        for what, place in cases(kept, live, world, counts):
+            how = judged(place, sound[what])
+            found.setdefault(what, Counter())[how.partition(":")[0]] += 1
+            if how.startswith(("silent", "raw")):
+                print(what, how, file=sys.stderr)
+    options.settings |= {"answers": json.dumps(found)}
+    return [
+        Figure(
+            f"damaged {what}: wrong answers without a word, or raw errors",
+            tally["silent"] + tally["raw"],
+            "<=",
+            0,
+            f"{tally['told']} told, {tally['as before']} answers as before, "
+            f"of {sum(tally.values())}",
+        )
+        for what, tally in found.items()
+    ]
+
+
+if __name__ == "__main__":
+    main("trust/damage", measure)
