@@ -3,9 +3,11 @@
 import os
 
 import pytest
+from PIL import Image
 
 from lookalike.collection import Ask, Collection
-from lookalike.core.errors import CollectionError
+from lookalike.collection.search import queries
+from lookalike.core.errors import CollectionError, NotFound
 from tests.collection.colours import Colours
 
 
@@ -41,6 +43,19 @@ def test_nothing_is_changed(collection):
             with pytest.raises(CollectionError, match="read-only"):
                 change()
     assert content(collection.path) == before
+
+
+def test_only_the_last_pictures_searched_with_are_remembered(collection, monkeypatch):
+    monkeypatch.setattr(queries, "MOST_PASSING", 2)
+    collection.close()
+    with Collection.open(collection.path, features=[Colours()], read_only=True) as store:
+        shades = [Image.new("RGB", (8, 8), (shade, 0, 0)) for shade in (10, 90, 200)]
+        first, *last = [store.keep_query(image) for image in shades]
+        for token in last:
+            assert store.query_thumbnail(token)
+            assert store.search(Ask((token,)), 5)
+        with pytest.raises(NotFound):
+            store.search(Ask((first,)), 5)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

@@ -486,6 +486,29 @@ def test_a_part_of_a_picture_is_searched_with(client):
     )
 
 
+def test_a_read_only_collection_is_searched_with_a_picture_of_ones_own(store):
+    store.close()
+    database = store.path / "collection.sqlite"
+    before = database.read_bytes()
+    with (
+        Collection.open(store.path, features=[Colours()], read_only=True) as closed,
+        served(closed, read_only=True) as client,
+    ):
+        token = got(client.post("/api/queries", content=png(PALETTE["blau"], 5)))
+        assert client.get(token["thumbnail"]).headers["content-type"] == "image/jpeg"
+        found = got(client.get("/api/search", params={"like": token["token"], "k": 5}))
+        assert {match["path"].split("/")[-2] for match in found["matches"]} == {"blau"}
+        assert got(client.post("/api/queries", content=png(PALETTE["blau"], 5))) == token
+        part = got(client.post("/api/queries/region", json={"picture": 1, "box": [0, 0, 0.5, 1]}))
+        assert len(got(client.get("/api/search", params={"like": part["token"]}))["matches"])
+        body = {"like": [token["token"]], "picked": [1], "rejected": [2]}
+        refused(client.post("/api/votes", json=body), 403, "read-only")
+        refused(client.post("/api/pictures", content=png(PALETTE["blau"], 5)), 403, "read-only")
+        del client.headers["X-Lookalike-Client"]
+        refused(client.post("/api/queries", content=png(PALETTE["rot"], 5)), 403, "token of a page")
+    assert database.read_bytes() == before
+
+
 def test_a_part_of_a_file_put_in_its_place_is_not_shown(client, tmp_path):
     place = Path(got(client.get("/api/pictures/1"))["path"])
     secret = tmp_path / "secret.png"

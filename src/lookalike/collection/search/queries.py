@@ -32,6 +32,9 @@ MOST_EXAMPLES = 64
 MOST_QUERIES = 10_000
 """Pictures searched with that are kept; of those not voted on or in albums, the oldest go."""
 
+MOST_PASSING = 100
+"""The same of a read-only collection, which keeps them in memory."""
+
 Box: TypeAlias = tuple[float, float, float, float]
 """A part of a picture: left, top, right and bottom as shares of its sides, from 0 to 1."""
 
@@ -183,8 +186,17 @@ def store_query(
     )
 
 
+def pass_query(database: Database, token: str, jpeg: bytes, records: Mapping[int, bytes]) -> None:
+    """Keep what a read-only collection is searched with while it is open; forget the oldest."""
+    database.passing[token] = jpeg, records
+    for old in [*database.passing][:-MOST_PASSING]:
+        database.passing.pop(old, None)
+
+
 def stored_thumbnail(database: Database, token: str) -> bytes | None:
     """Return a small JPEG of a kept query, or None."""
+    if token in database.passing:
+        return database.passing[token][0]
     row = database.row("SELECT jpeg, crc FROM usable_queries WHERE token = ?", token)
     if row is None:
         return None

@@ -14,6 +14,7 @@ from lookalike.collection.search.queries import (
     Query,
     as_it_was,
     check_ask,
+    pass_query,
     query_token,
     store_query,
 )
@@ -154,10 +155,14 @@ def keep_query(
     if fingerprint is None:
         raise opened.rankers.empty()
     token = query_token(content_hash(data), box, fingerprint)
-    if not opened.database.rows("SELECT 1 FROM queries WHERE token = ?", token):
+    known = opened.database.rows("SELECT 1 FROM queries WHERE token = ?", token)
+    if not known and token not in opened.database.passing:
         records = {
             ranker.id: ranker.space.feature.record(part) for ranker in opened.rankers.usable()
         }
+        if opened.database.read_only:
+            pass_query(opened.database, token, thumbnail(part), records)
+            return token
         with opened.database.transaction() as connection:
             store_query(connection, token, content_hash(data), thumbnail(part), records)
     return token

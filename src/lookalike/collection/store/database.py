@@ -53,6 +53,11 @@ class Database:
         older version are brought to this one when they are first opened.
     read_only : bool
         Whether nothing is written, not even beside the database.
+
+    Attributes
+    ----------
+    passing : dict from token to thumbnail and records by ranker
+        What is searched with while the database is read-only.
     """
 
     def __init__(self, path: Path, feature: Mapping[str, Any], *, read_only: bool = False) -> None:
@@ -60,6 +65,7 @@ class Database:
         self.read_only = read_only
         self._lock = RLock()
         self._end = LogEnd(path.with_name("log-end"))
+        self.passing: dict[str, tuple[bytes, Mapping[int, bytes]]] = {}
         with _explained(path):
             self._reader = self._connection()
             self._file = _identity(path)

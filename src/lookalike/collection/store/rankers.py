@@ -228,6 +228,8 @@ def records(database: Database, ranker: int, ids: Iterable[int]) -> list[bytes]:
 
 def query_record(database: Database, ranker: int, token: str) -> bytes | None:
     """Return what a feature made of a kept query, or None."""
+    if token in database.passing:
+        return database.passing[token][1].get(ranker)
     row = database.row(
         "SELECT record, query_records.crc FROM query_records JOIN usable_queries USING (token) "
         "WHERE token = ? AND ranker = ?",

@@ -41,12 +41,12 @@ _OPEN = {"/enter", "/static/style.css"}  # exact paths that need no key, to sign
 _SAFE = {"GET", "HEAD"}
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
 
-VOTING = frozenset(
-    {
-        *("/api/votes", "/api/tags", "/api/queries", "/api/queries/region"),
-        *("/api/selection/examples", "/part/votes", "/part/tags"),
-    }
-)
+QUERIES = frozenset({"/api/queries", "/api/queries/region"})
+"""Where a picture to search with is sent; a read-only collection keeps it in memory."""
+
+VOTING = QUERIES | {
+    *("/api/votes", "/api/tags", "/api/selection/examples", "/part/votes", "/part/tags")
+}
 """The changes that a key for voting allows: to vote, to tag, and what searches need for it."""
 
 AUDIT = logging.getLogger("lookalike.audit")
@@ -196,9 +196,10 @@ class Guard:
         self, path: str, headers: MutableMapping[str, str], host: str, visitor: Visitor | None
     ) -> None:
         """Refuse a change that the key does not allow or that another site may have sent."""
-        if self._settings.read_only:
+        passing = self._settings.read_only and path in QUERIES
+        if self._settings.read_only and not passing:
             raise Refusal(403, "This collection is served read-only: nothing can be changed.")
-        if visitor is None or visitor.role == "read":
+        if visitor is None or (visitor.role == "read" and not passing):
             raise Refusal(403, "This key is read-only. Use the other key to make changes.")
         if visitor.role == "vote" and path not in VOTING:
             raise Refusal(403, "This key may only search, vote and tag. Use the full key.")

@@ -132,6 +132,7 @@ def page(
         "total": len(collection),
         "may_write": getattr(request.state, "role", "write") == "write",
         "voter": getattr(request.state, "role", "write") == "vote",
+        "asker": collection.read_only,
         "filters": filters or Filters.model_validate({}),
         "filter_path": path,
         "filter_kept": kept or [],
