@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from lookalike.collection import Ask, Collection, Where
+from lookalike.collection.search.duplicates import told_apart
 from lookalike.collection.store import uploads
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
 from tests.collection.colours import Colours, picture
@@ -145,6 +146,27 @@ def test_what_was_said_of_an_erased_picture_leaves_the_log(said, pictures):
         assert again.verdicts(Ask((1,))) == said.verdicts(Ask((1,)))
         again.check_log()
         assert again.search(1)
+
+
+def test_that_an_erased_picture_is_no_duplicate_leaves_the_log(said):
+    three = said.not_duplicates([5, 6, 7])
+    side = said.not_duplicates([5], of=[8, 9])
+    pair = said.not_duplicates([5, 9])
+    other = said.not_duplicates([10], of=[5, 11])
+    last = said.not_duplicates([10, 11], of=[5])
+    said.remove([5])
+    said.empty_bin()
+    said.check_log()
+    log = {event.number: event for event in said.history()}
+    assert log[three.number].body["pictures"] == [6, 7]
+    assert (log[other.number].body["pictures"], log[other.number].body["of"]) == ([10], [11])
+    assert [log[it.number].kind for it in (side, pair, last)] == ["erased"] * 3
+    apart = told_apart(said._opened.database)
+    assert 5 not in apart
+    assert apart[6] == [frozenset({6, 7})]
+    assert apart[10] == [frozenset({11})]
+    rows = said._opened.database.rows("SELECT body FROM events WHERE kind = 'distinct'")
+    assert not any("5" in body for (body,) in rows)
 
 
 def test_who_changes_what_is_left_of_an_erased_event_is_found(said):

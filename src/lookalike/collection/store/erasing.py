@@ -52,7 +52,7 @@ def _forget(
     emptied: set[int] = set()
     rows = connection.execute(
         "SELECT number, kind, body FROM events "
-        "WHERE kind IN ('vote', 'tag', 'correction', ?) AND body != '' ORDER BY number",
+        "WHERE kind IN ('vote', 'tag', 'correction', 'distinct', ?) AND body != '' ORDER BY number",
         (events.TEACH,),
     ).fetchall()
     for number, kind, text in rows:
@@ -61,6 +61,8 @@ def _forget(
             left = _vote_without(body, gone, tokens)
         elif kind == events.TEACH:
             left = _lessons_without(body, gone, emptied)
+        elif kind == "distinct":
+            left = _distinction_without(body, gone)
         elif "picture" in body:
             left = None if body["picture"] in gone else body
         else:
@@ -95,6 +97,17 @@ def _vote_without(body: dict[str, Any], gone: set[int], tokens: set[str]) -> dic
     else:
         less = {ranker: _taught_without(one, gone) for ranker, one in taught.items()}
     return {**body, **{name: it for name, it in lists.items() if name in body}, "taught": less}
+
+
+def _distinction_without(body: dict[str, Any], gone: set[int]) -> dict[str, Any] | None:
+    """Return that pictures are no duplicates without erased ones; None if one side is empty."""
+    lists = {
+        name: [number for number in body[name] if number not in gone]
+        for name in ("pictures", "of")
+        if name in body
+    }
+    empty = not all(lists.values()) or ("of" not in lists and len(lists["pictures"]) < 2)
+    return None if empty else {**body, **lists}
 
 
 def _lessons_without(body: dict[str, Any], gone: set[int], emptied: set[int]) -> dict[str, Any]:
