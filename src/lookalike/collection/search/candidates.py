@@ -65,8 +65,8 @@ class Candidates:
 
     def over(self, plain: Index) -> Self:
         """Return the candidates among the pictures of an index; only what came is encoded."""
-        gone = np.setdiff1d(self.index.ids, plain.ids)
-        new = np.setdiff1d(plain.ids, self.index.ids)
+        gone = np.setdiff1d(self.index.ids, plain.ids, assume_unique=True)
+        new = np.setdiff1d(plain.ids, self.index.ids, assume_unique=True)
         if not gone.size and not new.size:
             return self
         index = self.index.copy()

@@ -44,8 +44,8 @@ class NearCopies:
     def follow(self, ranker: Ranker) -> None:
         """Take over the pictures that came and went since."""
         wanted = ranker.plain.ids
-        gone = np.setdiff1d(self._codes.ids, wanted)
-        new = np.setdiff1d(wanted, self._codes.ids)
+        gone = np.setdiff1d(self._codes.ids, wanted, assume_unique=True)
+        new = np.setdiff1d(wanted, self._codes.ids, assume_unique=True)
         if gone.size:
             self._codes.remove(gone)
             for picture in gone.tolist():

@@ -100,8 +100,8 @@ class Space:
         never changes, so the ids tell all.
         """
         wanted = rankers.described_ids(database, self.ranker)
-        gone = np.setdiff1d(index.ids, wanted)
-        missing = np.setdiff1d(wanted, index.ids)
+        gone = np.setdiff1d(index.ids, wanted, assume_unique=True)
+        missing = np.setdiff1d(wanted, index.ids, assume_unique=True)
         if gone.size:
             index.remove(gone)
         for some in blocks(missing):
@@ -124,8 +124,8 @@ class Space:
     def save_index(self, index: Index, cache: Path) -> None:
         """Write the cache anew if it holds what is gone or lacks too much."""
         held = self._cached_ids(cache)
-        lacking = np.setdiff1d(index.ids, held).size
-        gone = np.setdiff1d(held, index.ids).size
+        lacking = np.setdiff1d(index.ids, held, assume_unique=True).size
+        gone = np.setdiff1d(held, index.ids, assume_unique=True).size
         if gone or lacking > LEAST_DRIFT + len(held) // 20:
             try:
                 index.save(cache)

@@ -76,7 +76,7 @@ class PictureClasses:
         """Return the classes of the pictures there are now; itself if these are the same."""
         wanted = rankers.described_ids(database, space.ranker)
         stays = np.isin(self.ids, wanted)
-        missing = np.setdiff1d(wanted, self.ids)
+        missing = np.setdiff1d(wanted, self.ids, assume_unique=True)
         if stays.all() and not missing.size:
             return self
         ids, parts = [self.ids[stays]], [self.likely.taken(stays)]
@@ -91,8 +91,8 @@ class PictureClasses:
 
     def has_drifted(self, held: "PictureClasses") -> bool:
         """Return whether a file with what ``held`` has should be written again."""
-        lacking = np.setdiff1d(self.ids, held.ids).size
-        gone = np.setdiff1d(held.ids, self.ids).size
+        lacking = np.setdiff1d(self.ids, held.ids, assume_unique=True).size
+        gone = np.setdiff1d(held.ids, self.ids, assume_unique=True).size
         return bool(gone) or lacking > LEAST_DRIFT + len(held.ids) // 20
 
     def _check(self, classes: int) -> None:

@@ -180,7 +180,7 @@ def described_ids(database: Database, ranker: int) -> NDArray[np.int64]:
     """Return the ids of the pictures that a ranker has records of, rising."""
     lacking = undescribed(database, ranker)
     every = pictures.ids(database)
-    return np.setdiff1d(every, np.array([*lacking], np.int64)) if lacking else every
+    return np.setdiff1d(every, [*lacking], assume_unique=True) if lacking else every
 
 
 def sound_records(
