@@ -1,7 +1,7 @@
 import pytest
 
 from lookalike.collection import Ask
-from lookalike.core.errors import LookalikeError, NotFound
+from lookalike.core.errors import InvalidInput, LookalikeError, NotFound
 
 
 def test_a_long_chain_of_second_thoughts(collection):
@@ -17,6 +17,21 @@ def test_a_long_chain_of_second_thoughts(collection):
 def test_an_event_that_never_was(collection, number):
     with pytest.raises(NotFound, match="no event"):
         collection.undo(number)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda store: store.search_word("a\ud800b"),
+        lambda store: store.query_thumbnail("u\ud800"),
+        lambda store: store.search(Ask(("u\ud800",))),
+        lambda store: store.search(Ask((2**70,))),
+        lambda store: store.search(Ask((1,), (-(2**63),))),
+    ],
+)
+def test_what_cannot_be_stored_cannot_be_asked_for(collection, read):
+    with pytest.raises(InvalidInput):
+        read(collection)
 
 
 @pytest.mark.parametrize("number", [2**63, 2**70, -(2**70)])

@@ -46,7 +46,9 @@ def check_ask(ask: Ask) -> None:
     """Raise InvalidInput for what cannot be asked."""
     sides = (ask.like, ask.unlike)
     if not all(isinstance(side, tuple) for side in sides) or not all(
-        isinstance(ref, str) or is_whole(ref) for side in sides for ref in side
+        isinstance(ref, str) or (is_whole(ref) and abs(ref) < 2**63)
+        for side in sides
+        for ref in side
     ):
         raise InvalidInput(f"Ask: like and unlike are tuples of ids and tokens; got {ask!r:.200}.")
     if not ask.like or len(ask.like) + len(ask.unlike) > MOST_EXAMPLES:

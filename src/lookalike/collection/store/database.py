@@ -98,6 +98,11 @@ class Database:
                 return self._reader.execute(sql, values).fetchall()
             except OverflowError as error:
                 raise InvalidInput("Collection: id or offset too large.") from error
+            except UnicodeEncodeError as error:
+                raise InvalidInput(
+                    f"Collection: text must be whole characters; got half of one in "
+                    f"{error.object!r:.80}."
+                ) from error
 
     def row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         """Read one row, or None."""
