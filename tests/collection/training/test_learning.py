@@ -455,3 +455,17 @@ def test_a_folder_at_home_is_a_root(tmp_path, monkeypatch, pictures):
         assert collection.add([f"~/{pictures.name}"]).added
         roots = collection._opened.database.rows("SELECT * FROM roots")
         assert [Path(root) for (root,) in roots] == [pictures]
+
+
+def test_learning_the_same_twice_gives_the_same_bytes(collection, tmp_path):
+    collection.vote(Ask((1,)), picked=[2], rejected=[20])
+    collection.close()
+    found = []
+    for name in ("one", "other"):
+        place = shutil.copytree(collection.path, tmp_path / name)
+        with Collection.open(place, features=[Colours()]) as copy:
+            copy.learn(folders=True, settings={"steps": 50, "blend": 0.5})
+            copy.search(1)
+        found.append({file.name: file.read_bytes() for file in (place / "models").iterdir()})
+    assert len(found[0]) == 2
+    assert found[0] == found[1]
