@@ -173,9 +173,9 @@ def test_a_file_with_the_checksum_of_earlier_versions_is_checked(scratch):
         assert not load_or_refuse(bytes(damaged), scratch), place
 
 
-@pytest.mark.parametrize("place", [0, (1 << 20) - 1, 1 << 20, -1])
+@pytest.mark.parametrize("place", [0, module._BLOCK - 1, module._BLOCK, -1])
 def test_files_of_several_blocks_are_checked_whole(scratch, place):
-    array = np.random.default_rng(0).integers(0, 256, (1 << 20) + 5000, dtype=np.uint8)
+    array = np.random.default_rng(0).integers(0, 256, 2 * module._BLOCK + 5000, dtype=np.uint8)
     save_arrays(scratch, {"a": array}, kind="thing/1", manifest={})
     np.testing.assert_array_equal(load_arrays(scratch, kind="thing/1")[0]["a"], array)
     content = bytearray(scratch.read_bytes())
