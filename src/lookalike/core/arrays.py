@@ -45,7 +45,7 @@ DTYPES = tuple(NUMPY_TYPES)
 MOST_EMPTY_BYTES = 64 << 20
 """How much longer than what the disk holds of it a file may be, besides as long again."""
 
-_BLOCK = 1 << 19
+_BLOCK = 1 << 20
 """Bytes that are read and summed up at once, while they are in a core's cache."""
 
 
