@@ -22,8 +22,8 @@ DROP = """([name, content]) => {
     }
 }"""
 
-HERE = """() => Array.from(document.querySelectorAll(".chunk")).find((chunk) => {
-    const place = chunk.getBoundingClientRect();
+HERE = """() => Array.from(document.querySelectorAll(".row")).find((row) => {
+    const place = row.getBoundingClientRect();
     return place.top < 400 && place.bottom > 350;  // a heading between two is 48 px high
 })?.dataset.start"""
 
@@ -480,7 +480,7 @@ def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
     assert len(window.order()) < 2000
     page.evaluate("scrollTo(0, 20000)")
     here = page.wait_for_function(HERE).json_value()
-    page.locator(f'.chunk[data-start="{here}"] .open').nth(30).click()
+    page.locator(f'.row[data-start="{here}"] .open').first.click()
     page.wait_for_url(re.compile("/picture/.*at="))
     place = int(page.url.split("at=")[1])
     page.keyboard.press("ArrowRight")

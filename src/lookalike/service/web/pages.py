@@ -17,7 +17,7 @@ from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError,
 from lookalike.core.text import shown, word_key
 from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.api_errors import refuse, refuse_values
-from lookalike.service.web.assets import DIGEST, MODULES
+from lookalike.service.web.assets import DIGEST
 from lookalike.service.web.history import told
 from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
 from lookalike.service.web.rankers import InView, standing_of
@@ -54,7 +54,7 @@ _ROOMS = {
 }
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
-templates.env.globals |= {"static": f"/static/{DIGEST}", "modules": MODULES}
+templates.env.globals["static"] = f"/static/{DIGEST}"
 templates.env.filters.update(
     shown=shown,
     size=size,
