@@ -6,7 +6,8 @@ import { part } from "./requests.js";
 
 const HEAD = 48; // px of a month's heading, as in style.css
 const NEAR = 1200; // px from the screen within which rows are shown
-const FAR = 2400; // px from the screen beyond which they are removed
+const FAR = 1800; // px from the screen beyond which they are removed
+const KEPT = 6000; // px from the screen beyond which their chunk is forgotten
 const ROWS = 2; // rows that are added in one frame
 const REST = 90; // ms a chunk must stay near before it is asked for, so that flying past is free
 const CALM = 1000; // ms after a leap until more than the screen is shown
@@ -20,6 +21,7 @@ export function startGrid() {
   let top = 0; // px above the grid; reading it while scrolling would lay out the page each time
   let columns = 0;
   let row = 0; // px of a row
+  let [begin, end] = [0, 0]; // px of the grid that the screen shows
   let last = scrollY;
   let near = NEAR;
   let calm = 0;
@@ -69,14 +71,15 @@ export function startGrid() {
 
   // Asks for what is near, removes what is far, and has rows added in the next frames.
   function show() {
-    const [begin, end] = [scrollY - top, scrollY - top + innerHeight];
+    begin = scrollY - top;
+    end = begin + innerHeight;
     const beyond = (place, height, reach) => place > end + reach || place + height < begin - reach;
     for (const chunk of live) {
       if (beyond(chunk.top, chunk.height, near)) giveUp(chunk);
       for (const number of chunk.rows.keys()) {
         if (beyond(chunk.top + number * row, row, FAR)) drop(chunk, number);
       }
-      if (beyond(chunk.top, chunk.height, FAR)) forget(chunk);
+      if (beyond(chunk.top, chunk.height, KEPT)) forget(chunk);
       if (!chunk.box && !chunk.tiles && !chunk.waiting) live.delete(chunk);
     }
     for (const month of months) {
@@ -98,7 +101,6 @@ export function startGrid() {
 
   function addRows() {
     frame = 0;
-    const [begin, end] = [scrollY - top, scrollY - top + innerHeight];
     const missing = [];
     for (const chunk of live) {
       if (!chunk.tiles) continue;

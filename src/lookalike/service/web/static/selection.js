@@ -134,7 +134,10 @@ async function tag(shows) {
 }
 
 async function remove() {
-  const yes = await sure(`Remove ${named()}?`, "They move to the bin, from which they can be restored with their tags and votes. Files are kept.", "Remove");
+  const text = count() === 1
+    ? "It moves to the bin, from which it can be restored with its tags and votes. The file is kept."
+    : "They move to the bin, from which they can be restored with their tags and votes. Files are kept.";
+  const yes = await sure(`Remove ${named()}?`, text, "Remove");
   if (!yes) return;
   const answer = await send("POST", "/api/selection/remove", { ...chosen(), key: newKey() });
   if (answer) location.reload();
