@@ -53,7 +53,10 @@ export function startGrid() {
     timeline.classList.add("placed");
     top = timeline.getBoundingClientRect().top + scrollY;
     for (const chunk of live) {
-      if (chunk.box) put(chunk.box, chunk.top - chunk.month.top, chunk.height);
+      if (chunk.box) {
+        trim(chunk, columns);
+        put(chunk.box, chunk.top - chunk.month.top, chunk.first * row);
+      }
       for (const [number, box] of chunk.rows) put(box, chunk.top - chunk.month.top + number * row, row);
     }
     show();
@@ -92,7 +95,7 @@ export function startGrid() {
       const chunk = chunks[number];
       if (chunk.top > end + near) break;
       if (!chunk.month.box) open(timeline, chunk.month);
-      if (chunk.box || chunk.tiles) continue;
+      if (chunk.tiles || chunk.box?.childElementCount === chunk.count) continue;
       live.add(chunk);
       chunk.waiting ??= setTimeout(async () => { if (await fetchTiles(timeline, chunk)) show(); }, REST);
     }
@@ -104,7 +107,7 @@ export function startGrid() {
     const missing = [];
     for (const chunk of live) {
       if (!chunk.tiles) continue;
-      const first = Math.max(0, Math.floor((begin - near - chunk.top) / row));
+      const first = Math.max(chunk.first, Math.floor((begin - near - chunk.top) / row));
       for (let number = first; number * columns < chunk.count; number += 1) {
         const place = chunk.top + number * row;
         if (place > end + near) break;
@@ -122,7 +125,8 @@ export function startGrid() {
   startScrubber(timeline, months);
 }
 
-// The months, with their chunks; the server has sent the boxes of the first.
+// The months, with their chunks; the server has sent boxes with the first pictures, and from row
+// number "first" of their chunk on the rows are ours.
 function readMonths(timeline) {
   const most = Number(timeline.dataset.chunk);
   const boxes = new Map(Array.from(timeline.querySelectorAll(".chunk"), (box) => [Number(box.dataset.start), box]));
@@ -131,7 +135,7 @@ function readMonths(timeline) {
     const month = { key, title, start, box: boxes.get(start)?.parentElement, chunks: [], top: 0, height: 0 };
     for (const end = start + count; start < end; start += most) {
       const size = Math.min(most, end - start);
-      month.chunks.push({ month, start, count: size, box: boxes.get(start), tiles: null, rows: new Map(), top: 0, height: 0 });
+      month.chunks.push({ month, start, count: size, box: boxes.get(start), first: 0, tiles: null, rows: new Map(), top: 0, height: 0 });
     }
     start = month.start + count;
     return month;
@@ -152,6 +156,13 @@ function after(chunks, place) {
 function put(box, top, height) {
   box.style.top = `${top}px`;
   box.style.height = `${height}px`;
+}
+
+// Leaves whole rows only in the box that the server sent, if that is only the start of its chunk.
+function trim(chunk, columns) {
+  const { box, count } = chunk;
+  if (box.childElementCount < count) while (box.childElementCount % columns) box.lastElementChild.remove();
+  chunk.first = Math.ceil(box.childElementCount / columns);
 }
 
 // Adds an element to those with a start of their own, in order.
@@ -193,6 +204,7 @@ function forget(chunk) {
   giveUp(chunk);
   chunk.box?.remove();
   chunk.box = chunk.tiles = null;
+  chunk.first = 0;
 }
 
 function giveUp(chunk) {
@@ -226,6 +238,7 @@ function startScrubber(timeline, months) {
   let places = [];
   let whole = 0; // px to scroll; reading it while scrolling would lay out the page each time
   let height = 0;
+  let marked = -1;
 
   function draw() {
     height = bar.clientHeight;
@@ -254,7 +267,9 @@ function startScrubber(timeline, months) {
   }
 
   function follow() {
-    const top = whole > 0 ? Math.min(1, scrollY / whole) * (height - 3) : 0;
+    const top = whole > 0 ? Math.round(Math.min(1, scrollY / whole) * (height - 3)) : 0;
+    if (top === marked) return; // it moves by a pixel in many frames, and each time costs a style
+    marked = top;
     here.style.transform = `translateY(${top}px)`;
   }
 
