@@ -509,6 +509,20 @@ def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
     assert page.locator(".month").count() < 30, "of 61 months, those far away are not in the page"
     assert page.evaluate("document.documentElement.scrollHeight") == height
     assert len(window.order()) < 2000
+    page.evaluate("scrollTo(0, 0)")
+    page.locator('.month[data-start="0"] .tile').first.wait_for()
+    head = page.locator('.month[data-start="0"] h2').bounding_box()
+    page.mouse.move(head["x"] + head["width"] + 200, head["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(900, 400)
+    first = page.locator(".tile.chosen").first.get_attribute("data-id")
+    page.evaluate("scrollTo(0, 12000)")
+    page.locator(f'.tile[data-id="{first}"]').wait_for(state="detached")
+    page.locator(".tile").first.wait_for()
+    page.mouse.move(900, 420)
+    page.mouse.up()
+    page.evaluate("scrollTo(0, 0)")
+    page.locator(f'.tile.chosen[data-id="{first}"]').wait_for()  # a band keeps what is out of sight
 
 
 @plainly
