@@ -101,7 +101,7 @@ def _vote_without(body: dict[str, Any], gone: set[int], tokens: set[str]) -> dic
 
 def _distinction_without(body: dict[str, Any], gone: set[int]) -> dict[str, Any] | None:
     """Return that pictures are no duplicates without erased ones; None if one side is empty."""
-    lists = {
+    lists: dict[str, list[int]] = {
         name: [number for number in body[name] if number not in gone]
         for name in ("pictures", "of")
         if name in body
