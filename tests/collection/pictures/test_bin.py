@@ -75,7 +75,7 @@ def test_it_stays_out_when_its_folder_is_added_again(said, pictures):
     place = said.picture(2).places[0]
     said.remove([2])
     added = said.add([pictures])
-    assert (added.added, len(said)) == (0, 23)
+    assert (added.added, added.known, added.removed, len(said)) == (0, 23, 1, 23)
     moved = place.with_name("anderswo.png")
     place.rename(moved)
     added = said.add([pictures])

@@ -107,6 +107,12 @@ def test_search_by_an_unknown_word(run, photos, model, learned, tmp_path):
     assert {match["source"] for match in told["matches"]} == {"name"}
 
 
+def test_a_word_given_as_a_picture_is_told_how_to_be_searched_for(run, learned):
+    ran = run("search", "sunset", "-c", learned)
+    assert "use --word 'sunset'" in ran.err
+    assert "--word" not in run("search", "sunset.jpg", "-c", learned).err
+
+
 def test_search_by_a_word_writes_a_sheet(run, photos, learned, changeable, tmp_path):
     sheet = tmp_path / "found.html"
     assert run("search", "--word", "green", "-k", 4, "-c", learned, "--sheet", sheet).code == 0

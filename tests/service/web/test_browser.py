@@ -22,8 +22,8 @@ DROP = """([name, content]) => {
     }
 }"""
 
-HERE = """() => Array.from(document.querySelectorAll(".chunk")).find((chunk) => {
-    const place = chunk.getBoundingClientRect();
+HERE = """() => Array.from(document.querySelectorAll(".row")).find((row) => {
+    const place = row.getBoundingClientRect();
     return place.top < 400 && place.bottom > 350;  // a heading between two is 48 px high
 })?.dataset.start"""
 
@@ -295,8 +295,14 @@ def test_tags_are_accepted_added_and_removed_and_stay(window, store):
         if row.id != number:
             store.say(row.id, "noisy")
     page = window.open(f"/picture/{number}")
+    offered = page.locator(".suggestion", has_text="noisy")
+    offered.wait_for()
+    drawn = page.eval_on_selector_all(
+        "use", "all => all.every(one => document.querySelector(one.getAttribute('href')))"
+    )
+    assert drawn, "every icon is there"
     with answered(page, "/part/tags"):
-        page.locator(".suggestion", has_text="noisy").locator(".check").click()
+        offered.locator(".check").click()
     page.locator(".tag", has_text="noisy").wait_for()
     with answered(page, "/part/tags"):
         page.fill("#new-tag", "holiday")
@@ -479,8 +485,16 @@ def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
     height = page.evaluate("document.documentElement.scrollHeight")
     assert len(window.order()) < 2000
     page.evaluate("scrollTo(0, 20000)")
+    page.locator(".row .pick").first.dispatch_event("click")
+    chosen = page.locator(".tile.chosen").get_attribute("data-id")
+    page.evaluate("scrollTo(0, 22800)")  # out of the page, but its tile is kept
+    page.locator(f'.tile[data-id="{chosen}"]').wait_for(state="detached")
+    page.keyboard.press("Escape")
+    page.evaluate("scrollTo(0, 20000)")
+    page.locator(f'.tile[data-id="{chosen}"]').wait_for()
+    assert page.locator(".tile.chosen").count() == 0, "nothing is selected any more"
     here = page.wait_for_function(HERE).json_value()
-    page.locator(f'.chunk[data-start="{here}"] .open').nth(30).click()
+    page.locator(f'.row[data-start="{here}"] .open').first.click()
     page.wait_for_url(re.compile("/picture/.*at="))
     place = int(page.url.split("at=")[1])
     page.keyboard.press("ArrowRight")
@@ -495,6 +509,20 @@ def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
     assert page.locator(".month").count() < 30, "of 61 months, those far away are not in the page"
     assert page.evaluate("document.documentElement.scrollHeight") == height
     assert len(window.order()) < 2000
+    page.evaluate("scrollTo(0, 0)")
+    page.locator('.month[data-start="0"] .tile').first.wait_for()
+    head = page.locator('.month[data-start="0"] h2').bounding_box()
+    page.mouse.move(head["x"] + head["width"] + 200, head["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(900, 400)
+    first = page.locator(".tile.chosen").first.get_attribute("data-id")
+    page.evaluate("scrollTo(0, 12000)")
+    page.locator(f'.tile[data-id="{first}"]').wait_for(state="detached")
+    page.locator(".tile").first.wait_for()
+    page.mouse.move(900, 420)
+    page.mouse.up()
+    page.evaluate("scrollTo(0, 0)")
+    page.locator(f'.tile.chosen[data-id="{first}"]').wait_for()  # a band keeps what is out of sight
 
 
 @plainly

@@ -4,12 +4,14 @@ import io
 import os
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from lookalike import Collection
 from lookalike.images import content_hash
+from lookalike.service.web import assets
 from lookalike.service.web.files import SHOWN_AS_THEY_ARE, may_show
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import HEIC, saved, scene
@@ -242,19 +244,30 @@ def test_limits_hold_for_files_too(served, indexed):
 
 def test_static_files(served):
     client = served()
-    answer = client.get("/static/htmx.min.js")
+    answer = client.get("/static/page.js")
     assert answer.status_code == 200
     assert "javascript" in answer.headers["content-type"]
     assert answer.headers["cache-control"] == "private, no-cache"
-    again = client.get("/static/htmx.min.js", headers={"If-None-Match": answer.headers["etag"]})
+    again = client.get("/static/page.js", headers={"If-None-Match": answer.headers["etag"]})
     assert again.status_code == 304
     named = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/").text)
-    assert len(named) > 10
+    assert len(named) == 4, "few files, since a browser fetches few at once"
     for path in named:
         fixed = client.get(path)
         assert fixed.status_code == 200
         assert "immutable" in fixed.headers["cache-control"]
     # A page from before an update still finds its files, which may have changed.
-    assert client.get("/static/0123/htmx.min.js").headers["cache-control"] == "private, no-cache"
+    assert client.get("/static/0123/page.js").headers["cache-control"] == "private, no-cache"
     for path in ("/static/", "/static/README.md", "/static/0123/README.md"):
         assert client.get(path).status_code == 404
+
+
+def test_one_script_has_all_of_them(served):
+    client = served()
+    script, style = (client.get(f"/static/{name}").text for name in ("page.js", "style.css"))
+    assert not re.search(r"^(import|export) ", script, re.MULTILINE), "modules are functions in it"
+    for file in sorted(Path(assets.__file__).with_name("static").glob("*.js")):
+        if file.stem not in ("theme", "htmx.min"):
+            assert script.count(f"const ${file.stem} = (") == 1, "each once"
+    assert script.index("const $requests") < script.index("= $requests"), "before it is used"
+    assert style.index(".top {") < style.index(".many {")

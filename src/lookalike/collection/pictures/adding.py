@@ -129,7 +129,10 @@ class Adder:
         total = len(paths)
         self._progress(0, total)
         queue = list(self._changed(paths))
-        self.added.known += len(self._unchanged)
+        binned = {number for (number,) in self._database.rows("SELECT picture FROM bin")}
+        self.added.known += len(self._unchanged - binned)
+        if not self._removed:
+            self.added.removed += len(self._unchanged & binned)
         done = total - len(queue)
         try:
             while queue:

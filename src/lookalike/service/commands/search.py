@@ -147,7 +147,9 @@ def _most_like(
         if sheet is not None:
             _write_sheet(sheet, store, picture, matches)
     except UnreadablePicture as error:
-        raise UnreadablePicture(f"{picture or '(empty path)'}: {error}") from error
+        word = picture.strip() and not Path(picture).suffix and "/" not in picture
+        remedy = f". To search by words, use --word {picture!r}" if word else ""
+        raise UnreadablePicture(f"{picture or '(empty path)'}: {error}{remedy}") from error
     return matches
 
 

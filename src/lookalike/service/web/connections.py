@@ -19,6 +19,9 @@ class Connection(H11Protocol):
 
     A request must arrive within ``slow_seconds``, and what waits to be sent, at most some 100 kB,
     must leave within that time. Requests sent ahead of the answers are few.
+
+    Uvicorn's other protocol, of httptools, saves about .2 of the 1.3 ms of CPU time that a
+    thumbnail takes, but limits neither the size of headers nor how many requests are parsed ahead.
     """
 
     slow_seconds = 20.0

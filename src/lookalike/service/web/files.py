@@ -56,7 +56,7 @@ Token = Annotated[
 router = APIRouter(tags=["files"], default_response_class=Response)
 
 
-@router.get("/thumbnail/{number}.jpg", responses=_JPEG)
+@router.get("/thumbnail/{number}.jpg", responses=_JPEG, summary="Get a thumbnail")
 def show_thumbnail(
     number: Number,
     request: Request,
@@ -73,13 +73,13 @@ def show_thumbnail(
     return _small(request, collection.thumbnail(number), _ASK if content is None else _FOREVER)
 
 
-@router.get("/query/{token}.jpg", responses=_JPEG)
+@router.get("/query/{token}.jpg", responses=_JPEG, summary="Get the thumbnail of a query")
 def show_query(token: Token, request: Request) -> Response:
     """Return the thumbnail of a stored query."""
     return _small(request, request.app.state.collection.query_thumbnail(token), _FOREVER)
 
 
-@router.get("/image/{number}", responses=_PICTURE)
+@router.get("/image/{number}", responses=_PICTURE, summary="Get a picture's file")
 async def show_image(number: Number, request: Request) -> Response:
     """Return the original file, or a JPEG if browsers cannot show its format."""
     # Whole files are read to check them, so only a few at a time.

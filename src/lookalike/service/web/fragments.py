@@ -113,7 +113,7 @@ def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
     pairs += [("order", asked.order)] if asked.order != "newest" else []
     pairs += by_pairs(asked.by)
     shown = tiles(collection, rows, asked.start)
-    return _part(request, "chunk.html", by=asked.by, tiles=shown, pairs=pairs)
+    return _part(request, "chunk.html", by=asked.by, tiles=shown, pairs=pairs, near=True)
 
 
 @router.get("/filters")

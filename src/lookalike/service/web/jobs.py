@@ -318,7 +318,9 @@ class Jobs:
                 try:
                     told.append(self._learn(job, feature=ranker))
                 except InvalidInput as error:
-                    told.append(f"Not enough tags to learn from yet. {error}")
+                    why = str(error).removeprefix("learn: ")
+                    why = why.removeprefix("nothing can be learned from this: ")
+                    told.append(f"Not enough tags to learn from yet. {why[:1].upper()}{why[1:]}")
             job.message = " ".join(dict.fromkeys(told))
 
         with suppress(CollectionBusy, TooMuch):

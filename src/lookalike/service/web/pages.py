@@ -17,7 +17,7 @@ from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError,
 from lookalike.core.text import shown, word_key
 from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.api_errors import refuse, refuse_values
-from lookalike.service.web.assets import DIGEST, MODULES
+from lookalike.service.web.assets import DIGEST
 from lookalike.service.web.history import told
 from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
 from lookalike.service.web.rankers import InView, standing_of
@@ -41,7 +41,7 @@ from lookalike.service.web.views import (
 if TYPE_CHECKING:
     from lookalike.collection import Collection
 
-FIRST, HISTORY, REFUSED = 60, 20, 100
+FIRST, HISTORY, REFUSED = 72, 20, 100
 
 _ROOMS = {
     "/": "pictures",
@@ -54,7 +54,7 @@ _ROOMS = {
 }
 
 templates = Jinja2Templates(Path(__file__).parent / "templates")
-templates.env.globals |= {"static": f"/static/{DIGEST}", "modules": MODULES}
+templates.env.globals["static"] = f"/static/{DIGEST}"
 templates.env.filters.update(
     shown=shown,
     size=size,
@@ -129,7 +129,7 @@ def page(
     everything = {
         "room": _ROOMS.get(request.url.path, ""),
         "token": getattr(request.app.state, "token", ""),
-        "total": len(collection),
+        "total": collection.count(),
         "may_write": getattr(request.state, "role", "write") == "write",
         "voter": getattr(request.state, "role", "write") == "vote",
         "asker": collection.read_only,
@@ -147,7 +147,7 @@ def page(
 def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
     """Show all pictures by month; the page itself contains only the first."""
     collection, where = collection_of(request), asked.where()
-    if where is None and not len(collection):
+    if where is None and not collection.count():
         return add(request)
     if asked.order == "added":
         parts = [Section("", "Recently added", 0, collection.count(where))]
@@ -155,9 +155,7 @@ def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
         months = collection.months(where)
         parts = sections(months if asked.order == "newest" else months[::-1])
     parts = [part for part in parts if part.count]
-    # Whole chunks only: each starts a row, so a partial one would leave a gap.
-    reach = max((p.start + min(p.count, CHUNK) for p in parts if p.start < FIRST), default=0)
-    rows = collection.browse(reach, where=where, order=asked.order) if reach else []
+    rows = collection.browse(FIRST, where=where, order=asked.order) if parts else []
     kept: Pairs = [("order", asked.order)] if asked.order != "newest" else []
     kept += by_pairs(asked.by)
     return page(

@@ -1,26 +1,42 @@
-// The grid of all pictures. It is as high as all of them from the start; only the months and
-// chunks around the screen are in the page, each at the place worked out for it. Chunks near the
-// screen are filled, those far away removed again.
+// The grid of all pictures. It is as high as all of them from the start. Tiles come from the server
+// in chunks; only the rows around the screen are in the page, each at the place worked out for it,
+// and few are added in one frame, those on the screen first.
 
 import { part } from "./requests.js";
 
 const HEAD = 48; // px of a month's heading, as in style.css
-const NEAR = 1400; // px from the screen within which a chunk is filled
-const FAR = 6000; // px from the screen beyond which it is removed
+const NEAR = 1200; // px from the screen within which rows are shown
+const FAR = 1800; // px from the screen beyond which they are removed
+const KEPT = 6000; // px from the screen beyond which their chunk is forgotten
+const ROWS = 2; // rows that are added in one frame
 const REST = 90; // ms a chunk must stay near before it is asked for, so that flying past is free
+const CALM = 1000; // ms after a leap until more than the screen is shown
 
 export function startGrid() {
   const timeline = document.getElementById("timeline");
   if (!timeline) return;
   const months = readMonths(timeline);
   const chunks = months.flatMap((month) => month.chunks);
+  const live = new Set(chunks.filter((chunk) => chunk.box)); // those asked for or shown
   let top = 0; // px above the grid; reading it while scrolling would lay out the page each time
+  let columns = 0;
+  let row = 0; // px of a row
+  let [begin, end] = [0, 0]; // px of the grid that the screen shows
+  let last = scrollY;
+  let near = NEAR;
+  let calm = 0;
+  let frame = 0;
 
   function place() {
     const style = getComputedStyle(timeline);
-    const columns = Number(style.getPropertyValue("--columns"));
-    const gap = parseFloat(style.getPropertyValue("--gap"));
-    const row = (timeline.clientWidth + gap) / columns;
+    if (columns !== Number(style.getPropertyValue("--columns"))) {
+      for (const chunk of live) {
+        for (const box of chunk.rows.values()) box.remove();
+        chunk.rows.clear();
+      }
+      columns = Number(style.getPropertyValue("--columns"));
+    }
+    row = (timeline.clientWidth + parseFloat(style.getPropertyValue("--gap"))) / columns;
     let height = 0;
     for (const month of months) {
       month.top = height;
@@ -31,37 +47,86 @@ export function startGrid() {
         height += chunk.height;
       }
       month.height = height - month.top;
+      if (month.box) put(month.box, month.top, month.height);
     }
     timeline.style.height = `${height}px`;
     timeline.classList.add("placed");
     top = timeline.getBoundingClientRect().top + scrollY;
-    for (const month of months) if (month.box) put(month.box, month.top, month.height);
-    for (const chunk of chunks) if (chunk.box) put(chunk.box, chunk.top - chunk.month.top, chunk.height);
+    for (const chunk of live) {
+      if (chunk.box) {
+        trim(chunk, columns);
+        put(chunk.box, chunk.top - chunk.month.top, chunk.first * row);
+      }
+      for (const [number, box] of chunk.rows) put(box, chunk.top - chunk.month.top + number * row, row);
+    }
     show();
   }
 
-  function show() {
-    const [begin, end] = [scrollY - top, scrollY - top + innerHeight];
-    for (const chunk of chunks) {
-      if (chunk.box && (chunk.top > end + FAR || chunk.top + chunk.height < begin - FAR)) drop(chunk);
-    }
-    for (let number = after(chunks, begin - FAR); number < chunks.length; number += 1) {
-      const chunk = chunks[number];
-      if (chunk.top > end + FAR) break;
-      if (!chunk.box) add(timeline, chunk);
-      const near = chunk.top < end + NEAR && chunk.top + chunk.height > begin - NEAR;
-      if (near && !chunk.box.firstElementChild) chunk.waiting ??= setTimeout(fill, REST, timeline, chunk);
-      else if (!near) giveUp(chunk);
-    }
+  function scrolled() {
+    clearTimeout(calm);
+    if (Math.abs(scrollY - last) > innerHeight) {
+      near = 0;
+      calm = setTimeout(() => { near = NEAR; show(); }, CALM);
+    } else near = NEAR;
+    last = scrollY;
+    show();
   }
 
-  addEventListener("scroll", show, { passive: true });
+  // Asks for what is near, removes what is far, and has rows added in the next frames.
+  function show() {
+    begin = scrollY - top;
+    end = begin + innerHeight;
+    const beyond = (place, height, reach) => place > end + reach || place + height < begin - reach;
+    for (const chunk of live) {
+      if (beyond(chunk.top, chunk.height, near)) giveUp(chunk);
+      for (const number of chunk.rows.keys()) {
+        if (beyond(chunk.top + number * row, row, FAR)) drop(chunk, number);
+      }
+      if (beyond(chunk.top, chunk.height, KEPT)) forget(chunk);
+      if (!chunk.box && !chunk.tiles && !chunk.waiting) live.delete(chunk);
+    }
+    for (const month of months) {
+      if (month.box && beyond(month.top, month.height, FAR) && month.box.childElementCount === 1) {
+        month.box.remove();
+        month.box = null;
+      }
+    }
+    for (let number = after(chunks, begin - near); number < chunks.length; number += 1) {
+      const chunk = chunks[number];
+      if (chunk.top > end + near) break;
+      if (!chunk.month.box) open(timeline, chunk.month);
+      if (chunk.tiles || chunk.box?.childElementCount === chunk.count) continue;
+      live.add(chunk);
+      chunk.waiting ??= setTimeout(async () => { if (await fetchTiles(timeline, chunk)) show(); }, REST);
+    }
+    frame ||= requestAnimationFrame(addRows);
+  }
+
+  function addRows() {
+    frame = 0;
+    const missing = [];
+    for (const chunk of live) {
+      if (!chunk.tiles) continue;
+      const first = Math.max(chunk.first, Math.floor((begin - near - chunk.top) / row));
+      for (let number = first; number * columns < chunk.count; number += 1) {
+        const place = chunk.top + number * row;
+        if (place > end + near) break;
+        if (!chunk.rows.has(number)) missing.push({ chunk, number, away: Math.abs(place - (begin + end) / 2) });
+      }
+    }
+    missing.sort((one, other) => one.away - other.away);
+    for (const { chunk, number } of missing.slice(0, ROWS)) add(chunk, number, columns, row);
+    if (missing.length > ROWS) frame = requestAnimationFrame(addRows);
+  }
+
+  addEventListener("scroll", scrolled, { passive: true });
   new ResizeObserver(place).observe(timeline);
   place();
   startScrubber(timeline, months);
 }
 
-// The months, with their chunks; the server has sent the boxes of the first.
+// The months, with their chunks; the server has sent boxes with the first pictures, and from row
+// number "first" of their chunk on the rows are ours.
 function readMonths(timeline) {
   const most = Number(timeline.dataset.chunk);
   const boxes = new Map(Array.from(timeline.querySelectorAll(".chunk"), (box) => [Number(box.dataset.start), box]));
@@ -69,8 +134,8 @@ function readMonths(timeline) {
   return JSON.parse(timeline.dataset.months).map(([key, title, count]) => {
     const month = { key, title, start, box: boxes.get(start)?.parentElement, chunks: [], top: 0, height: 0 };
     for (const end = start + count; start < end; start += most) {
-      const box = boxes.get(start);
-      month.chunks.push({ month, start, count: Math.min(most, end - start), box, top: 0, height: 0 });
+      const size = Math.min(most, end - start);
+      month.chunks.push({ month, start, count: size, box: boxes.get(start), first: 0, tiles: null, rows: new Map(), top: 0, height: 0 });
     }
     start = month.start + count;
     return month;
@@ -93,38 +158,53 @@ function put(box, top, height) {
   box.style.height = `${height}px`;
 }
 
+// Leaves whole rows only in the box that the server sent, if that is only the start of its chunk.
+function trim(chunk, columns) {
+  const { box, count } = chunk;
+  if (box.childElementCount < count) while (box.childElementCount % columns) box.lastElementChild.remove();
+  chunk.first = Math.ceil(box.childElementCount / columns);
+}
+
 // Adds an element to those with a start of their own, in order.
 function insert(parent, box, start) {
   box.dataset.start = start;
   parent.insertBefore(box, Array.from(parent.children).find((other) => other.dataset.start > start) ?? null);
 }
 
-function add(timeline, chunk) {
-  const { month } = chunk;
-  if (!month.box) {
-    month.box = document.createElement("section");
-    month.box.className = "month";
-    const title = document.createElement("h2");
-    title.textContent = month.title;
-    month.box.append(title);
-    put(month.box, month.top, month.height);
-    insert(timeline, month.box, month.start);
-  }
-  chunk.box = document.createElement("div");
-  chunk.box.className = "chunk";
-  put(chunk.box, chunk.top - month.top, chunk.height);
-  insert(month.box, chunk.box, chunk.start);
+// Adds a month with its heading; its rows come later.
+function open(timeline, month) {
+  month.box = document.createElement("section");
+  month.box.className = "month";
+  const title = document.createElement("h2");
+  title.textContent = month.title;
+  month.box.append(title);
+  put(month.box, month.top, month.height);
+  insert(timeline, month.box, month.start);
 }
 
-function drop(chunk) {
-  const { month } = chunk;
-  if (chunk.box.contains(document.activeElement)) return;
+function add(chunk, number, columns, height) {
+  const box = document.createElement("div");
+  box.className = "row";
+  put(box, chunk.top - chunk.month.top + number * height, height);
+  box.append(...chunk.tiles.slice(number * columns, (number + 1) * columns));
+  chunk.rows.set(number, box);
+  insert(chunk.month.box, box, chunk.start + number * columns);
+}
+
+function drop(chunk, number) {
+  const box = chunk.rows.get(number);
+  if (box.contains(document.activeElement)) return;
+  box.remove();
+  chunk.rows.delete(number);
+}
+
+// Removes what is left of a chunk, unless it has the focus.
+function forget(chunk) {
+  if (chunk.rows.size || chunk.box?.contains(document.activeElement)) return;
   giveUp(chunk);
-  chunk.box.remove();
-  chunk.box = null;
-  if (month.chunks.some((other) => other.box)) return;
-  month.box.remove();
-  month.box = null;
+  chunk.box?.remove();
+  chunk.box = chunk.tiles = null;
+  chunk.first = 0;
 }
 
 function giveUp(chunk) {
@@ -133,16 +213,20 @@ function giveUp(chunk) {
   chunk.waiting = chunk.asked = undefined;
 }
 
-async function fill(timeline, chunk) {
+// Returns whether the tiles have come. If not, they are asked for again when the page scrolls.
+async function fetchTiles(timeline, chunk) {
   const { pairs } = timeline.dataset;
   const asked = new AbortController();
   chunk.asked = asked;
   const path = `/part/chunk${pairs ? `${pairs}&` : "?"}start=${chunk.start}&count=${chunk.count}`;
-  const tiles = await part(path, asked.signal);
-  if (chunk.asked !== asked) return;
-  if (tiles) chunk.box.innerHTML = tiles;
-  // One that failed is asked for again when the page scrolls.
+  const html = await part(path, asked.signal);
+  if (chunk.asked !== asked) return false;
   chunk.waiting = chunk.asked = undefined;
+  if (!html) return false;
+  const apart = document.createElement("template"); // its pictures are not loaded yet
+  apart.innerHTML = html;
+  chunk.tiles = Array.from(apart.content.children);
+  return true;
 }
 
 function startScrubber(timeline, months) {
@@ -154,6 +238,7 @@ function startScrubber(timeline, months) {
   let places = [];
   let whole = 0; // px to scroll; reading it while scrolling would lay out the page each time
   let height = 0;
+  let marked = -1;
 
   function draw() {
     height = bar.clientHeight;
@@ -182,7 +267,9 @@ function startScrubber(timeline, months) {
   }
 
   function follow() {
-    const top = whole > 0 ? Math.min(1, scrollY / whole) * (height - 3) : 0;
+    const top = whole > 0 ? Math.round(Math.min(1, scrollY / whole) * (height - 3)) : 0;
+    if (top === marked) return; // it moves by a pixel in many frames, and each time costs a style
+    marked = top;
     here.style.transform = `translateY(${top}px)`;
   }
 

@@ -1,7 +1,8 @@
 // The keyboard: arrows go from tile to tile, letters vote.
 
 import { alike } from "./requests.js";
-import { leave, pan, turn, voteHere, walk } from "./viewer.js";
+import { leave, turn, voteHere, walk } from "./viewer.js";
+import { pan } from "./zoom.js";
 import { toggle } from "./selection.js";
 import { takeBack, vote, why } from "./votes.js";
 

@@ -43,6 +43,7 @@ export function named() {
 
 function mark(tile) {
   const on = isChosen(tile.dataset.id);
+  if (tile.classList.contains("chosen") === on) return;
   tile.classList.toggle("chosen", on);
   tile.querySelector(".pick")?.setAttribute("aria-checked", String(on));
 }
@@ -133,7 +134,10 @@ async function tag(shows) {
 }
 
 async function remove() {
-  const yes = await sure(`Remove ${named()}?`, "They move to the bin, from which they can be restored with their tags and votes. Files are kept.", "Remove");
+  const text = count() === 1
+    ? "It moves to the bin, from which it can be restored with its tags and votes. The file is kept."
+    : "They move to the bin, from which they can be restored with their tags and votes. Files are kept.";
+  const yes = await sure(`Remove ${named()}?`, text, "Remove");
   if (!yes) return;
   const answer = await send("POST", "/api/selection/remove", { ...chosen(), key: newKey() });
   if (answer) location.reload();
@@ -180,14 +184,13 @@ function startBand() {
       getSelection().removeAllRanges();
     }
     Object.assign(band.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
-    if (!all) ids = new Set(before);
+    // Those that the page has scrolled away from stay as they are.
     for (const tile of document.querySelectorAll("main .tile")) {
       const box = tile.getBoundingClientRect();
       const x = box.left + scrollX;
       const y = box.top + scrollY;
-      if (x < left + width && x + box.width > left && y < top + height && y + box.height > top) {
-        choose([tile.dataset.id], true);
-      }
+      const touched = x < left + width && x + box.width > left && y < top + height && y + box.height > top;
+      choose([tile.dataset.id], touched || before.has(tile.dataset.id) !== Boolean(all));
     }
     show();
     if (event.clientY > innerHeight - 40) scrollBy(0, 24);
@@ -227,9 +230,8 @@ export function startSelection() {
       clear();
     }
   }, true);
-  // Tiles that come later are marked as well.
+  // Tiles that come later, or come again, are marked as well.
   new MutationObserver((changes) => {
-    if (!count()) return;
     for (const { addedNodes } of changes) {
       for (const node of addedNodes) {
         if (node.matches?.(".tile")) mark(node);

@@ -5,7 +5,6 @@ import { sure, toast } from "./notices.js";
 import { explain } from "./votes.js";
 import { startZoom } from "./zoom.js";
 
-export { pan } from "./zoom.js";
 
 const LEAST = 0.03; // of the width or height, below which a region is a slip of the hand
 
