@@ -73,18 +73,38 @@ def row_of(place: int, packed: NDArray[np.uint64]) -> np.int64:
             break
         before -= count
         upper += _WORD
-    row = upper << width
-    if width:
-        first = number * width
-        lower = packed[group, first // _WORD] >> (first % _WORD)
-        if first % _WORD + width > _WORD:
-            lower |= packed[group, first // _WORD + _ONE] << (_WORD - first % _WORD)
-        row |= lower & ((_ONE << width) - _ONE)
-    return np.int64(row)
+    return np.int64((upper << width) | lower_bits(packed[group], number, width))
+
+
+@njit(**LOOP)
+def lower_bits(words: NDArray[np.uint64], number: np.uint64, width: np.uint64) -> np.uint64:
+    """Return the lower bits of one row of a group."""
+    if not width:
+        return np.uint64(0)
+    first = number * width
+    lower = words[first // _WORD] >> (first % _WORD)
+    if first % _WORD + width > _WORD:
+        lower |= words[first // _WORD + _ONE] << (_WORD - first % _WORD)
+    return lower & ((_ONE << width) - _ONE)
 
 
 @njit(**LOOP)
 def unpack_rows(packed: NDArray[np.uint64], order: NDArray[np.int64]) -> None:
     """Write the row of each place."""
-    for place in range(order.size):
-        order[place] = row_of(place, packed)
+    width = np.uint64(packed.shape[1] - UPPER)
+    order[:] = -1
+    for group in range(packed.shape[0]):
+        number = np.uint64(0)
+        for word in range(UPPER):
+            bits = packed[group, width + np.uint64(word)]
+            while (
+                bits
+                and number < _WORD
+                and np.uint64(group * GROUP) + number < np.uint64(order.size)
+            ):
+                lowest = bits & (~bits + _ONE)
+                upper = np.uint64(word) * _WORD + ones(lowest - _ONE) - number
+                row = (upper << width) | lower_bits(packed[group], number, width)
+                order[np.uint64(group * GROUP) + number] = np.int64(row)
+                number += _ONE
+                bits ^= lowest
