@@ -11,7 +11,7 @@ from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
 from lookalike.index import BitIndex
 from lookalike.index._fast import shuffle
 from lookalike.index._fast.row_order import unpack_rows
-from lookalike.index.bit_cells import _packed
+from lookalike.index.bit_cells import SortedCodes, _packed
 from lookalike.index.bit_rows import BitRows
 from tests.reference import bits as slow
 
@@ -139,6 +139,28 @@ def test_cells_stay_exact_when_codes_come_and_go(seed, clusters, flip, gone):
         np.testing.assert_array_equal(hits.ids[row], names[kept][order][:9])
         near = order[expected[row][order] <= 2]
         np.testing.assert_array_equal(inside[row][0], names[kept][near])
+
+
+def test_what_is_left_of_a_ring_is_still_found_in_it(monkeypatch):
+    monkeypatch.setattr("lookalike.index.bit_cells._CELL", 100)
+    rng = np.random.default_rng(8)
+    near = SortedCodes.of(Codes(clustered(rng, 2000, 48, 10), 48))
+    mask = rng.random(2000) < 0.7
+    fewer = near.kept(mask)
+    before, after = near.order(), fewer.order()
+    renamed = np.cumsum(mask) - 1
+
+    def visited(order, rings, cell, ring):
+        first, last = int(rings[cell, ring]) // 64 * 64, -(-int(rings[cell, -1]) // 64) * 64
+        return order[first:last]
+
+    for cell in range(len(near.cells.rings)):
+        for ring in range(near.cells.rings.shape[1] - 1):
+            old = visited(before, near.cells.rings, cell, ring)
+            new = visited(after, fewer.cells.rings, cell, ring)
+            assert set(renamed[old[mask[old]]]) <= set(new)
+    loose = before[near.cells.loose // 64 * 64 :]
+    assert set(renamed[loose[mask[loose]]]) <= set(after[fewer.cells.loose // 64 * 64 :])
 
 
 @pytest.mark.parametrize("count", [1, 64, 127, 129, 200, 5000, 100_000])
