@@ -134,6 +134,10 @@ def test_cells_stay_exact_when_codes_come_and_go(seed, clusters, flip, gone):
     expected = slow.distances(codes[kept], codes[:4], weights, 48)
     hits = index.nearest(codes[:4], 9, weights=weights)
     inside = index.within(codes[:4], 2.0, weights=weights)
+    asked = rng.standard_normal((2, 48)).astype(np.float32)
+    products = np.unpackbits(codes[kept], axis=1) @ asked.T.astype(np.float64)
+    best = np.sort(products.astype(np.float32), axis=0)[::-1][:9].T
+    np.testing.assert_allclose(index.search(asked, 9).scores, best, rtol=1e-6)
     for row in range(4):
         order = np.lexsort((names[kept], expected[row]))
         np.testing.assert_array_equal(hits.ids[row], names[kept][order][:9])

@@ -206,7 +206,7 @@ def assign(
             starts[part, key + 1] += starts[part, key]
     for row in range(codes.shape[0]):
         best = 0
-        least = differing(codes[row], centres[0])
+        least = differing(codes, row, centres, 0)
         for flips in range(width + 1):
             if flips == 1 and least <= far:
                 break
@@ -216,20 +216,21 @@ def assign(
                 begin = starts[part, key]
                 end = min(starts[part, key + np.uint64(1)], begin + LISTED)
                 for place in range(begin, end):
-                    distance = differing(codes[row], centres[lists[part, place]])
+                    centre = lists[part, place]
+                    distance = differing(codes, row, centres, centre)
                     if distance < least:
                         least = distance
-                        best = lists[part, place]
+                        best = centre
         cells[row] = best
         distances[row] = least
 
 
 @njit(**LOOP)
-def differing(code: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
-    """Return in how many bits two codes differ."""
+def differing(codes: NDArray[np.uint64], row: int, others: NDArray[np.uint64], other: int) -> int:
+    """Return in how many bits a code differs from another."""
     distance = 0
-    for word in range(code.size):
-        distance += int(ones(code[word] ^ other[word]))
+    for word in range(codes.shape[1]):
+        distance += int(ones(codes[row, word] ^ others[other, word]))
     return distance
 
 
