@@ -13,10 +13,13 @@ from lookalike.index._fast.bits import fill_blocks
 from lookalike.index._fast.row_order import GROUP, pack_rows, unpack_rows, words
 from lookalike.index._fast.shuffle import LANES
 
-_CELL = 512
+# Codes of a cell on average, and those of them that its centre is learned from, so many times.
+_CELL, _SAMPLE, _ROUNDS = 512, 64, 2
+
+# Parts of a code at most by which near centres are found.
 _PARTS = 8
-_ROUNDS = 2
-_SAMPLE = 64
+
+# The share of codes that are in no cell: one that is far away would make its cell wide.
 _LOOSE = 0.01
 
 
@@ -25,6 +28,8 @@ class SortedCodes:
 
     Attributes
     ----------
+    covered : int
+        How many codes are sorted: those of the first rows, at the first places.
     rows : uint64 array of shape (groups, words)
         The row of each place, packed; see ``_fast/row_order.py``.
     cells : Cells
