@@ -191,7 +191,8 @@ class BitWeights(Stored, Estimator):
         """
         shares = self.class_shares(codes, fingerprint=fingerprint)
         unsure = 1 - shares.sum(axis=1, keepdims=True)
-        return np.square(shares @ self.weights_ + unsure / self.bits).astype(np.float32)
+        mixed: Matrix = shares @ self.weights_ + unsure / self.bits
+        return np.square(mixed).astype(np.float32)
 
     def class_shares(self, codes: ArrayLike, *, fingerprint: str | None = None) -> Matrix:
         """Return the share of each leading class of each query, of shape (q, classes).
