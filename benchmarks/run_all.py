@@ -22,6 +22,8 @@ DOCS = HERE.parent / "docs"
 RESULTS = DOCS / "benchmarks"
 
 
+MOST_BARS = 30
+
 rcParams["svg.hashsalt"] = "lookalike"  # the same plot is the same file
 
 
@@ -47,10 +49,10 @@ def run(script: Path, options: list[str]) -> dict[str, Any] | None:
 
 
 def plot(result: dict[str, Any], path: Path) -> bool:
-    """Draw each figure with a target as a bar: its value as a multiple of the target."""
+    """Draw each figure with a target as a bar, unless there are too many: value over target."""
     figures = [Figure(**entry) for entry in result["figures"]]
     shown = [figure for figure in figures if figure.target]
-    if not shown:
+    if not 0 < len(shown) <= MOST_BARS:
         return False
     canvas = Canvas(figsize=(9, 0.45 * len(shown) + 1.2), layout="constrained")
     axes = canvas.subplots()

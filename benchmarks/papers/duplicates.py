@@ -170,14 +170,14 @@ def on_many(count: int) -> list[Figure]:
                 for number in ids.tolist()
             ]
             connection.executemany(
-                "INSERT INTO all_pictures VALUES (?, ?, ?, ?, ?, ?, NULL, '2024-01-01')", rows
+                "INSERT INTO all_pictures VALUES (?, ?, ?, ?, ?, ?, NULL, '2024-01-01', NULL)", rows
             )
             connection.executemany(
                 "INSERT INTO places VALUES (?1, ?2, ?1, 1, 1, NULL, NULL)",
                 [(number, f"/{number}.jpg") for number in ids.tolist()],
             )
             connection.executemany(
-                "INSERT INTO thumbnails VALUES (?, ?)",
+                "INSERT INTO thumbnails VALUES (?, ?, NULL)",
                 [(number, drawn[scene[number - 1] % SCENES]) for number in ids.tolist()],
             )
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -51,7 +51,7 @@ def make(place: Path, options: Options, count: int) -> None:
                 noise = 0.02 * rng.standard_normal(mixed.shape).astype(np.float32)
                 rows = unit_rows(mixed + noise)
                 connection.executemany(
-                    "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 640, 480, 9, NULL, '2026')",
+                    "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 64, 48, 9, NULL, '2026', NULL)",
                     [(n, f"{n:064x}") for n in some],
                 )
                 connection.executemany(
@@ -59,7 +59,7 @@ def make(place: Path, options: Options, count: int) -> None:
                     [(f"/{n}.jpg", n) for n in some],
                 )
                 connection.executemany(
-                    "INSERT INTO thumbnails VALUES (?, ?)", [(n, small) for n in some]
+                    "INSERT INTO thumbnails VALUES (?, ?, NULL)", [(n, small) for n in some]
                 )
                 for n, row in zip(some, rows, strict=True):
                     keep_record(connection, 1, n, pack_vector(row))

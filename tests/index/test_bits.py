@@ -1,4 +1,4 @@
-"""What a BitIndex promises beyond the contract: distances, radii, lists, maps, little memory."""
+"""What a BitIndex promises beyond the contract: distances, radii, cells, maps, little memory."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.codes import Codes
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
 from lookalike.index import BitIndex
 from lookalike.index._fast import shuffle
-from lookalike.index._fast.bits import list_keys
+from lookalike.index._fast.row_order import unpack_rows
+from lookalike.index.bit_cells import SortedCodes, _packed
+from lookalike.index.bit_rows import BitRows
 from tests.reference import bits as slow
 
 
@@ -36,16 +39,16 @@ def some_weights(rng, kind, queries, bits):
 WEIGHTS = ["none", "zero", "one set", "each", "skewed", "few", "tiny", "huge"]
 
 
-@pytest.fixture(params=[False, True], ids=["scanned", "listed"])
-def listed(request, monkeypatch):
+@pytest.fixture(params=[False, True], ids=["scanned", "sorted"])
+def in_cells(request, monkeypatch):
     if request.param:
-        monkeypatch.setattr("lookalike.index.bit_rows.LISTED_FROM", 40)
-        monkeypatch.setattr("lookalike.index.bit_rows._SHARE", 1)
+        monkeypatch.setattr("lookalike.index.bit_rows.SORTED_FROM", 40)
+        monkeypatch.setattr("lookalike.index.bit_cells._CELL", 50)
     return request.param
 
 
 @pytest.mark.parametrize("bits", [1, 5, 8, 12, 48, 64, 100])
-def test_nearest_and_within_equal_brute_force(listed, bits):
+def test_nearest_and_within_equal_brute_force(in_cells, bits):
     rng = np.random.default_rng(bits)
     codes = clustered(rng, 3000, bits)
     queries = np.vstack([clustered(rng, 3, bits), codes[:3]])
@@ -53,7 +56,7 @@ def test_nearest_and_within_equal_brute_force(listed, bits):
     index = BitIndex(bits)
     index.add_codes(codes[:2900], names[:2900])
     index.add_codes(codes[2900:], names[2900:])
-    assert (index._state.rows.lists.covered > 0) == (listed and bits > 1)
+    assert (index._state.rows.near.covered > 0) == in_cells
     for kind in WEIGHTS:
         weights = some_weights(rng, kind, len(queries), bits)
         expected = slow.distances(codes, queries, weights, bits)
@@ -70,7 +73,7 @@ def test_nearest_and_within_equal_brute_force(listed, bits):
             np.testing.assert_array_equal(found, expected[row, order])
 
 
-def test_shuffled_ids_excluded_ones_and_few_chosen(listed):
+def test_shuffled_ids_excluded_ones_and_few_chosen(in_cells):
     rng = np.random.default_rng(3)
     codes, names = clustered(rng, 500, 24), rng.permutation(900)[:500]
     index = BitIndex(24)
@@ -89,19 +92,90 @@ def test_shuffled_ids_excluded_ones_and_few_chosen(listed):
         np.testing.assert_array_equal(few.ids[row], kept[np.isin(kept, among)][:20])
 
 
-def test_a_search_that_lists_too_much_scans_instead(monkeypatch):
-    monkeypatch.setattr("lookalike.index.bit_rows.LISTED_FROM", 40)
-    monkeypatch.setattr("lookalike.index.bit_rows._SHARE", 30)
+@pytest.mark.parametrize("share", [1, 12, 10**6])
+def test_a_search_that_would_visit_too_much_scans_instead(monkeypatch, share):
+    monkeypatch.setattr("lookalike.index.bit_rows.SORTED_FROM", 40)
+    monkeypatch.setattr("lookalike.index.bit_rows.SHARE", share)
     rng = np.random.default_rng(4)
     codes = np.packbits(rng.random((4000, 64)) < 0.5, axis=1)
     codes[:40] = codes[0]
     index = BitIndex(64)
     index.add_codes(codes)
-    # The first query finds all in its own list, the others nothing near.
+    # The first query finds all in its own cell, the others nothing near.
     queries = codes[[0, 100, 200]]
     hits = index.nearest(queries, 30)
     expected = slow.distances(codes, queries, np.ones(64), 64)
     np.testing.assert_array_equal(hits.ids, np.argsort(expected, axis=1, kind="stable")[:, :30])
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.floats(0.0, 0.4), st.floats(0.0, 0.6))
+def test_cells_stay_exact_when_codes_come_and_go(seed, clusters, flip, gone):
+    rng = np.random.default_rng(seed)
+    codes = clustered(rng, 700, 48, clusters, flip)
+    names = rng.permutation(5000)[:700]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lookalike.index.bit_rows.SORTED_FROM", 200)
+        patch.setattr("lookalike.index.bit_cells._CELL", 30)
+        patch.setattr("lookalike.index.bit_rows.SHARE", 1)
+        index = BitIndex(48)
+        index.add_codes(codes[:500], names[:500])
+        kept = np.ones(700, np.bool_)
+        for _ in range(2):
+            left = kept & (rng.random(700) >= gone)
+            left[500:] = True
+            left[0] = True
+            if (kept & ~left)[:500].any():
+                index.remove(names[:500][(kept & ~left)[:500]])
+            kept = left
+        index.add_codes(codes[500:], names[500:])
+    np.testing.assert_array_equal(index.codes(names[kept]), codes[kept])
+    weights = rng.random(48) ** 2
+    expected = slow.distances(codes[kept], codes[:4], weights, 48)
+    hits = index.nearest(codes[:4], 9, weights=weights)
+    inside = index.within(codes[:4], 2.0, weights=weights)
+    asked = rng.standard_normal((2, 48)).astype(np.float32)
+    products = np.unpackbits(codes[kept], axis=1) @ asked.T.astype(np.float64)
+    best = np.sort(products.astype(np.float32), axis=0)[::-1][:9].T
+    np.testing.assert_allclose(index.search(asked, 9).scores, best, rtol=1e-6)
+    for row in range(4):
+        order = np.lexsort((names[kept], expected[row]))
+        np.testing.assert_array_equal(hits.ids[row], names[kept][order][:9])
+        near = order[expected[row][order] <= 2]
+        np.testing.assert_array_equal(inside[row][0], names[kept][near])
+
+
+def test_what_is_left_of_a_ring_is_still_found_in_it(monkeypatch):
+    monkeypatch.setattr("lookalike.index.bit_cells._CELL", 100)
+    rng = np.random.default_rng(8)
+    near = SortedCodes.of(Codes(clustered(rng, 2000, 48, 10), 48))
+    mask = rng.random(2000) < 0.7
+    fewer = near.kept(mask)
+    before, after = near.order(), fewer.order()
+    renamed = np.cumsum(mask) - 1
+
+    def visited(order, rings, cell, ring):
+        first, last = int(rings[cell, ring]) // 64 * 64, -(-int(rings[cell, -1]) // 64) * 64
+        return order[first:last]
+
+    for cell in range(len(near.cells.rings)):
+        for ring in range(near.cells.rings.shape[1] - 1):
+            old = visited(before, near.cells.rings, cell, ring)
+            new = visited(after, fewer.cells.rings, cell, ring)
+            assert set(renamed[old[mask[old]]]) <= set(new)
+    loose = before[near.cells.loose // 64 * 64 :]
+    assert set(renamed[loose[mask[loose]]]) <= set(after[fewer.cells.loose // 64 * 64 :])
+
+
+@pytest.mark.parametrize("count", [1, 64, 127, 129, 200, 5000, 100_000])
+def test_rows_are_packed_and_found_again(count):
+    order = np.random.default_rng(count).permutation(count)
+    packed = _packed(order)
+    found = np.empty(count, np.int64)
+    unpack_rows(packed, found)
+    for first in range(0, count, 64):
+        assert found[first : first + 64].tolist() == sorted(order[first : first + 64])
+    assert packed.nbytes <= 3 * count + 64 * 8
 
 
 @pytest.mark.parametrize("columns", [1, 6, 8, 9])
@@ -120,22 +194,6 @@ def test_lanes_equal_the_slow_twin(columns):
                 assert shuffle.shuffled_lanes(*arguments) == expected
 
 
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=7), st.integers(0, 127), st.integers(0, 12))
-def test_keys_equal_the_slow_twin(costs, key, most):
-    ordered = sorted(costs)
-    own = key % 2 ** len(costs)
-    expected, every = slow.near_keys(ordered, own, most)
-    keys, beyond = np.zeros(200, np.uint32), np.zeros(1)
-    masks = np.uint32(1) << np.arange(len(costs), dtype=np.uint32)
-    weights = np.array(ordered, float)
-    count = list_keys(weights, masks, np.uint32(own), -1.0, float(most), keys, beyond)
-    assert sorted(keys[:count].tolist()) == sorted(expected)
-    assert beyond[0] == min((cost for cost in every if cost > most), default=np.inf)
-    if count > 1:
-        assert list_keys(weights, masks, np.uint32(own), -1.0, most, keys[: count - 1], beyond) < 0
-
-
 @pytest.mark.parametrize("bits", [48, 64])
 def test_a_code_takes_its_bytes_and_little_more(bits, monkeypatch):
     rng = np.random.default_rng(0)
@@ -145,9 +203,14 @@ def test_a_code_takes_its_bytes_and_little_more(bits, monkeypatch):
     assert state.rows._buffer.nbytes <= 40_000 * bits // 8 * 1.01
     assert index.scales.strides == (0,)
     assert state.ids.first == 0
+    monkeypatch.setattr("lookalike.index.bit_rows.SORTED_FROM", 40_000)
+    index.add_codes(np.packbits(rng.random((1, bits)) < 0.5, axis=1))
+    rows = index._state.rows
+    assert rows.near.covered == 40_001
+    assert rows.memory <= 40_001 * bits // 8 * 1.5
 
 
-def test_a_file_is_mapped_and_grows_apart_from_it(listed, tmp_path):
+def test_a_file_is_mapped_and_grows_apart_from_it(in_cells, tmp_path):
     rng = np.random.default_rng(5)
     codes = clustered(rng, 200, 20)
     index = BitIndex(20, fingerprint="f")
@@ -155,7 +218,7 @@ def test_a_file_is_mapped_and_grows_apart_from_it(listed, tmp_path):
     index.save(tmp_path / "a")
     opened = BitIndex.open(tmp_path / "a")
     assert not opened._state.rows._buffer.flags.writeable
-    assert opened._state.rows.lists.covered == (200 if listed else 0)
+    assert opened._state.rows.near.covered == (200 if in_cells else 0)
     hits, before = opened.nearest(codes[:5], 7), index.nearest(codes[:5], 7)
     np.testing.assert_array_equal(hits.ids, before.ids)
     opened.add_codes(codes[:9])
@@ -168,22 +231,29 @@ def test_a_file_is_mapped_and_grows_apart_from_it(listed, tmp_path):
     assert BitIndex.saved_ids(tmp_path / "a", fingerprint="g").tolist() == []
 
 
-def test_a_file_with_wrong_lists_or_cut_short_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("lookalike.index.bit_rows.LISTED_FROM", 40)
+def test_a_file_with_wrong_cells_or_cut_short_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("lookalike.index.bit_rows.SORTED_FROM", 40)
     index = BitIndex(16)
     index.add_codes(clustered(np.random.default_rng(6), 100, 16))
     index.save(tmp_path / "a")
     arrays, manifest = load_arrays(tmp_path / "a", kind="bits_index/1")
     for name, wrong in {
-        "orders": arrays["orders"] + np.uint32(1),
-        "starts": arrays["starts"][:, ::-1],
-        "key_bits": arrays["key_bits"] + 16,
+        "rows": arrays["rows"][::-1],
+        "rings": arrays["rings"] + np.uint32(100),
+        "centres": arrays["centres"][:, :-1],
+        "covered": arrays["covered"] + 1,
         "blocks": arrays["blocks"][:-1],
     }.items():
         changed = {**arrays, name: wrong}
         save_arrays(tmp_path / "bad", changed, kind="bits_index/1", manifest=manifest)
         with pytest.raises(DamagedFile, match="bad"):
             BitIndex.open(tmp_path / "bad")
+    monkeypatch.undo()
+    # A file of an earlier version, whose codes lie in the order of their rows.
+    older = {"blocks": BitRows.of(Codes(index.codes(), 16)).blocks}
+    older |= dict.fromkeys(("key_bits", "orders", "starts"), np.zeros((2, 3), np.uint32))
+    save_arrays(tmp_path / "older", older, kind="bits_index/1", manifest=manifest)
+    np.testing.assert_array_equal(BitIndex.open(tmp_path / "older").codes(), index.codes())
     whole = (tmp_path / "a").read_bytes()
     for length in (0, 5, 100, len(whole) - 1):
         (tmp_path / "bad").write_bytes(whole[:length])

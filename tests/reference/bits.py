@@ -23,12 +23,3 @@ def near_lanes(block, tables, most):
             total += int(tables[2 * column][byte % 16]) + int(tables[2 * column + 1][byte // 16])
         lanes |= (min(total, 255) <= most) << lane
     return lanes
-
-
-def near_keys(weights, key, most):
-    """Every key whose weighted distance from ``key`` is at most ``most``, and all distances."""
-    costs = [
-        sum(w for bit, w in enumerate(weights) if (other ^ key) >> bit & 1)
-        for other in range(2 ** len(weights))
-    ]
-    return {other for other, cost in enumerate(costs) if cost <= most}, costs

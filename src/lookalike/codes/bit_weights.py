@@ -49,7 +49,8 @@ class BitWeights(Stored, Estimator):
     max_rounds : int
         Rounds at most.
     neighbours : int
-        How many of the nearest labelled codes a query asks, at most a tenth of them (paper 3: 500).
+        How many of the nearest labelled codes a query asks (paper 3: 500); at most a hundredth of
+        all, or ten if that is more.
     leading : int
         How many classes it takes (paper 3: 3).
     random_state : int, Generator or None
@@ -68,8 +69,10 @@ class BitWeights(Stored, Estimator):
     Departures. A bit that is 0 in all codes of a class costs nothing in Eq. 3, whatever its weight,
     so a class of a few dozen codes puts all its weight on such bits; ``smoothing`` adds the mean of
     all codes to each class as if it had that many codes more. ``smoothing=0`` is the paper's. The
-    500 neighbours are 0.3 % of the paper's codes; of a small set a tenth are asked. Negative
-    similarities count as 0.
+    500 neighbours are 0.3 % of the paper's codes; of a small set fewer are asked. The weights of
+    the leading classes count as much as the first of them has neighbours, equal weights for the
+    rest: where neighbours disagree, the distance is near the plain one. Negative similarities
+    count as 0.
 
     Examples
     --------
@@ -91,7 +94,7 @@ class BitWeights(Stored, Estimator):
         *,
         bits: int = 64,
         balance: float = 1.0,
-        smoothing: float = 5.0,
+        smoothing: float = 10.0,
         tolerance: float = 1e-6,
         max_rounds: int = 100,
         neighbours: int = 500,
@@ -187,19 +190,23 @@ class BitWeights(Stored, Estimator):
         They serve as ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
         """
         shares = self.class_shares(codes, fingerprint=fingerprint)
-        return np.square(shares @ self.weights_).astype(np.float32)
+        unsure = 1 - shares.sum(axis=1, keepdims=True)
+        mixed: Matrix = shares @ self.weights_ + unsure / self.bits
+        return np.square(mixed).astype(np.float32)
 
     def class_shares(self, codes: ArrayLike, *, fingerprint: str | None = None) -> Matrix:
-        """Return the share m_i / Σ m_i of each leading class of each query, of shape (q, classes).
+        """Return the share of each leading class of each query, of shape (q, classes).
 
         The codes nearest to the query by Hamming distance vote for their classes; those of equal
-        distance are chosen at random, but always alike. A row does not depend on the batch.
+        distance are chosen at random, but always alike. A share is m_i / Σ m_i times the part of
+        these codes that is of the first class. A row does not depend on the batch.
         """
         self._fitted()
         if fingerprint is not None:
             check_fingerprint("BitWeights", self.fingerprint_, fingerprint)
         asked = check_codes("BitWeights", codes, self.bits)
-        most = min(self.neighbours, max(len(self._codes) // 10, 1))
+        few = min(len(self._codes), max(len(self._codes) // 100, 10))
+        most = min(self.neighbours, few)
         shares = np.zeros((len(asked.packed), len(self.classes_)))
         step = max(_DISTANCES // len(self._codes), 1)
         for first in range(0, len(shares), step):
@@ -208,7 +215,8 @@ class BitWeights(Stored, Estimator):
             for row, chosen in enumerate(nearest, start=first):
                 votes = np.bincount(self._has[chosen].indices, minlength=len(self.classes_))
                 best = np.lexsort((self._class_order, -votes))[: self.leading]
-                shares[row, best] = votes[best] / votes[best].sum()
+                sure = votes[best[0]] / most
+                shares[row, best] = sure * votes[best] / votes[best].sum()
         return shares
 
     def _nearest(self, asked: Codes, most: int) -> NDArray[np.intp]:

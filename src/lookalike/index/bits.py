@@ -26,13 +26,15 @@ class BitIndex(ExactIndex):
     weighted: d(q, x) = Σⱼ wⱼ (qⱼ xor xⱼ) (paper 3, Eq. 13 with w = a∘a).
 
     Tables of half bytes, rounded down, give a lower bound of each distance; only codes whose bound
-    does not rule them out are summed, in float64. From two million codes on, two lists have them
-    in the order of some of their bits, and a search for the nearest visits those with the nearest
-    bits first, until the next ones of both lists are too far by those bits alone; where that
-    would visit too many, all are scanned. So the result is always that of brute force.
+    does not rule them out are summed, in float64. From half a million codes on they lie in cells
+    around centres, in the order of their distance from the centre. A code that differs from its
+    centre in d bits is at least as far as the centre less the d heaviest bits, so that mostly the
+    last codes of few cells are visited; where that would be many, all are scanned. So the result
+    is always that of brute force.
 
-    Memory: 8 bytes for a code of 64 bits, and 9 to 10 for the lists from two million codes on; ids
-    that are not consecutive take 8 bytes more, scales other than 1 take 4.
+    Memory: 8 bytes for a code of 64 bits, and about 2.6 for the cells, most of them to know which
+    row each code is in; ids that are not consecutive take 8 bytes more, scales other than 1 take 4.
+    With cells, :meth:`codes` and ``among`` take a pass over all rows.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ class BitIndex(ExactIndex):
     ) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         """Return for each query the ids and the distances of all codes up to ``radius`` away.
 
-        Nearest first, ties by id; all codes are scanned. Distances and ``radius`` are rounded to
+        Nearest first, ties by id. Distances and ``radius`` are rounded to
         float32 and compared; scales have no effect.
 
         Parameters

@@ -42,10 +42,18 @@ def event_text(event: Event) -> str:
 
 
 def _used(body: dict[str, Any]) -> str:
-    """Return which of the new models are used, in words."""
+    """Return which of the new models are used, in words, and why codes are not."""
     names = {"similarity": "new similarity", "words": "new words", "codes": "new codes"}
-    used = [name for part, name in names.items() if (body.get(part) or {}).get("published")]
-    return " and ".join(used) or "no improvement, so not used"
+    tried = {part: body[part] for part in names if body.get(part)}
+    used = [names[part] for part, trial in tried.items() if trial.get("published")]
+    told = [" and ".join(used)] if used else []
+    if not used and set(tried) != {"codes"}:
+        told.append("no improvement, so not used")
+    codes = tried.get("codes")
+    if codes and not codes.get("published"):
+        few = "too few pictures or tags" if not codes.get("pictures") else "too many candidates"
+        told.append(f"codes not used, {few}")
+    return "; ".join(told)
 
 
 def _named(body: dict[str, Any]) -> str:

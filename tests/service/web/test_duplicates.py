@@ -48,6 +48,18 @@ def browser():
         yield started
 
 
+def test_the_page_shows_how_far_the_first_look_is(store):
+    with served(store) as client:
+        address = "/part/duplicates/progress"
+        assert f'hx-get="{address}"' in client.get("/duplicates").text
+        assert "<progress" not in client.get(address).text
+        client.app.state.duplicates_done = 1500, 4000
+        assert "1,500 of 4,000 pictures" in client.get(address).text
+        assert client.get("/part/duplicates").status_code == 200
+        assert client.app.state.duplicates_done == (61, 61)
+        assert "<progress" not in client.get(address).text
+
+
 def test_groups_are_paged_and_described(store):
     with served(store) as client:
         answer = client.get("/api/duplicates?k=25").json()

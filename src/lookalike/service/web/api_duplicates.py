@@ -38,9 +38,16 @@ class Sought(Reach):
         None, gt=0, le=1, description="How alike copies are at least; by default 0.96."
     )
 
-    def found(self, collection: Collection) -> list[Duplicates]:
-        """Return all groups."""
-        return collection.duplicates(by=self.by, radius=self.radius, like=self.like)
+    def found(self, request: Request) -> list[Duplicates]:
+        """Return all groups; the page shows how far the search for them is."""
+        state = request.app.state
+
+        def tell(done: int, total: int) -> None:
+            state.duplicates_done = done, total
+
+        return collection_of(request).duplicates(
+            by=self.by, radius=self.radius, like=self.like, progress=tell
+        )
 
 
 class Kept(Statement):
@@ -96,7 +103,7 @@ def duplicates(request: Request, asked: Annotated[Sought, Query()]) -> GroupsAns
     100,000; later ones look only at what is new.
     """
     collection = collection_of(request)
-    found = asked.found(collection)
+    found = asked.found(request)
     page = found[asked.offset : asked.offset + asked.k]
     rows = facts(collection, page, EACH)
     return GroupsAnswer(

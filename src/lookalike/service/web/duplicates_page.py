@@ -56,7 +56,7 @@ def show(request: Request, asked: Asked) -> Response:
 def groups(request: Request, asked: Asked) -> Response:
     """Return some groups."""
     collection = collection_of(request)
-    found = asked.found(collection)
+    found = asked.found(request)
     some = found[asked.offset : asked.offset + GROUPS]
     content = {
         "groups": _shown(collection, some),
@@ -68,6 +68,14 @@ def groups(request: Request, asked: Asked) -> Response:
         "pairs": _pairs(asked),
     }
     return templates.TemplateResponse(request, "parts/duplicates.html", content)
+
+
+@router.get("/part/duplicates/progress")
+def progress(request: Request) -> Response:
+    """Return how far the search for duplicates is."""
+    done, total = getattr(request.app.state, "duplicates_done", (0, 0))
+    content = {"done": done, "total": total}
+    return templates.TemplateResponse(request, "parts/duplicates_progress.html", content)
 
 
 def _pairs(asked: Sought) -> Pairs:

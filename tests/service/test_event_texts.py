@@ -1,0 +1,32 @@
+"""What history says of learning: which models are used, and why others are not."""
+
+import pytest
+
+from lookalike.collection.answers import Event
+from lookalike.service.event_texts import event_text
+
+USED = {"published": True, "model": 2, "pictures": 50}
+NOT_USED = {"published": False, "model": None, "pictures": 50}
+TOO_FEW = {"published": False, "model": None, "pictures": 0}
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"similarity": USED, "words": USED}, "new similarity and new words"),
+        ({"similarity": NOT_USED}, "no improvement, so not used"),
+        ({"similarity": USED, "codes": USED}, "new similarity and new codes"),
+        (
+            {"similarity": NOT_USED, "codes": TOO_FEW},
+            "no improvement, so not used; codes not used, too few pictures or tags",
+        ),
+        (
+            {"similarity": USED, "codes": NOT_USED},
+            "new similarity; codes not used, too many candidates",
+        ),
+        ({"codes": NOT_USED}, "codes not used, too many candidates"),
+    ],
+)
+def test_learning_says_what_is_used_and_why_codes_are_not(body, text):
+    told = event_text(Event(1, "2026-01-01", "learn", "", body, False))
+    assert told.split(": ", 1)[1] == text
