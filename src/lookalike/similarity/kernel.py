@@ -69,6 +69,7 @@ class KernelSimilarity(KernelLearner):
     """
 
     name = "oks"
+    file_kind = "oks/2"
 
     def __init__(
         self,

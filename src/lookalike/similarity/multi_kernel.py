@@ -70,11 +70,12 @@ class MultiKernelSimilarity(KernelLearner):
     """
 
     name = "omks"
+    file_kind = "omks/2"
 
     def __init__(
         self,
         *,
-        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.55",
+        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.5",
         blocks: Blocks = None,
         combine: Combine = "views",
         discount: float | None = None,
@@ -82,7 +83,7 @@ class MultiKernelSimilarity(KernelLearner):
         steps: int = 150_000,
         positive: bool = True,
         normalize: bool = True,
-        blend: float = 0.5,
+        blend: float | None = None,
         landmarks: int = 1024,
         dimension: int = 512,
         held_out: float = 0.2,
