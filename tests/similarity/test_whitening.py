@@ -72,6 +72,13 @@ def test_what_differs_between_related_pictures_counts_less(rows):
     np.testing.assert_allclose(whitening(longer, Relevance.of(labels)), A, rtol=1e-4, atol=1e-5)
 
 
+def test_what_all_pictures_have_in_common_counts_less(rows):
+    X, labels = rows
+    same = np.hstack([X, np.full((len(X), 1), 3, np.float32)])
+    A = whitening(same, Relevance.of(labels))
+    assert A[8, 8] < 0.7 * np.diagonal(A)[1:8].min()
+
+
 def test_pictures_that_do_not_differ_have_no_whitening(rows):
     X, labels = rows
     assert whitening(X[labels], Relevance.of(labels)) is None

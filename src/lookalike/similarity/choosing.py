@@ -29,6 +29,10 @@ HARM, MOST_LOST_FIRST = 2.0, 0.01
 """How much more than a gain a loss of pictures of left-out kinds counts, and what they may lose in
 precision at 1 before that counts, too."""
 
+CERTAIN = 2.0
+"""The standard errors by which one of many rules must be better than cosine: by one, a sixth of
+labels that mean nothing would pass."""
+
 MOST_STEPS, MOST_WORK = 1_000_000, 5e10
 """The limits of choosing the steps: so many steps, or products with entries of W."""
 
@@ -141,7 +145,7 @@ def choose_reach(
         )
 
     def value(found: Verdict) -> float:
-        if not found.better_than(before):
+        if not found.better_than(before, CERTAIN):
             return 0.0
         gained = found.figure - before.figure
         if strange.any():

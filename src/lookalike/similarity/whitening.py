@@ -30,18 +30,19 @@ def whitened(vectors: Vectors, A: NDArray[np.float64] | None) -> Vectors:
 def whitening(vectors: Vectors, relevance: Relevance) -> NDArray[np.float64] | None:
     """Return the symmetric A that whitens dense vectors; None if related ones do not differ.
 
-        A ∝ (C + λ·tr(C)/d·I)^{−1/2}
+        A ∝ (C + mmᵀ + λ·tr(C)/d·I)^{−1/2}
 
     with C the covariance between related pictures, as in relevant component analysis (Bar-Hillel,
-    Hertz, Shental and Weinshall, 2003), and λ = 1. Vectors count at unit length, and A is scaled
-    to keep that on average.
+    Hertz, Shental and Weinshall, 2003), m the mean, which all pictures have in common, and λ = 1.
+    Vectors count at unit length, and A is scaled to keep that on average.
     """
     units = unit_rows(vectors)
     C = related_covariance(units, relevance)
     variance = float(np.trace(C)) / len(C)
     if not variance * len(C) > 1e-9:
         return None
-    values, axes = scipy.linalg.eigh(C)
+    mean = np.asarray(units.mean(axis=0), dtype=np.float64)
+    values, axes = scipy.linalg.eigh(C + np.outer(mean, mean))
     A = (axes / np.sqrt(np.maximum(values, 0) + SHRINKAGE * variance)) @ axes.T
     turned = units @ A
     lengths = np.einsum("ij,ij->", turned, turned)
