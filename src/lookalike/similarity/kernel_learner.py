@@ -78,7 +78,7 @@ class KernelLearner(Similarity):
     steps_ : int
         Triplets learned from.
     landmarks_ : ndarray of shape (n, d)
-        The pictures whose kernel values describe every other.
+        The pictures whose kernel values describe every other, as kernels compare them.
     """
 
     learns_from: ClassVar[tuple[str, ...]] = ("classes", "labels", "relevance", "triplets")

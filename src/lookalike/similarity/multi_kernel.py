@@ -39,9 +39,12 @@ class MultiKernelSimilarity(KernelLearner):
         for the mean of all kernels (OKS-Avg).
     discount : float or None
         β; None is √T/(√T + √ln m) for T triplets and m kernels, or views (Theorem 2).
-    aggressiveness, steps, positive, normalize, blend, landmarks, dimension, random_state
+    aggressiveness, steps, positive, normalize, landmarks, dimension, random_state
         As for :class:`~lookalike.similarity.KernelSimilarity`; ``normalize`` divides each S_i by
         its own self-scores.
+    blend : float or None
+        How far every kernel goes from the start (0) to what was learned (1). None: a share for
+        each query; see *Notes*.
     held_out : float
         The share of pictures, or of triplets, held out for ``validation`` and ``best``.
 
@@ -59,6 +62,13 @@ class MultiKernelSimilarity(KernelLearner):
     Kernels learn independently, so the weights follow from their numbers of mistakes alone. All
     kernels together are stored in at most ``dimension`` numbers: the axes of all of them on which
     training pictures, weighted, vary most. ``parts`` tells what each kernel adds to a score.
+
+    *A share for each query.* Kernels with a bandwidth rank what was taught best, and other pictures
+    worst. So with ``blend=None``, from labels or relevance, they are used whole, and count in their
+    view from 0.1 for queries far from what was taught to 0.9 for those near to it
+    (:class:`~lookalike.similarity.reach.Reach`); the other kernels have the rest, at half the
+    power of their spectrum. With kernels of one sort only, and from triplets, all have half the
+    power and the same weight for all queries.
 
     Examples
     --------
