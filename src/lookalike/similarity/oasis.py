@@ -61,7 +61,7 @@ from lookalike.supervision import Relevance
 WIDEST_SPECTRUM = 4096
 """Most columns for which eigenvalues of W are computed by default: seconds, thrice W's memory."""
 
-FOLDS, LONGER = 6, 3
+FOLDS, LONGER = 4, 3
 """How often some kinds of pictures are left out to fit how far each query goes, and how many times
 the steps of each are taken afterwards, from all pictures."""
 
