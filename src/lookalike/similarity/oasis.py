@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core import sparse as sp
-from lookalike.core.checks import check_choice, check_number, check_whole, is_whole
+from lookalike.core.checks import check_choice, check_number, check_whole, is_number, is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
@@ -25,16 +24,8 @@ from lookalike.similarity.base import (
     stored_array,
     with_column,
 )
-from lookalike.similarity.blend import POINTS, Path, project_positive
-from lookalike.similarity.choosing import (
-    MOST_ROUNDS,
-    ROUNDS,
-    Choice,
-    Trial,
-    choose,
-    choose_reach,
-    looks_at,
-)
+from lookalike.similarity.blend import POINTS, project_positive
+from lookalike.similarity.choosing import choose_reach
 from lookalike.similarity.held_out import (
     CLASSES_TO_HOLD_OUT,
     Form,
@@ -44,7 +35,7 @@ from lookalike.similarity.held_out import (
     inverse_root,
     self_scores,
 )
-from lookalike.similarity.reach import Placed, Reach, kinds_of, scaled_landmarks
+from lookalike.similarity.reach import Placed, Reach, blended_formula, kinds_of, scaled_landmarks
 from lookalike.similarity.training import (
     Negatives,
     Sampling,
@@ -52,18 +43,18 @@ from lookalike.similarity.training import (
     Symmetric,
     Trainer,
     Triplets,
-    average,
+    check_positive,
     usable,
 )
-from lookalike.similarity.whitening import whitened, whitening
+from lookalike.similarity.trials import Setup, choose_steps, run_trials, start_of
+from lookalike.similarity.whitening import turned_back, whitened
 from lookalike.supervision import Relevance
 
 WIDEST_SPECTRUM = 4096
 """Most columns for which eigenvalues of W are computed by default: seconds, thrice W's memory."""
 
-FOLDS, LONGER = 4, 3
-"""How often some kinds of pictures are left out to fit how far each query goes, and how many times
-the steps of each are taken afterwards, from all pictures."""
+LONGER = 3
+"""How many times the steps of a trial are taken afterwards, from all pictures."""
 
 _log = logging.getLogger(__name__)
 
@@ -140,19 +131,17 @@ class OASIS(Similarity):
 
         (1 − b)·Sq/√(qᵀSq) + b·Wq/√(qᵀWq)
 
-    against items scaled by 1/√(pᵀWp), so what is stored does not depend on b. b follows the mean
-    cosine of Aq to the nearest three of at most 4,096 pictures taught
-    (:class:`~lookalike.similarity.reach.Reach`). The rule is fitted on held-out pictures of what
-    was taught and of classes that were left out whole: those may not lose to the cosine of the
-    vectors, the first are to gain most. Where that gains nothing but one blend for all queries
-    does, that is used; where nothing is gained or nothing can be held out, cosine. Of clicks, and
-    of fewer than ten labels, neighbourhoods of pictures are left out instead of classes. Learning
-    then goes on, with all pictures, from the average of what the held-out trials learned (section
-    5.4). Sparse vectors, and scores that are not normalised, start from the identity. From
-    triplets (``fit_triplets``), and with ``symmetric="dissimilarity"`` without normalising, one
-    blend from the identity is chosen for all queries. ``partial_fit`` takes its steps on the
-    vectors as they are, and keeps the rule; its pictures count as taught while there are fewer
-    than 4,096.
+    against items scaled by 1/√(pᵀWp), so what is stored does not depend on b, which follows the
+    nearness of Aq to what was taught (:class:`~lookalike.similarity.reach.Reach`). The rule is
+    fitted on held-out pictures of what was taught and of classes that were left out whole: those
+    may not lose to the cosine of the vectors, the first are to gain most. Where that gains nothing
+    but one blend for all queries does, that is used; where nothing is gained or nothing can be
+    held out, cosine. Of clicks, and of fewer than ten labels, neighbourhoods of pictures are left
+    out instead of classes. Learning then goes on, with all pictures, from the average of what the
+    held-out trials learned (section 5.4). Sparse vectors, and scores that are not normalised, start
+    from the identity; from triplets, and with Eq. 22 unnormalised, one blend is chosen for all
+    queries. ``partial_fit`` takes its steps on the vectors as they are, and keeps the rule; its
+    pictures count as taught while there are fewer than 4,096.
 
     *Departures.* The gradient in the text below Eq. 22 is that of the loss; the step goes in the
     opposite direction. ``normalize``, ``blend`` and whitening are not in the paper: with them the
@@ -233,8 +222,7 @@ class OASIS(Similarity):
                 kept = vectors[judge.kept]
                 sources = trainer.samplers(relevance.subset(judge.kept), rng)
                 verdict = partial(judge.verdict, form=form)
-                chosen = self._choose(kept, given.shape[1], sources, verdict, rng, progress)
-                steps, point = chosen.steps, chosen.point if point is None else point
+                steps, point = self._choose(trainer, kept, sources, verdict, rng, progress)
         sources = trainer.samplers(relevance, rng)
         W = trainer.learn(vectors, sources, steps if point else 0, rng, progress)
         return self._settle(W, span, steps, point)
@@ -255,8 +243,7 @@ class OASIS(Similarity):
         rng = generator(self.random_state)
         span = Span(given)
         vectors = span.inside(given)
-        steps, point = self.steps, self.blend
-        self.history_ = []
+        steps, point, self.history_ = self.steps, self.blend, []
         trainer = self._trainer(given.shape[1])
         if steps is None or point is None:
             judge = HeldOutTriplets.choose(vectors, checked, self.held_out, rng)
@@ -265,8 +252,7 @@ class OASIS(Similarity):
             else:
                 verdict = partial(judge.verdict, form=self._form(given.shape[1]))
                 sources = trainer.lists(judge.kept)
-                chosen = self._choose(vectors, given.shape[1], sources, verdict, rng, progress)
-                steps, point = chosen.steps, chosen.point if point is None else point
+                steps, point = self._choose(trainer, vectors, sources, verdict, rng, progress)
         sources = trainer.lists(checked)
         W = trainer.learn(vectors, sources, steps if point else 0, rng, progress)
         return self._settle(W, span, steps, point)
@@ -335,28 +321,12 @@ class OASIS(Similarity):
 
     def formula(self) -> Formula:
         """Return pᵀWq, divided by the roots of the self-scores if normalised, and blended."""
-        arrays = {"W": self.W_}
         if self._is_distance():
             raise InvalidInput(
                 "OASIS: symmetric='dissimilarity' without normalize=True has no formula over "
                 "stored vectors of the same width. Learn with normalize=True."
             )
-        asked = 'x @ f["W"]'
-        scale = 'np.maximum(dot(x, x @ f["W"]), 1e-30) ** -0.5'
-        if self.reach_ is None:
-            if not self.normalized_:
-                return Formula(arrays, asked=asked)
-            return Formula(arrays, scale=scale, asked=asked, asked_scale=scale)
-        shares, own = self.reach_.formula()
-        if self.normalized_:
-            asked = f"{asked} * ({scale})[:, None]"
-        else:
-            own = '(x.toarray() if hasattr(x, "toarray") else x)'
-        blended = f"(1 - {shares}) * ({own}) + {shares} * ({asked})"
-        arrays |= self.reach_.arrays()
-        if not self.normalized_:
-            return Formula(arrays, asked=blended)
-        return Formula(arrays, scale=scale, asked=blended)
+        return blended_formula(self.W_, self.reach_, unit=self.normalized_)
 
     @property
     def learned(self) -> bool:
@@ -408,52 +378,24 @@ class OASIS(Similarity):
         """
         span = Span(given)
         vectors, width = span.inside(given), given.shape[1]
-        form, trainer, steps = self._form(width), self._trainer(width), self.steps
-        kinds = kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng)
-        placed = Placed.of(width, kinds, rng)
-
-        def start(rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
-            if form != "normalized" or sp.issparse(vectors):
-                return None
-            return whitening(vectors[rows], relevance.subset(rows))
-
-        trials, learned = list[Trial](), list[NDArray[np.float64]]()
-        for _ in range(FOLDS):
-            judge = HeldOutPictures.choose(vectors, relevance, self.held_out, rng, kinds=kinds)
-            if judge is None:
-                break
-            A = start(judge.kept)
-            turned = whitened(vectors, A)
-            judging = replace(judge, vectors=turned[judge.rows])
-            kept = turned[judge.kept]
-            sources = trainer.samplers(relevance.subset(judge.kept), rng)
-            if steps is None:
-                verdict = partial(judging.verdict, form=form, taught_only=True)
-                chosen = self._choose(kept, width, sources, verdict, rng, progress, each=True)
-                steps, path = chosen.steps, chosen.path
-            else:
-                path = trainer.path(trainer.learn(kept, sources, steps, rng, progress))
-            near = placed.held_out(turned, judge.rows, judge.taught)
-            before = judge.verdict(np.eye(vectors.shape[1], dtype=np.float32), form)
-            trials.append(Trial(path, judging, before, near))
-            learned.append(_turned(path.at(1.0), A))
-        if steps is None or not trials:
+        form, trainer = self._form(width), self._trainer(width)
+        placed = Placed.of(width, kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng), rng)
+        how = Setup(trainer, form, self.held_out, self.steps)
+        trials = run_trials(how, vectors, relevance, placed, rng, progress)
+        self.history_ = trials.history
+        identity = np.eye(vectors.shape[1], dtype=np.float32)
+        if trials.steps is None or trials.W is None:
             steps, point = self._unjudged(10 * vectors.shape[0])
-            return self._settle(np.eye(vectors.shape[1], dtype=np.float32), span, steps, point)
-        point, rule = choose_reach(trials, form)
-        steps = steps if self.steps else steps * LONGER
+            return self._settle(identity, span, steps, point)
+        point, rule = choose_reach(trials.each, form)
+        steps = trials.steps * (1 if self.steps else LONGER)
         if not point:
-            return self._settle(np.eye(vectors.shape[1], dtype=np.float32), span, steps, point)
-        A = start(np.arange(vectors.shape[0]))
+            return self._settle(identity, span, steps, point)
+        A = start_of(vectors, relevance, form)
         back = None if A is None else np.asarray(np.linalg.inv(A), np.float64)
-        W = trainer.learn(
-            whitened(vectors, A),
-            trainer.samplers(relevance, rng),
-            steps,
-            rng,
-            progress,
-            np.asarray(_turned(np.mean(learned, axis=0), back), np.float32),
-        )
+        start = np.asarray(turned_back(trials.W, back), np.float32)
+        sources = trainer.samplers(relevance, rng)
+        W = trainer.learn(whitened(vectors, A), sources, steps, rng, progress, start)
         reach = None
         if rule is not None:
             S = None if A is None else span.whole(np.asarray(A @ A, np.float32))
@@ -462,41 +404,20 @@ class OASIS(Similarity):
 
     def _choose(
         self,
+        trainer: Trainer,
         vectors: Vectors,
-        width: int,
         sources: list[Triplets],
         verdict: Callable[[NDArray[np.float32]], Verdict],
         rng: np.random.Generator,
         progress: Progress,
-        *,
-        each: bool = False,
-    ) -> Choice:
-        """Train a copy and evaluate on the held-out part; return the steps and the blend.
-
-        With a blend for ``each`` query, what was learned is judged whole, and needed afterwards.
-        """
-        trainer = self._trainer(width)
-        rankers = trainer.start(vectors, sources, rng)
+    ) -> tuple[int, float]:
+        """Return the steps and the blend, where they were not given, by the held-out part."""
         points = POINTS[1:] if self.blend is None else (self.blend,)
-
-        def path() -> Path:
-            W = average(rankers)
-            return trainer.path(W.copy() if each else W)
-
-        looks = looks_at(vectors, MOST_ROUNDS if each else None)
-        chosen = choose(
-            start=np.eye(vectors.shape[1], dtype=np.float32),
-            looks=looks if self.steps is None else [self.steps],
-            least=ROUNDS * vectors.shape[0],
-            points=(1.0,) if each else points,
-            advance=partial(trainer.advance, rankers),
-            path=path,
-            verdict=verdict,
-            progress=progress,
-            longest=each,
+        found = choose_steps(
+            trainer, vectors, sources, verdict, rng, progress, steps=self.steps, points=points
         )
-        self.history_ = chosen.history
-        return chosen
+        self.history_ = found.history
+        return found.steps, found.point if self.blend is None else self.blend
 
     def _unjudged(self, steps: int) -> tuple[int, float]:
         """Choose if nothing can be held out: without a given blend, keep the start."""
@@ -521,7 +442,7 @@ class OASIS(Similarity):
                 "OASIS: W would not stay finite on these vectors. Scale them to unit length, or "
                 "lower aggressiveness."
             )
-        found = _turned(self._trainer(span.width).path(W).at(point), A)
+        found = turned_back(self._trainer(span.width).path(W).at(point), A)
         return self._publish(span.whole(np.asarray(found, np.float32)), steps, point, reach)
 
     def _publish(
@@ -571,29 +492,8 @@ class OASIS(Similarity):
         check_choice("OASIS", "symmetric", self.symmetric, get_args(Symmetric))
         check_choice("OASIS", "sampling", self.sampling, get_args(Sampling))
         check_choice("OASIS", "negatives", self.negatives, get_args(Negatives))
-        if self.positive not in ("auto", "no", "after") and (
-            not is_whole(self.positive) or int(self.positive) < 1
-        ):
-            raise InvalidInput(
-                f"OASIS: positive must be 'auto', 'no', 'after' or a number of steps from 1; "
-                f"got {self.positive!r:.80}."
-            )
-        if self.normalize and self.positive == "no":
-            raise InvalidInput(
-                "OASIS: normalize needs a positive W; otherwise a picture's score with itself "
-                "could be below 0. Set positive='after'."
-            )
-        if self.blend is not None and not _is_share(self.blend):
+        check_positive(self.positive, self.normalize)
+        if self.blend is not None and not (is_number(self.blend) and 0 <= self.blend <= 1):
             raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend!r:.80}.")
         check_number("OASIS", "held_out", self.held_out, below=1)
         generator(self.random_state)
-
-
-def _turned(W: NDArray[np.floating], A: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return AWA, or W if there is no A."""
-    return np.asarray(W if A is None else A @ W @ A, dtype=np.float64)
-
-
-def _is_share(value: Any) -> bool:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return number and bool(0 <= value <= 1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lookalike.core.stored import Arrays
 from lookalike.core.vectors import Vectors, dense, unit_rows
-from lookalike.similarity.base import stored_array
+from lookalike.similarity.base import Formula, stored_array
 from lookalike.similarity.held_out import inverse_root, self_scores
 from lookalike.supervision import Relevance
 
@@ -139,6 +139,23 @@ class Reach:
         room = max(most_landmarks(vectors.shape[1]) - len(self.landmarks), 0)
         more = scaled_landmarks(vectors[:room], self.start)
         return replace(self, landmarks=np.concatenate([self.landmarks, more]))
+
+
+def blended_formula(W: NDArray[np.float32], reach: Reach | None, *, unit: bool) -> Formula:
+    """Return pᵀWq as a formula, over the roots of the self-scores if ``unit``, and blended."""
+    arrays, asked = {"W": W}, 'x @ f["W"]'
+    scale = 'np.maximum(dot(x, x @ f["W"]), 1e-30) ** -0.5'
+    if reach is None:
+        if not unit:
+            return Formula(arrays, asked=asked)
+        return Formula(arrays, scale=scale, asked=asked, asked_scale=scale)
+    shares, own = reach.formula()
+    arrays |= reach.arrays()
+    if not unit:
+        own = '(x.toarray() if hasattr(x, "toarray") else x)'
+        return Formula(arrays, asked=f"(1 - {shares}) * {own} + {shares} * ({asked})")
+    turned = f"{asked} * ({scale})[:, None]"
+    return Formula(arrays, scale=scale, asked=f"(1 - {shares}) * ({own}) + {shares} * ({turned})")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core import sparse as sp
+from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import loop_state
@@ -262,6 +263,20 @@ class Trainer:
         if self.positive:
             return PowerPath(W)
         return StraightPath((W + W.T) / np.float32(2) if self.symmetric == "after" else W)
+
+
+def check_positive(positive: Any, normalize: bool | None) -> None:
+    """Raise InvalidInput unless OASIS can keep W positive so, and normalise by it."""
+    if positive not in ("auto", "no", "after") and (not is_whole(positive) or int(positive) < 1):
+        raise InvalidInput(
+            f"OASIS: positive must be 'auto', 'no', 'after' or a number of steps from 1; "
+            f"got {positive!r:.80}."
+        )
+    if normalize and positive == "no":
+        raise InvalidInput(
+            "OASIS: normalize needs a positive W; otherwise a picture's score with itself "
+            "could be below 0. Set positive='after'."
+        )
 
 
 def usable(vectors: Vectors) -> Vectors:

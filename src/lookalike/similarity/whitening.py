@@ -27,6 +27,11 @@ def whitened(vectors: Vectors, A: NDArray[np.float64] | None) -> Vectors:
     return np.ascontiguousarray(unit_rows(vectors @ A.astype(np.float32)), dtype=np.float32)
 
 
+def turned_back(W: NDArray[np.floating], A: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return AWA, which compares vectors as W compares whitened ones; W if there is no A."""
+    return np.asarray(W if A is None else A @ W @ A, dtype=np.float64)
+
+
 def whitening(vectors: Vectors, relevance: Relevance) -> NDArray[np.float64] | None:
     """Return the symmetric A that whitens dense vectors; None if related ones do not differ.
 
