@@ -6,7 +6,6 @@ both, and steps from there serve what was taught.
 """
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from lookalike.core import sparse as sp
@@ -47,7 +46,7 @@ def whitening(vectors: Vectors, relevance: Relevance) -> NDArray[np.float64] | N
     if not variance * len(C) > 1e-9:
         return None
     mean = np.asarray(units.mean(axis=0), dtype=np.float64)
-    values, axes = scipy.linalg.eigh(C + np.outer(mean, mean))
+    values, axes = np.linalg.eigh(C + np.outer(mean, mean))
     A = (axes / np.sqrt(np.maximum(values, 0) + SHRINKAGE * variance)) @ axes.T
     turned = units @ A
     lengths = np.einsum("ij,ij->", turned, turned)
