@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile
 from lookalike.core.seeds import generator
+from lookalike.evaluate import evaluate_similarity
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.lda import LDA
@@ -153,6 +154,19 @@ def test_the_shares_of_similarities(digits):
     assert fixed.reach_ is None
     np.testing.assert_allclose(fixed.reach(held[:3]), 0.3)
     assert Similarity.reach is not OASIS.reach
+
+
+def test_where_whitening_does_harm_learning_starts_from_the_identity(digits, monkeypatch):
+    X, y, held, held_y = digits
+    bad = np.diag(np.where(np.arange(64) == 20, 1.0, 1e-3))
+    monkeypatch.setattr("lookalike.similarity.trials.whitening", lambda vectors, relevance: bad)
+    model = OASIS(steps=3000, random_state=0).fit(X, y)
+    assert model.learned
+    assert model.reach_ is None or model.reach_.start is None
+    found, before = (
+        evaluate_similarity(one, held, held_y).mean_average_precision for one in (model, Cosine())
+    )
+    assert found > before
 
 
 def test_clicks_are_learned_without_harm(digits):

@@ -46,7 +46,7 @@ from lookalike.similarity.training import (
     check_positive,
     usable,
 )
-from lookalike.similarity.trials import Setup, choose_steps, run_trials, start_of
+from lookalike.similarity.trials import Setup, choose_steps, run_trials
 from lookalike.similarity.whitening import turned_back, whitened
 from lookalike.supervision import Relevance
 
@@ -135,13 +135,14 @@ class OASIS(Similarity):
     nearness of Aq to what was taught (:class:`~lookalike.similarity.reach.Reach`). The rule is
     fitted on held-out pictures of what was taught and of classes that were left out whole: those
     may not lose to the cosine of the vectors, the first are to gain most. Where that gains nothing
-    but one blend for all queries does, that is used; where nothing is gained or nothing can be
-    held out, cosine. Of clicks, and of fewer than ten labels, neighbourhoods of pictures are left
-    out instead of classes. Learning then goes on, with all pictures, from the average of what the
-    held-out trials learned (section 5.4). Sparse vectors, and scores that are not normalised, start
-    from the identity; from triplets, and with Eq. 22 unnormalised, one blend is chosen for all
-    queries. ``partial_fit`` takes its steps on the vectors as they are, and keeps the rule; its
-    pictures count as taught while there are fewer than 4,096.
+    but one blend for all queries does, that is used; where neither gains, the same is tried from
+    the identity; where nothing is gained or can be held out, it is cosine. Of clicks, and of fewer
+    than ten labels, neighbourhoods of pictures are left out instead of classes. Learning then goes
+    on, with all pictures, from the average of what the held-out trials learned (section 5.4).
+    Sparse vectors, and scores that are not normalised, start from the identity; from triplets, and
+    with Eq. 22 unnormalised, one blend is chosen for all queries. ``partial_fit`` takes its steps
+    on the vectors as they are, and keeps the rule; its pictures count as taught while there are
+    fewer than 4,096.
 
     *Departures.* The gradient in the text below Eq. 22 is that of the loss; the step goes in the
     opposite direction. ``normalize``, ``blend`` and whitening are not in the paper: with them the
@@ -372,34 +373,34 @@ class OASIS(Similarity):
     def _fit_reach(
         self, given: Vectors, relevance: Relevance, rng: np.random.Generator, progress: Progress
     ) -> Self:
-        """Train copies without some kinds of pictures, fit how far each query goes, and go on.
-
-        Learning goes on from the average of the copies, with all pictures.
-        """
-        span = Span(given)
-        vectors, width = span.inside(given), given.shape[1]
+        """Train without some kinds of pictures, fit how far each query goes, and go on with all."""
+        span, width = Span(given), given.shape[1]
+        vectors = span.inside(given)
         form, trainer = self._form(width), self._trainer(width)
         placed = Placed.of(width, kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng), rng)
-        how = Setup(trainer, form, self.held_out, self.steps)
-        trials = run_trials(how, vectors, relevance, placed, rng, progress)
-        self.history_ = trials.history
         identity = np.eye(vectors.shape[1], dtype=np.float32)
-        if trials.steps is None or trials.W is None:
-            steps, point = self._unjudged(10 * vectors.shape[0])
-            return self._settle(identity, span, steps, point)
-        point, rule = choose_reach(trials.each, form)
-        steps = trials.steps * (1 if self.steps else LONGER)
-        if not point:
-            return self._settle(identity, span, steps, point)
-        A = start_of(vectors, relevance, form)
+        whitens = form == "normalized" and not sp.issparse(vectors)
+        for whiten in (True, False) if whitens else (False,):
+            how = Setup(trainer, form, self.held_out, self.steps, whiten)
+            trials = run_trials(how, vectors, relevance, placed, rng, progress)
+            self.history_ = trials.history
+            if not trials.each or trials.steps is None:
+                steps, point = self._unjudged(10 * vectors.shape[0])
+                return self._settle(identity, span, steps, point)
+            point, rule = choose_reach(trials.each, form)
+            steps = trials.steps * (1 if self.steps else LONGER)
+            if point:
+                break
+        else:
+            return self._settle(identity, span, steps, 0.0)
+        A = how.start(vectors, relevance)
         back = None if A is None else np.asarray(np.linalg.inv(A), np.float64)
-        start = np.asarray(turned_back(trials.W, back), np.float32)
+        start = turned_back(trials.W, back).astype(np.float32)
         sources = trainer.samplers(relevance, rng)
         W = trainer.learn(whitened(vectors, A), sources, steps, rng, progress, start)
-        reach = None
-        if rule is not None:
-            S = None if A is None else span.whole(np.asarray(A @ A, np.float32))
-            reach = Reach(scaled_landmarks(given[placed.rows], S), *rule, start=S)
+        S = None if A is None else span.whole(np.asarray(A @ A, np.float32))
+        marks = scaled_landmarks(given[placed.rows], S)
+        reach = None if rule is None else Reach(marks, *rule, start=S)
         return self._settle(W, span, steps, point, reach, A)
 
     def _choose(

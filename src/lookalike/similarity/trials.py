@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core import sparse as sp
 from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.blend import Path
@@ -34,21 +33,14 @@ class Trials:
         The steps of each.
     history : list of (int, float)
         Steps and the figure of each evaluation while they were chosen.
-    W : ndarray or None
+    W : ndarray
         The average of what was learned, for the vectors as they are.
     """
 
     each: list[Trial]
     steps: int | None
     history: list[tuple[int, float]]
-    W: NDArray[np.float64] | None
-
-
-def start_of(vectors: Vectors, relevance: Relevance, form: Form) -> NDArray[np.float64] | None:
-    """Return what whitens vectors, for normalised scores of dense ones; else None."""
-    if form != "normalized" or sp.issparse(vectors):
-        return None
-    return whitening(vectors, relevance)
+    W: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -59,6 +51,11 @@ class Setup:
     form: Form
     share: float
     steps: int | None
+    whiten: bool
+
+    def start(self, vectors: Vectors, relevance: Relevance) -> NDArray[np.float64] | None:
+        """Return what whitens vectors, or None."""
+        return whitening(vectors, relevance) if self.whiten else None
 
 
 def run_trials(
@@ -77,7 +74,7 @@ def run_trials(
         judge = HeldOutPictures.choose(vectors, relevance, how.share, rng, kinds=placed.kinds)
         if judge is None:
             break
-        A = start_of(vectors[judge.kept], relevance.subset(judge.kept), form)
+        A = how.start(vectors[judge.kept], relevance.subset(judge.kept))
         turned = whitened(vectors, A)
         judging = replace(judge, vectors=turned[judge.rows])
         kept = turned[judge.kept]
@@ -92,7 +89,8 @@ def run_trials(
         before = judge.verdict(np.eye(vectors.shape[1], dtype=np.float32), form)
         each.append(Trial(path, judging, before, near))
         learned.append(turned_back(path.at(1.0), A))
-    return Trials(each, taken, history, np.mean(learned, axis=0) if learned else None)
+    W = np.mean(learned, axis=0) if learned else np.eye(vectors.shape[1])
+    return Trials(each, taken, history, W)
 
 
 def choose_steps(
