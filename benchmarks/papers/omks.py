@@ -151,7 +151,8 @@ def classic(
     folds = pictures.folds[: 1 if options.quick else None]
     splits = as_in_paper_1(pictures.labels, folds, random_state=0)
     data = ViewSet.of(pictures, files, views)
-    results = run_methods(data, splits, methods=ORDER, ratio=WHOLE, random_state=0)
+    methods = (*ORDER, "OMKS-U", "OMKS-W")
+    results = run_methods(data, splits, methods=methods, ratio=WHOLE, random_state=0)
     what, against = f"classic views, objects-{pictures.name}", f"{len(folds)} folds"
     spreads = {
         name: found.mean_average_precision for name, found in results.items() if found is not None

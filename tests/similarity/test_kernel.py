@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
+from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import loop_state
 from lookalike.evaluate import evaluate_similarity
@@ -201,11 +202,84 @@ def bound(K, A, triplets, C, R):
     return (norm + 2 * C * losses) / min(1 / R, C)
 
 
+@pytest.fixture(scope="module")
+def learned():
+    """A similarity of two views by default settings, and other pictures."""
+    X, y, P, _ = digits()
+    blocks = {"top": 32, "bottom": 32}
+    return MultiKernelSimilarity(blocks=blocks, steps=3000, random_state=0).fit(X, y), P
+
+
+class TestShares:
+    """With labels, views are whitened and the share of kernels follows the query."""
+
+    def test_a_view_is_divided_by_nearness_to_what_was_taught(self, learned):
+        model, P = learned
+        shares, weights = model.reach(P), model.view_weights_
+        assert 0.1 <= shares.min() < shares.max() <= 0.9 + 1e-6
+        units = [it / np.linalg.norm(it, axis=1, keepdims=True) for it in (P[:, :32], P[:, 32:])]
+        A = model._learned.whitening
+        turned = [units[0] @ A[:32, :32], units[1] @ A[32:, 32:]]
+        rows = np.hstack([it / np.linalg.norm(it, axis=1, keepdims=True) for it in turned])
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        rule = model._learned.reach
+        near = np.sort(rows @ rule.landmarks.T, axis=1)[:, -3:].mean(axis=1)
+        expected = 0.1 + 0.8 * np.clip((near - rule.low) / (rule.high - rule.low), 0, 1)
+        np.testing.assert_allclose(shares, expected, atol=1e-4)
+        stored = np.split(model.stored_vectors(P), np.cumsum(self.widths(model))[:-1], axis=1)
+        for at, (name, part) in enumerate(model.parts(P, P).items()):
+            share = shares if "rbf" in name else 1 - shares
+            weight = weights[name.split()[0]] * share[:, None]
+            np.testing.assert_allclose(part, weight * (stored[at] @ stored[at].T), atol=1e-4)
+
+    def widths(self, model):
+        return [axes.width for axes in model._learned.axes]
+
+    def test_far_from_what_was_taught_near_kernels_count_less(self, learned):
+        model, P = learned
+        assert model.reach(-P).mean() < model.reach(P).mean()
+
+    def test_further_pictures_taught_are_near(self, learned, tmp_path):
+        model, P = learned
+        model.save(tmp_path / "model")
+        later = MultiKernelSimilarity.load(tmp_path / "model")
+        np.testing.assert_array_equal(later.scores(P[:5], P), model.scores(P[:5], P))
+        new = np.repeat(-P[:2], 3, axis=0)
+        later.partial_fit(new, [[0, 1, 3], [1, 2, 3], [2, 0, 4]])
+        np.testing.assert_allclose(later.reach(new[:1]), 0.9, atol=1e-6)
+
+    @pytest.mark.parametrize(
+        "settings", [{"blend": 0.5}, {"kernels": "linear"}, {"normalize": False}]
+    )
+    def test_without_both_sorts_of_kernels_weights_are_the_same_for_all(self, settings):
+        X, y, P, _ = digits()
+        model = MultiKernelSimilarity(steps=100, random_state=0, **settings).fit(X, y)
+        np.testing.assert_array_equal(model.reach(P), 1)
+
+    @pytest.mark.parametrize("kernels", ["chi2:1", "intersection,linear"])
+    def test_histograms_are_not_whitened(self, kernels):
+        X, y = np.abs(pictures()[0]), pictures()[1]
+        model = MultiKernelSimilarity(kernels=kernels, steps=100, random_state=0).fit(X, y)
+        assert model._learned.whitening is None
+
+    def test_files_of_version_1_load(self, tmp_path):
+        X, y = pictures()
+        model = MultiKernelSimilarity(steps=100, blend=0.5).fit_triplets(X, drawn(y, 100))
+        model.save(tmp_path / "model")
+        arrays, manifest = load_arrays(tmp_path / "model", kind="omks/2")
+        learned = {k: v for k, v in manifest["learned"].items() if k not in ("whitened", "reach")}
+        save_arrays(
+            tmp_path / "model", arrays, kind="omks/1", manifest={**manifest, "learned": learned}
+        )
+        again = MultiKernelSimilarity.load(tmp_path / "model")
+        np.testing.assert_array_equal(again.scores(X, X), model.scores(X, X))
+
+
 class TestSpaces:
     def test_positive_and_normalised(self):
         X, y = small()
         for one in (KernelSimilarity, MultiKernelSimilarity):
-            model = one(steps=2000, random_state=0).fit(X, y)
+            model = one(blend=0.5, steps=2000, random_state=0).fit(X, y)
             scores = model.scores(X, X)
             np.testing.assert_allclose(scores, scores.T, atol=1e-5)
             assert np.linalg.eigvalsh(scores.astype(float))[0] > -1e-4
@@ -334,8 +408,9 @@ class TestKernels:
 
     def test_a_callable_learns_as_its_name_does_but_cannot_be_saved(self, tmp_path):
         X, y = pictures()
-        named = KernelSimilarity(kernel="linear", steps=200, random_state=0).fit(X, y)
-        called = KernelSimilarity(kernel=lambda A, B: A @ B.T, steps=200, random_state=0).fit(X, y)
+        triplets = drawn(y, 200)
+        named = KernelSimilarity(kernel="linear").fit_triplets(X, triplets)
+        called = KernelSimilarity(kernel=lambda A, B: A @ B.T).fit_triplets(X, triplets)
         np.testing.assert_allclose(called.scores(X, X), named.scores(X, X), atol=1e-5)
         with pytest.raises(InvalidInput, match="cannot be saved"):
             called.save(tmp_path / "part")

@@ -380,9 +380,9 @@ def test_a_file_with_impossible_numbers_is_refused(digits, tmp_path, learned):
     X, y, _, _ = digits
     path = tmp_path / "model.safetensors"
     OASIS(steps=10, blend=0.3, random_state=0).fit(X, y).save(path)
-    arrays, manifest = load_arrays(path, kind="oasis/2")
+    arrays, manifest = load_arrays(path, kind="oasis/3")
     manifest["learned"].update(learned)
-    save_arrays(path, arrays, kind="oasis/2", manifest=manifest)
+    save_arrays(path, arrays, kind="oasis/3", manifest=manifest)
     with pytest.raises(DamagedFile, match="blend_"):
         OASIS.load(path)
 
@@ -412,7 +412,7 @@ def test_a_file_of_the_first_version_is_read(tmp_path):
     np.testing.assert_allclose(model.reach(np.eye(4)), 0.4)
     model.save(tmp_path / "again", fingerprint="abc")
     manifest["learned"]["reach_"] = None
-    assert load_arrays(tmp_path / "again", kind="oasis/2")[1] == manifest
+    assert load_arrays(tmp_path / "again", kind="oasis/3")[1] == manifest
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers(digits, tmp_path):
@@ -433,13 +433,16 @@ def test_positive_every_t_steps_counts_across_looks():
     results = []
     for stretches in ([600], [200, 250, 150]):
         ranker = Ranker(
-            np.eye(12, dtype=np.float32), model._stepper(X), source, loop_state(generator(0))
+            np.eye(12, dtype=np.float32),
+            model._trainer(12).stepper(X),
+            source,
+            loop_state(generator(0)),
         )
         drawn = source.draw(loop_state(generator(1)), 600)
         ranker.source = type("Listed", (), {"draw": lambda self, _, n: next_rows(self, n)})()
         ranker.source.left = drawn
         for steps in stretches:
-            model._advance([ranker], steps, lambda done: None)
+            model._trainer(12).advance([ranker], steps, lambda done: None)
         results.append(ranker.W)
     np.testing.assert_allclose(results[0], results[1], atol=1e-4)
 

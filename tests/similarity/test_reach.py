@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile
 from lookalike.core.seeds import generator
+from lookalike.evaluate import evaluate_similarity
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.lda import LDA
@@ -19,6 +20,8 @@ from lookalike.similarity.reach import (
     kinds_of,
     most_landmarks,
     nearness,
+    ramp,
+    scaled_landmarks,
 )
 from lookalike.supervision import Relevance, clicks_to_relevance
 
@@ -41,7 +44,8 @@ def model(digits):
 
 def slow_share(reach, q):
     """The rule of ``Reach``, one query at a time."""
-    near = np.sort([q @ one / np.linalg.norm(q) for one in reach.landmarks])[-3:].mean()
+    S = reach.start.astype(float)
+    near = np.sort([q @ S @ one / np.sqrt(q @ S @ q) for one in reach.landmarks])[-3:].mean()
     if near <= reach.low:
         return reach.least
     if near >= reach.high:
@@ -53,7 +57,8 @@ def slow_share(reach, q):
 def slow_score(model, q, p):
     """The blended score of a query and an item."""
     W, b = model.W_.astype(float), slow_share(model.reach_, q)
-    asked = (1 - b) * q / np.linalg.norm(q) + b * (W @ q) / np.sqrt(q @ W @ q)
+    S = model.reach_.start.astype(float)
+    asked = (1 - b) * (S @ q) / np.sqrt(q @ S @ q) + b * (W @ q) / np.sqrt(q @ W @ q)
     return asked @ p / np.sqrt(p @ W @ p)
 
 
@@ -72,12 +77,13 @@ def test_scores_are_the_formula(digits, model):
     np.testing.assert_allclose(model.reach(Q), shares, rtol=1e-4)
 
 
-@pytest.mark.parametrize("how", [{}, {"positive": "no"}])
+@pytest.mark.parametrize(("how", "started"), [({}, False), ({}, True), ({"positive": "no"}, False)])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_the_exported_formula_scores_the_same(digits, how, sparse):
+def test_the_exported_formula_scores_the_same(digits, how, started, sparse):
     X, y, held, _ = digits
     model = OASIS(steps=2000, blend=1.0, random_state=0, **how).fit(X, y)
-    model.reach_ = Reach(X[:50], 0.2, 0.8, 0.1, 0.9)
+    start = np.diag(np.linspace(0.5, 2, 64)).astype(np.float32) if started else None
+    model.reach_ = Reach(scaled_landmarks(X[:50], start), 0.2, 0.8, 0.1, 0.9, start)
     formula = model.formula()
     Q, P = (sp.csr_matrix(it) if sparse else it for it in (held[:5], held[5:9]))
 
@@ -117,6 +123,7 @@ def test_saved_is_the_same(digits, model, tmp_path):
 @pytest.mark.parametrize(
     ("rule", "landmarks"),
     [
+        ({}, np.ones((3, 64), np.float32)[:, :32]),
         ({"least": 0.9}, None),
         ({"most": 1.5}, None),
         ({"low": 0.9, "high": 0.1}, None),
@@ -128,13 +135,13 @@ def test_saved_is_the_same(digits, model, tmp_path):
 )
 def test_a_damaged_rule_is_refused(model, tmp_path, rule, landmarks):
     model.save(tmp_path / "model")
-    arrays, manifest = load_arrays(tmp_path / "model", kind="oasis/2")
+    arrays, manifest = load_arrays(tmp_path / "model", kind="oasis/3")
     manifest["learned"]["reach_"].update(rule)
     if rule == {"least": 0.9}:
         manifest["learned"]["reach_"]["most"] = 0.1
     if landmarks is not None:
         arrays["landmarks"] = landmarks
-    save_arrays(tmp_path / "model", arrays, kind="oasis/2", manifest=manifest)
+    save_arrays(tmp_path / "model", arrays, kind="oasis/3", manifest=manifest)
     with pytest.raises(DamagedFile):
         OASIS.load(tmp_path / "model")
 
@@ -147,6 +154,19 @@ def test_the_shares_of_similarities(digits):
     assert fixed.reach_ is None
     np.testing.assert_allclose(fixed.reach(held[:3]), 0.3)
     assert Similarity.reach is not OASIS.reach
+
+
+def test_where_whitening_does_harm_learning_starts_from_the_identity(digits, monkeypatch):
+    X, y, held, held_y = digits
+    bad = np.diag(np.where(np.arange(64) == 20, 1.0, 1e-3))
+    monkeypatch.setattr("lookalike.similarity.trials.whitening", lambda vectors, relevance: bad)
+    model = OASIS(steps=3000, random_state=0).fit(X, y)
+    assert model.learned
+    assert model.reach_ is None or model.reach_.start is None
+    found, before = (
+        evaluate_similarity(one, held, held_y).mean_average_precision for one in (model, Cosine())
+    )
+    assert found > before
 
 
 def test_clicks_are_learned_without_harm(digits):
@@ -217,15 +237,32 @@ def test_nearness_is_the_mean_of_the_largest(columns):
 
 def test_strangers_see_nothing_of_their_kind(digits):
     X, y, _, _ = digits
-    placed = Placed.of(X, Relevance.of(y), generator(0))
+    placed = Placed.of(64, Relevance.of(y), generator(0))
     rows = np.arange(20)
-    own = placed.nearness(X[rows], rows, strangers=False)
-    strange = placed.nearness(X[rows], rows, strangers=True)
+    own, strange = (placed.held_out(X, rows, np.full(20, taught)) for taught in (True, False))
     assert (strange <= own).all()
-    others = X[rows] @ X.T
-    others[y[rows][:, None] == y] = -1
-    np.testing.assert_allclose(strange, np.sort(others, axis=1)[:, -3:].mean(axis=1), atol=1e-5)
-    assert placed.low < placed.high
+    cosines = X[rows] @ X.T
+    cosines[rows, rows] = -1
+    np.testing.assert_allclose(own, np.sort(cosines, axis=1)[:, -3:].mean(axis=1), atol=1e-5)
+    cosines[y[rows][:, None] == y] = -1
+    np.testing.assert_allclose(strange, np.sort(cosines, axis=1)[:, -3:].mean(axis=1), atol=1e-5)
+
+
+def test_the_ramp_lies_above_most_strangers():
+    near, taught = np.linspace(0, 1, 1001), np.arange(1001) >= 500
+    assert ramp(near, taught) == pytest.approx((0.449, 0.75), abs=0.002)
+    assert ramp(np.zeros(9), np.arange(9) > 4) == pytest.approx((0.0, 0.01))
+    assert ramp(near, taught | True) is None
+    assert ramp(np.where(taught, near, -np.inf), taught) is None
+
+
+def test_a_damaged_start_is_refused(model, tmp_path):
+    model.save(tmp_path / "model")
+    arrays, manifest = load_arrays(tmp_path / "model", kind="oasis/3")
+    arrays["start"] = arrays["start"][:, :32].copy()
+    save_arrays(tmp_path / "model", arrays, kind="oasis/3", manifest=manifest)
+    with pytest.raises(DamagedFile):
+        OASIS.load(tmp_path / "model")
 
 
 def test_kinds_are_labels_or_cells(digits):

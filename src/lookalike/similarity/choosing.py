@@ -13,7 +13,7 @@ from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.blend import POINTS, Path
 from lookalike.similarity.held_out import Form, HeldOutPictures, Verdict
-from lookalike.similarity.reach import Placed, Reach
+from lookalike.similarity.reach import SHARES, Reach, ramp
 
 FIRST_LOOK, GROWTH, PATIENCE = 4096, 1.5, 3
 """When training is evaluated: after 4,096 steps, then at intervals that grow by half, until three
@@ -28,6 +28,10 @@ MOST_ROUNDS = 75
 HARM, MOST_LOST_FIRST = 2.0, 0.01
 """How much more than a gain a loss of pictures of left-out kinds counts, and what they may lose in
 precision at 1 before that counts, too."""
+
+CERTAIN = 2.0
+"""The standard errors by which one of many rules must be better than cosine: by one, a sixth of
+labels that mean nothing would pass."""
 
 MOST_STEPS, MOST_WORK = 1_000_000, 5e10
 """The limits of choosing the steps: so many steps, or products with entries of W."""
@@ -95,39 +99,53 @@ def choose(
     return Choice(steps, min(near), history, chosen)
 
 
+@dataclass(frozen=True)
+class Trial:
+    """What was learned without some pictures, and how those are judged.
+
+    Attributes
+    ----------
+    path : Path
+        From where learning started to what was learned.
+    judge : HeldOutPictures
+        The pictures held out, as they are where learning started.
+    before : Verdict
+        That on the cosine of their vectors as given.
+    near : ndarray
+        How near they are to what was taught.
+    """
+
+    path: Path
+    judge: HeldOutPictures
+    before: Verdict
+    near: NDArray[np.float64]
+
+
 def choose_reach(
-    trained: Sequence[tuple[Path, HeldOutPictures]],
-    form: Form,
-    placed: Placed,
-    vectors: Vectors,
-) -> tuple[float, Reach | None]:
-    """Return the point of the path to use, and the rule by which queries follow it.
+    trials: Sequence[Trial], form: Form
+) -> tuple[float, tuple[float, float, float, float] | None]:
+    """Return the point of the path to use, and the numbers of the rule by which queries follow it.
 
     That is the whole of what was learned with a rule for each query; where no rule is better than
-    the start, a point for all queries; and where none is, the start, 0. The choice gains most in
+    cosine, a point for all queries; and where none is, cosine, 0. The choice gains most in
     mean average precision on the kinds learned and on those left out together, where what the
     latter lose counts more.
-
-    Parameters
-    ----------
-    trained : sequence of (Path, HeldOutPictures)
-        What was learned, and the pictures that were held out from that.
-    vectors : array or csr_matrix
-        Those of all pictures, as searches have them.
     """
-    judges = [it for _, it in trained]
-    near = [placed.held_out(vectors, it.rows, it.taught) for it in judges]
-    strange = ~np.concatenate([it.judged_taught for it in judges])
+    strange = ~np.concatenate([it.judge.judged_taught for it in trials])
+    before = Verdict.joined([it.before for it in trials])
 
     def verdict(point: float, rule: Reach | None = None) -> Verdict:
-        shares = [None if rule is None else rule.at(it) for it in near]
-        parts = zip(trained, shares, strict=True)
-        return Verdict.joined([it.verdict(way.at(point), form, b) for (way, it), b in parts])
-
-    before = verdict(0.0)
+        return Verdict.joined(
+            [
+                it.judge.verdict(
+                    it.path.at(point), form, None if rule is None else rule.at(it.near)
+                )
+                for it in trials
+            ]
+        )
 
     def value(found: Verdict) -> float:
-        if not found.better_than(before):
+        if not found.better_than(before, CERTAIN):
             return 0.0
         gained = found.figure - before.figure
         if strange.any():
@@ -135,10 +153,19 @@ def choose_reach(
             gained += HARM * min(gain.mean, 0) + min(first.mean + MOST_LOST_FIRST, 0)
         return gained
 
-    rules = [(value(verdict(1.0, rule)), rule) for rule in placed.rules()]
-    most, best = max(rules, key=lambda pair: pair[0])
-    if most > 0:
-        return 1.0, best
+    placed = ramp(
+        np.concatenate([it.near for it in trials]),
+        np.concatenate([it.judge.taught for it in trials]),
+    )
+    if placed is not None:
+        none = np.zeros((0, 1), np.float32)
+        most, best = 0.0, None
+        for shares in SHARES:
+            worth = value(verdict(1.0, Reach(none, *placed, *shares)))
+            if worth > most:
+                most, best = worth, (*placed, *shares)
+        if best is not None:
+            return 1.0, best
     most, point = max(((value(verdict(point)), point) for point in POINTS), key=lambda it: it[0])
     return point if most > 0 else 0.0, None
 

@@ -57,10 +57,10 @@ class Verdict:
         """The standard error of ``figure``."""
         return _standard_error(self.each, self.weights)
 
-    def better_than(self, start: Verdict) -> bool:
-        """Return whether this is better, and no worse in precision at 1, by one standard error."""
+    def better_than(self, start: Verdict, errors: float = 1.0) -> bool:
+        """Return whether this is better by so many standard errors, and not worse in P@1 by one."""
         gain, first = self.gains(start)
-        return gain.mean > gain.error and not first.is_loss
+        return gain.mean > errors * gain.error and not first.is_loss
 
     def gains(self, start: Verdict) -> tuple[Difference, Difference]:
         """Return how much better this is than the start, and how much in precision at 1."""

@@ -56,9 +56,13 @@ class KernelSimilarity(KernelLearner):
     4,096 training pictures. For more, the steps are taken on coordinates of the landmarks, O(r²)
     each for r landmarks.
 
-    *Departures.* ``positive``, ``normalize`` and ``blend`` are not in the paper. What κ(q, ·) and
-    κ(p, ·) have in common outside the span of the landmarks is left out of the score: so scores
-    are inner products of stored vectors.
+    With ``normalize``, ``fit`` whitens vectors by how related pictures differ, view by view, before
+    kernels compare them (:func:`~lookalike.similarity.whitening.whitening`); not for kernels of
+    histograms and callables, nor in ``fit_triplets``.
+
+    *Departures.* ``positive``, ``normalize``, ``blend`` and whitening are not in the paper. What
+    κ(q, ·) and κ(p, ·) have in common outside the span of the landmarks is left out of the score:
+    so scores are inner products of stored vectors.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class KernelSimilarity(KernelLearner):
     """
 
     name = "oks"
+    file_kind = "oks/2"
 
     def __init__(
         self,

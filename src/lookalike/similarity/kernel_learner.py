@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -18,7 +18,8 @@ from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import check_vectors
 from lookalike.similarity.base import Similarity, check_triplets
 from lookalike.similarity.blend import project_positive
-from lookalike.similarity.kernel_state import KernelState
+from lookalike.similarity.held_out import CLASSES_TO_HOLD_OUT
+from lookalike.similarity.kernel_state import KernelState, whitened_views
 from lookalike.similarity.kernels import Floats
 from lookalike.similarity.operator import (
     Axes,
@@ -29,12 +30,35 @@ from lookalike.similarity.operator import (
     dense_rows,
     learn_operator,
     step_mapped,
+    views_in,
 )
+from lookalike.similarity.reach import Placed, Reach, kinds_of, ramp, scaled_landmarks
+from lookalike.similarity.whitening import whitening
 from lookalike.supervision import Relevance, TripletSampler
 
 Combine: TypeAlias = Literal["views", "hedge", "uniform", "validation", "best", "average"]
-Validation: TypeAlias = tuple[Floats, NDArray[np.uint32], NDArray[Any], Relevance | None]
-"""Rows and triplets to learn from, and the rows or the triplets to judge by."""
+
+SHARES = (0.1, 0.9)
+"""The shares of kernels that compare what is near, far from what was taught and near to it."""
+
+HALF = 0.5
+"""The power of the spectrum of the kernels that serve queries far from what was taught."""
+
+MOST_SAMPLED = 1000
+"""Pictures whose nearness places the rule."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What to learn from: rows, triplets of them, and which are related where that is known."""
+
+    rows: Floats
+    triplets: NDArray[np.uint32] | None
+    relevance: Relevance | None = None
+
+
+Validation: TypeAlias = tuple[Lesson, NDArray[Any], Relevance | None]
+"""What to learn from, and the rows or the triplets to judge by."""
 
 
 class KernelLearner(Similarity):
@@ -54,7 +78,7 @@ class KernelLearner(Similarity):
     steps_ : int
         Triplets learned from.
     landmarks_ : ndarray of shape (n, d)
-        The pictures whose kernel values describe every other.
+        The pictures whose kernel values describe every other, as kernels compare them.
     """
 
     learns_from: ClassVar[tuple[str, ...]] = ("classes", "labels", "relevance", "triplets")
@@ -63,7 +87,7 @@ class KernelLearner(Similarity):
     steps: int
     positive: bool
     normalize: bool
-    blend: float
+    blend: float | None
     landmarks: int
     dimension: int
     random_state: RandomState
@@ -95,8 +119,9 @@ class KernelLearner(Similarity):
             kept, held = relevance.hold_out(self.held_out, rng)
             if len(held) and relevance.subset(kept).trainable() is None:
                 some = TripletSampler(relevance.subset(kept)).draw(loop_state(rng), self.steps)
-                validation = rows[kept], some, rows[held], relevance.subset(held)
-        return self._learn(rows, triplets, validation, rng, progress)
+                lesson = Lesson(rows[kept], some, relevance.subset(kept))
+                validation = lesson, rows[held], relevance.subset(held)
+        return self._learn(Lesson(rows, triplets, relevance), validation, rng, progress)
 
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
@@ -113,8 +138,8 @@ class KernelLearner(Similarity):
         count = round(self.held_out * len(checked))
         if self._validates and 0 < count < len(checked):
             order = rng.permutation(len(checked))
-            validation = rows, checked[np.sort(order[count:])], checked[order[:count]], None
-        return self._learn(rows, checked, validation, rng, progress)
+            validation = Lesson(rows, checked[np.sort(order[count:])]), checked[order[:count]], None
+        return self._learn(Lesson(rows, checked), validation, rng, progress)
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
         """Continue from the current similarity, one step for each triplet, in order.
@@ -146,8 +171,13 @@ class KernelLearner(Similarity):
         weights = before.weights
         if self.combine in ("hedge", "views"):
             weights = self._hedged(before.sources, mistakes, steps)
+        reach = before.reach
+        if reach is not None:
+            reach = reach.with_landmarks(before.whitened(rows[np.unique(checked[:, 0])]))
         return self._publish(
-            replace(before, axes=moved, weights=weights, mistakes=mistakes, steps=steps)
+            replace(
+                before, axes=moved, weights=weights, mistakes=mistakes, steps=steps, reach=reach
+            )
         )
 
     def stored_vectors(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
@@ -173,6 +203,13 @@ class KernelLearner(Similarity):
         for source, part in zip(self._learned.sources, self.parts(q, p).values(), strict=True):
             views[source.view] = part + views[source.view] if source.view in views else part
         return views
+
+    def reach(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
+        """Return the share of the kernels that compare what is near, for each query; else 1."""
+        rows = dense_rows(self._vectors(Q))
+        if self._learned.reach is None:
+            return np.ones(len(rows), dtype=np.float32)
+        return self._learned.reach.shares(self._learned.whitened(rows))
 
     @property
     def weights_(self) -> NDArray[np.float64]:
@@ -218,13 +255,12 @@ class KernelLearner(Similarity):
 
     def _learn(
         self,
-        rows: Floats,
-        triplets: NDArray[np.uint32],
+        lesson: Lesson,
         validation: Validation | None,
         rng: np.random.Generator,
         progress: Progress,
     ) -> Self:
-        total = len(self._sources(rows.shape[1])) * (2 if validation else 1)
+        total = len(self._sources(lesson.rows.shape[1])) * (2 if validation else 1)
         count = iter(range(1, total + 1))
 
         def told() -> None:
@@ -232,38 +268,41 @@ class KernelLearner(Similarity):
 
         worth = None
         if validation is not None:
-            kept, some, held, judges = validation
-            learned, _ = self._operators(kept, some, rng, told)
-            worth = self._worth(learned, kept, held, judges)
-        learned, margins = self._operators(rows, triplets, rng, told)
+            first, held, judges = validation
+            learned, _ = self._operators(first, rng, told)
+            worth = self._worth(learned, first.rows, held, judges)
+        learned, margins = self._operators(lesson, rng, told)
         mistakes = self._mistakes(learned.sources, margins)
-        weights = self._weights(learned.sources, mistakes, len(triplets), worth)
+        steps = 0 if lesson.triplets is None else len(lesson.triplets)
+        weights = self._weights(learned.sources, mistakes, steps, worth)
         return self._publish(
             replace(
                 learned,
                 axes=cut_together(learned.axes, weights, self.dimension),
                 weights=weights,
                 mistakes=mistakes,
-                steps=len(triplets),
+                steps=steps,
             )
         )
 
     def _operators(
-        self,
-        rows: Floats,
-        triplets: NDArray[np.uint32] | None,
-        rng: np.random.Generator,
-        told: Callable[[], None],
+        self, lesson: Lesson, rng: np.random.Generator, told: Callable[[], None]
     ) -> tuple[KernelState, list[Floats]]:
         """Learn the operator of every kernel; return them at equal weights, and the margins.
 
         Without triplets they are the identity.
         """
-        who = type(self).__name__
-        if (rows == rows[:1]).all():
-            raise InvalidInput(f"{who}: vectors must differ; all {len(rows)} rows are the same.")
+        who, triplets = type(self).__name__, lesson.triplets
+        if (lesson.rows == lesson.rows[:1]).all():
+            raise InvalidInput(
+                f"{who}: vectors must differ; all {len(lesson.rows)} rows are the same."
+            )
+        A = self._whitening(lesson)
+        plain = self._sources(lesson.rows.shape[1])
+        rows = lesson.rows if A is None else whitened_views(lesson.rows, A, plain)
+        reach = self._reach(rows, lesson.relevance, plain, rng)
         chosen = choose_landmarks(rows, self.landmarks, rng)
-        sources = [one.fitted(who, rows) for one in self._sources(rows.shape[1])]
+        sources = [one.fitted(who, rows) for one in plain]
         axes, margins = list[Axes](), list[Floats]()
         for source in sources:
             found = Coordinates.of(who, source, rows, chosen)
@@ -276,16 +315,53 @@ class KernelLearner(Similarity):
                         f"{who}: what is learned with the kernel {source.name} would not stay "
                         f"finite. Scale the vectors to unit length, or lower aggressiveness."
                     )
-            blend = self.blend if self.positive else None
-            axes.append(Axes.of(found, W, blend, self.normalize).cut(self.dimension))
+            blend = self.blend
+            if blend is None:
+                blend = 1.0 if reach is not None and source.is_local else HALF
+            whole = Axes.of(found, W, blend if self.positive else None, self.normalize)
+            axes.append(whole.cut(self.dimension))
             told()
         weights = np.full(len(sources), 1 / len(sources))
         none = np.zeros(len(sources), dtype=np.int64)
-        return KernelState(rows[chosen], sources, axes, weights, none, 0), margins
+        return KernelState(rows[chosen], sources, axes, weights, none, 0, A, reach), margins
+
+    def _whitening(self, lesson: Lesson) -> Floats | None:
+        """Return what whitens each view by how related pictures differ, or None for none."""
+        sources = self._sources(lesson.rows.shape[1])
+        for_any = all(kernel.is_for_any for source in sources for _, kernel in source.kernels)
+        if lesson.relevance is None or not self.normalize or not for_any:
+            return None
+        A = np.eye(lesson.rows.shape[1], dtype=np.float32)
+        for at in views_in(sources):
+            found = whitening(lesson.rows[:, at], lesson.relevance)
+            if found is not None:
+                A[at, at] = found
+        return A
+
+    def _reach(
+        self,
+        rows: Floats,
+        relevance: Relevance | None,
+        sources: Sequence[Source],
+        rng: np.random.Generator,
+    ) -> Reach | None:
+        """Return the rule by which kernels that compare what is near count, or None for none."""
+        both = len({one.is_local for one in sources}) == 2
+        if relevance is None or self.blend is not None or not self.normalize or not both:
+            return None
+        kinds = kinds_of(rows, relevance, CLASSES_TO_HOLD_OUT, rng)
+        placed = Placed.of(rows.shape[1], kinds, rng)
+        some = rng.permutation(np.flatnonzero(kinds.known))[:MOST_SAMPLED]
+        taught = np.repeat([True, False], len(some))
+        found = ramp(placed.held_out(rows, np.tile(some, 2), taught), taught)
+        if found is None:
+            return None
+        return Reach(scaled_landmarks(rows[placed.rows], None), *found, *SHARES)
 
     def _start(self, rows: Floats) -> KernelState:
         """Return what there is before anything was learned: L = I, for every kernel."""
-        start, _ = self._operators(rows, None, generator(self.random_state), lambda: None)
+        rng = generator(self.random_state)
+        start, _ = self._operators(Lesson(rows, None), rng, lambda: None)
         return replace(start, axes=cut_together(start.axes, start.weights, self.dimension))
 
     def _mistakes(self, sources: Sequence[Source], margins: list[Floats]) -> NDArray[np.int64]:
@@ -386,6 +462,16 @@ class KernelLearner(Similarity):
         sources = self._sources(int(learned["width"]))
         self._publish(KernelState.restored(arrays, learned, sources))
 
+    @classmethod
+    def _older_kinds(cls) -> tuple[str, ...]:
+        return (f"{cls.name}/1",)
+
+    @classmethod
+    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Version 1 compared vectors as they are, with the same weights for all queries."""
+        learned = {**manifest["learned"], "whitened": False, "reach": None}
+        return {**manifest, "learned": learned}
+
     def _check_parameters(self) -> None:
         who = type(self).__name__
         self._check_kernels(who)
@@ -393,7 +479,7 @@ class KernelLearner(Similarity):
         check_whole(who, "steps", self.steps, 1)
         check_whole(who, "landmarks", self.landmarks, 1)
         check_whole(who, "dimension", self.dimension, 1)
-        if not is_number(self.blend) or not 0 <= self.blend <= 1:
+        if self.blend is not None and not (is_number(self.blend) and 0 <= self.blend <= 1):
             raise InvalidInput(f"{who}: blend must be from 0 to 1; got {self.blend!r:.80}.")
         if self.normalize and not self.positive:
             raise InvalidInput(

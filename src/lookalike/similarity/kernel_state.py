@@ -10,7 +10,8 @@ from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import unit_rows
 from lookalike.similarity.base import stored_array
 from lookalike.similarity.kernels import Floats
-from lookalike.similarity.operator import Axes, Source, kernel_values
+from lookalike.similarity.operator import Axes, Source, kernel_values, views_in
+from lookalike.similarity.reach import Reach
 
 MOST_VALUES = 1 << 24
 """Kernel values in memory at once."""
@@ -31,6 +32,10 @@ class KernelState:
         They sum to 1.
     mistakes : ndarray of shape (m,)
     steps : int
+    whitening : ndarray of shape (d, d) or None
+        A, by which rows are whitened before kernels compare them, view by view.
+    reach : Reach or None
+        The share of the kernels that compare what is near, for each query; None: their weight.
     """
 
     landmarks: Floats
@@ -39,9 +44,38 @@ class KernelState:
     weights: NDArray[np.float64]
     mistakes: NDArray[np.int64]
     steps: int
+    whitening: Floats | None = None
+    reach: Reach | None = None
 
-    def blocks(self, who: str, rows: Floats, *, unit: bool) -> list[Floats]:
+    def whitened(self, rows: Floats) -> Floats:
+        """Return rows as kernels compare them."""
+        if self.whitening is None:
+            return rows
+        return whitened_views(rows, self.whitening, self.sources)
+
+    def query_weights(self, rows: Floats) -> NDArray[np.float64]:
+        """Return the weight of each kernel for each query.
+
+        By a reach, a view's weight is divided between its kernels that compare what is near and
+        the others.
+        """
+        if self.reach is None:
+            return np.broadcast_to(self.weights, (len(rows), len(self.weights)))
+        near = self.reach.shares(self.whitened(rows)).astype(np.float64)[:, None]
+        local = np.array([one.is_local for one in self.sources])
+        views = np.array([one.view for one in self.sources])
+        found = np.tile(self.weights, (len(rows), 1))
+        for view in np.unique(views):
+            groups = [(views == view) & local, (views == view) & ~local]
+            sums = [self.weights[one].sum() for one in groups]
+            if min(sums) > 0:
+                for group, total, share in zip(groups, sums, (near, 1 - near), strict=True):
+                    found[:, group] *= share * sum(sums) / total
+        return found
+
+    def blocks(self, who: str, given: Floats, *, unit: bool) -> list[Floats]:
         """Return what is stored of pictures, k(x) @ map, for each kernel, some rows at a time."""
+        rows = self.whitened(given)
         kept = [one for one, axes in zip(self.sources, self.axes, strict=True) if axes.width]
         blocks = [np.empty((len(rows), axes.width), np.float32) for axes in self.axes]
         step = max(1, MOST_VALUES // max(1, len(self.landmarks) * len(kept)))
@@ -56,9 +90,10 @@ class KernelState:
     def asked(self, who: str, rows: Floats, *, unit: bool) -> list[Floats]:
         """Return the same for queries: each block turned, and times its kernel's weight."""
         blocks = self.blocks(who, rows, unit=unit)
+        weights = self.query_weights(rows).astype(np.float32).T[:, :, None]
         return [
-            (block if axes.turn is None else block @ axes.turn) * np.float32(weight)
-            for block, axes, weight in zip(blocks, self.axes, self.weights, strict=True)
+            (block if axes.turn is None else block @ axes.turn) * weight
+            for block, axes, weight in zip(blocks, self.axes, weights, strict=True)
         ]
 
     @property
@@ -75,6 +110,10 @@ class KernelState:
         turns = [np.ravel(one.turn) for one in self.axes if one.turn is not None]
         if turns:
             arrays["turn"] = np.concatenate(turns)
+        if self.whitening is not None:
+            arrays["whitening"] = self.whitening
+        if self.reach is not None:
+            arrays["taught"] = self.reach.landmarks
         learned = {
             "width": int(self.landmarks.shape[1]),
             "widths": [one.width for one in self.axes],
@@ -83,6 +122,8 @@ class KernelState:
             "mistakes": self.mistakes.tolist(),
             "steps": self.steps,
             "turned": bool(turns),
+            "whitened": self.whitening is not None,
+            "reach": None if self.reach is None else self.reach.rule(),
         }
         return arrays, learned
 
@@ -93,7 +134,7 @@ class KernelState:
         widths = [int(one) for one in learned["widths"]]
         weights = np.array([float(one) for one in learned["weights"]])
         mistakes = np.array([int(one) for one in learned["mistakes"]], dtype=np.int64)
-        steps, turned = int(learned["steps"]), learned["turned"]
+        steps, turned, whitened = int(learned["steps"]), learned["turned"], learned["whitened"]
         if landmarks.shape[1] != int(learned["width"]) or to.shape != (len(landmarks), sum(widths)):
             raise ValueError(f"landmarks are of shape {landmarks.shape}, map of {to.shape}.")
         if not len(widths) == len(weights) == len(mistakes) == len(sources) or min(widths) < 0:
@@ -110,7 +151,25 @@ class KernelState:
         ]
         pairs = zip(sources, learned["bandwidths"], strict=True)
         fitted = [source.with_bandwidths(bandwidths) for source, bandwidths in pairs]
-        return cls(landmarks, fitted, axes, weights, mistakes, steps)
+        A, reach, width = None, None, landmarks.shape[1]
+        if not isinstance(whitened, bool):
+            raise ValueError(f"whitened is {whitened!r:.80}.")
+        if whitened:
+            A = stored_array(arrays, "whitening", 2)
+            if A.shape != (width, width):
+                raise ValueError(f"whitening is of shape {A.shape}.")
+        if learned["reach"] is not None:
+            taught = {"landmarks": stored_array(arrays, "taught", 2)}
+            reach = Reach.restored(taught, learned["reach"], width)
+        return cls(landmarks, fitted, axes, weights, mistakes, steps, A, reach)
+
+
+def whitened_views(rows: Floats, A: Floats, sources: Sequence[Source]) -> Floats:
+    """Return each view of rows times its part of A, at unit length before and after."""
+    found = np.empty_like(rows)
+    for at in views_in(sources):
+        found[:, at] = unit_rows(unit_rows(rows[:, at]) @ A[at, at])
+    return found
 
 
 def _turns(arrays: Arrays, widths: Sequence[int]) -> list[Floats | None]:

@@ -146,6 +146,16 @@ class Kernel:
         check_number(who, f"σ of the kernel {given!r:.80}", width)
         return cls(given.strip(), sigma=width)
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a function of a distance, with a bandwidth."""
+        return self.function is None and self.name.partition(":")[0] in DISTANCES
+
+    @property
+    def is_for_any(self) -> bool:
+        """Whether it compares any vectors, and not only histograms or what a callable takes."""
+        return self.function is None and self.name.partition(":")[0] not in FROM_ZERO
+
     def fitted(self, who: str, X: Floats) -> Self:
         """Return the kernel with γ of the training pictures, or 1 where that would be 0."""
         if self.function is not None:

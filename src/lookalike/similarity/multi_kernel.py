@@ -39,9 +39,12 @@ class MultiKernelSimilarity(KernelLearner):
         for the mean of all kernels (OKS-Avg).
     discount : float or None
         β; None is √T/(√T + √ln m) for T triplets and m kernels, or views (Theorem 2).
-    aggressiveness, steps, positive, normalize, blend, landmarks, dimension, random_state
+    aggressiveness, steps, positive, normalize, landmarks, dimension, random_state
         As for :class:`~lookalike.similarity.KernelSimilarity`; ``normalize`` divides each S_i by
         its own self-scores.
+    blend : float or None
+        How far every kernel goes from the start (0) to what was learned (1). None: a share for
+        each query; see *Notes*.
     held_out : float
         The share of pictures, or of triplets, held out for ``validation`` and ``best``.
 
@@ -60,6 +63,13 @@ class MultiKernelSimilarity(KernelLearner):
     kernels together are stored in at most ``dimension`` numbers: the axes of all of them on which
     training pictures, weighted, vary most. ``parts`` tells what each kernel adds to a score.
 
+    *A share for each query.* Kernels with a bandwidth rank what was taught best, and other pictures
+    worst. So with ``blend=None``, from labels or relevance, they are used whole, and count in their
+    view from 0.1 for queries far from what was taught to 0.9 for those near to it
+    (:class:`~lookalike.similarity.reach.Reach`); the other kernels have the rest, at half the
+    power of their spectrum. With kernels of one sort only, and from triplets, all have half the
+    power and the same weight for all queries.
+
     Examples
     --------
     >>> X = [[1, 0.1, 0.3], [1, -0.1, 0.9], [0.1, 1, 0.3], [-0.1, 1, 0.9]]
@@ -70,11 +80,12 @@ class MultiKernelSimilarity(KernelLearner):
     """
 
     name = "omks"
+    file_kind = "omks/2"
 
     def __init__(
         self,
         *,
-        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.55",
+        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.5",
         blocks: Blocks = None,
         combine: Combine = "views",
         discount: float | None = None,
@@ -82,7 +93,7 @@ class MultiKernelSimilarity(KernelLearner):
         steps: int = 150_000,
         positive: bool = True,
         normalize: bool = True,
-        blend: float = 0.5,
+        blend: float | None = None,
         landmarks: int = 1024,
         dimension: int = 512,
         held_out: float = 0.2,

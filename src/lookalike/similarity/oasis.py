@@ -5,18 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core import sparse as sp
-from lookalike.core.checks import check_choice, check_number, check_whole, is_whole
+from lookalike.core.checks import check_choice, check_number, check_whole, is_number, is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
-from lookalike.core.seeds import RandomState, generator, loop_state
+from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned
-from lookalike.core.vectors import Vectors, check_vectors, dense, unit_rows
+from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.similarity.base import (
     Formula,
     Similarity,
@@ -24,15 +24,8 @@ from lookalike.similarity.base import (
     stored_array,
     with_column,
 )
-from lookalike.similarity.blend import POINTS, Path, PowerPath, StraightPath, project_positive
-from lookalike.similarity.choosing import (
-    MOST_ROUNDS,
-    ROUNDS,
-    Choice,
-    choose,
-    choose_reach,
-    looks_at,
-)
+from lookalike.similarity.blend import POINTS, project_positive
+from lookalike.similarity.choosing import choose_reach
 from lookalike.similarity.held_out import (
     CLASSES_TO_HOLD_OUT,
     Form,
@@ -42,32 +35,26 @@ from lookalike.similarity.held_out import (
     inverse_root,
     self_scores,
 )
-from lookalike.similarity.reach import Placed, Reach, kinds_of
+from lookalike.similarity.reach import Placed, Reach, blended_formula, kinds_of, scaled_landmarks
 from lookalike.similarity.training import (
-    GivenTriplets,
-    Ranker,
+    Negatives,
+    Sampling,
     Span,
-    Stepper,
+    Symmetric,
+    Trainer,
     Triplets,
-    average,
-    run_together,
+    check_positive,
     usable,
 )
-from lookalike.supervision import Relevance, TripletSampler
+from lookalike.similarity.trials import Setup, choose_steps, run_trials
+from lookalike.similarity.whitening import turned_back, whitened
+from lookalike.supervision import Relevance
 
 WIDEST_SPECTRUM = 4096
 """Most columns for which eigenvalues of W are computed by default: seconds, thrice W's memory."""
 
-FOLDS, LONGER = 4, 3
-"""How often some kinds of pictures are left out to fit how far each query goes, and how many times
-the steps of each are taken afterwards, from all pictures."""
-
-RULE = ("low", "high", "least", "most")
-"""The numbers of a rule, besides its landmarks."""
-
-Symmetric: TypeAlias = Literal["no", "after", "during", "dissimilarity"]
-Sampling: TypeAlias = Literal["uniform", "relevance"]
-Negatives: TypeAlias = Literal["unrelated", "all"]
+LONGER = 3
+"""How many times the steps of a trial are taken afterwards, from all pictures."""
 
 _log = logging.getLogger(__name__)
 
@@ -103,8 +90,9 @@ class OASIS(Similarity):
         positive W; None means True if W is positive.
     blend : float or None
         How far to go from the start (0) to what was learned (1), for every query: a power of the
-        spectrum of a positive W, otherwise linear interpolation. None fits, on held-out pictures,
-        how far each query goes by its nearness to what was taught; see *Notes*.
+        spectrum of a positive W, otherwise linear interpolation. None starts from whitened
+        vectors and fits, on held-out pictures, how far each query goes by its nearness to what
+        was taught; see *Notes*.
     rankers : int
         The number of models trained on shards of the pictures, each on its own thread, and
         averaged (section 5.4).
@@ -136,26 +124,30 @@ class OASIS(Similarity):
     pictures than columns, since W differs from the identity only in the space they span. W takes
     4d² bytes for each ranker; choosing needs one more.
 
-    *A blend for each query.* With ``blend=None`` a query of unit length is asked with
+    *A blend for each query.* With ``blend=None`` learning starts from whitened vectors, S = A² in
+    place of the identity: A weighs what differs between related pictures less
+    (:func:`~lookalike.similarity.whitening.whitening`), which serves pictures of kinds that were
+    never taught, too. Steps are taken on Ax at unit length. A query is asked with
 
-        (1 − b)·q + b·Wq/√(qᵀWq)
+        (1 − b)·Sq/√(qᵀSq) + b·Wq/√(qᵀWq)
 
-    against items scaled by 1/√(pᵀWp), so what is stored does not depend on b. b follows the mean
-    cosine of q to the nearest three of at most 4,096 pictures taught
-    (:class:`~lookalike.similarity.reach.Reach`). The rule is fitted on held-out pictures of what
-    was taught and of classes that were left out whole: those may not lose, the first are to gain
-    most. Where that gains nothing but one blend for all queries does, that is used; where nothing
-    is gained or nothing can be held out, the start. Of clicks, and of fewer than ten labels,
-    neighbourhoods of pictures are left out instead of classes. Learning then goes on, with all
-    pictures, from the average of what the held-out trials learned (section 5.4). From triplets
-    (``fit_triplets``), and with ``symmetric="dissimilarity"`` without normalising, one blend is
-    chosen for all queries. ``partial_fit`` keeps the rule; its pictures count as taught while
-    there are fewer than 4,096.
+    against items scaled by 1/√(pᵀWp), so what is stored does not depend on b, which follows the
+    nearness of Aq to what was taught (:class:`~lookalike.similarity.reach.Reach`). The rule is
+    fitted on held-out pictures of what was taught and of classes that were left out whole: those
+    may not lose to the cosine of the vectors, the first are to gain most. Where that gains nothing
+    but one blend for all queries does, that is used; where neither gains, the same is tried from
+    the identity; where nothing is gained or can be held out, it is cosine. Of clicks, and of fewer
+    than ten labels, neighbourhoods of pictures are left out instead of classes. Learning then goes
+    on, with all pictures, from the average of what the held-out trials learned (section 5.4).
+    Sparse vectors, and scores that are not normalised, start from the identity; from triplets, and
+    with Eq. 22 unnormalised, one blend is chosen for all queries. ``partial_fit`` takes its steps
+    on the vectors as they are, and keeps the rule; its pictures count as taught while there are
+    fewer than 4,096.
 
     *Departures.* The gradient in the text below Eq. 22 is that of the loss; the step goes in the
-    opposite direction. ``normalize`` and ``blend`` are not in the paper: with them the default
-    never ranks worse than no learning on the held-out part. The images p of a shard's triplets
-    come from the shard, while p⁺ and p⁻ come from all pictures.
+    opposite direction. ``normalize``, ``blend`` and whitening are not in the paper: with them the
+    default never ranks worse than no learning on the held-out part. The images p of a shard's
+    triplets come from the shard, while p⁺ and p⁻ come from all pictures.
 
     Examples
     --------
@@ -166,7 +158,7 @@ class OASIS(Similarity):
     """
 
     name = "oasis"
-    file_kind = "oasis/2"
+    file_kind = "oasis/3"
     learns_from = ("classes", "labels", "relevance", "triplets")
 
     W_: NDArray[np.float32]
@@ -213,17 +205,14 @@ class OASIS(Similarity):
         if why:
             raise InvalidInput(f"OASIS cannot learn from this: {why}")
         rng = generator(self.random_state)
+        self.history_: list[tuple[int, float]] = []
+        form, trainer = self._form(given.shape[1]), self._trainer(given.shape[1])
+        if self.blend is None and form != "distance":
+            return self._fit_reach(given, relevance, rng, progress)
         span = Span(given)
         vectors = span.inside(given)
         steps, point = self.steps, self.blend
-        self.history_: list[tuple[int, float]] = []
-        start = reach = None
-        form = self._form(given.shape[1])
-        if point is None and form != "distance":
-            steps, start, point, reach = self._choose_reach(
-                given, vectors, relevance, rng, progress
-            )
-        elif steps is None or point is None:
+        if steps is None or point is None:
             kinds = None
             if point is None:
                 kinds = kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng)
@@ -232,13 +221,12 @@ class OASIS(Similarity):
                 steps, point = self._unjudged(10 * vectors.shape[0])
             else:
                 kept = vectors[judge.kept]
-                sources = self._samplers(relevance.subset(judge.kept), rng)
+                sources = trainer.samplers(relevance.subset(judge.kept), rng)
                 verdict = partial(judge.verdict, form=form)
-                chosen = self._choose(kept, given.shape[1], sources, verdict, rng, progress)
-                steps, point = chosen.steps, chosen.point if point is None else point
-        sources = self._samplers(relevance, rng)
-        W = self._learn(vectors, sources, steps if point else 0, rng, progress, start)
-        return self._settle(W, span, steps, point, reach)
+                steps, point = self._choose(trainer, kept, sources, verdict, rng, progress)
+        sources = trainer.samplers(relevance, rng)
+        W = trainer.learn(vectors, sources, steps if point else 0, rng, progress)
+        return self._settle(W, span, steps, point)
 
     def fit_triplets(
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
@@ -256,18 +244,18 @@ class OASIS(Similarity):
         rng = generator(self.random_state)
         span = Span(given)
         vectors = span.inside(given)
-        steps, point = self.steps, self.blend
-        self.history_ = []
+        steps, point, self.history_ = self.steps, self.blend, []
+        trainer = self._trainer(given.shape[1])
         if steps is None or point is None:
             judge = HeldOutTriplets.choose(vectors, checked, self.held_out, rng)
             if judge is None:
                 steps, point = self._unjudged(10 * len(checked))
             else:
                 verdict = partial(judge.verdict, form=self._form(given.shape[1]))
-                sources = self._lists(judge.kept)
-                chosen = self._choose(vectors, given.shape[1], sources, verdict, rng, progress)
-                steps, point = chosen.steps, chosen.point if point is None else point
-        W = self._learn(vectors, self._lists(checked), steps if point else 0, rng, progress)
+                sources = trainer.lists(judge.kept)
+                steps, point = self._choose(trainer, vectors, sources, verdict, rng, progress)
+        sources = trainer.lists(checked)
+        W = trainer.learn(vectors, sources, steps if point else 0, rng, progress)
         return self._settle(W, span, steps, point)
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike) -> Self:
@@ -281,7 +269,7 @@ class OASIS(Similarity):
         checked = check_triplets("OASIS", triplets, vectors.shape[0])
         width = vectors.shape[1]
         W = self.W_.copy() if fitted else np.eye(width, dtype=np.float32)
-        moved, _ = self._stepper(vectors).take(W, checked)
+        moved, _ = self._trainer(width).stepper(vectors).take(W, checked)
         if not np.isfinite(W).all():
             raise InvalidInput(
                 "OASIS: these triplets would make W infinite, so nothing was learned. Scale the "
@@ -323,9 +311,7 @@ class OASIS(Similarity):
             turned *= inverse_root(self_scores(self.W_, vectors))[:, None]
         if self.reach_ is None:
             return turned
-        shares = self.reach_.shares(vectors)[:, None]
-        own = dense(unit_rows(vectors) if self.normalized_ else vectors)
-        return np.asarray(own + shares * (turned - own), dtype=np.float32)
+        return self.reach_.blended(vectors, turned, unit=self.normalized_)
 
     def reach(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return the share of what was learned that each query uses, from 0 to 1."""
@@ -336,28 +322,12 @@ class OASIS(Similarity):
 
     def formula(self) -> Formula:
         """Return pᵀWq, divided by the roots of the self-scores if normalised, and blended."""
-        arrays = {"W": self.W_}
         if self._is_distance():
             raise InvalidInput(
                 "OASIS: symmetric='dissimilarity' without normalize=True has no formula over "
                 "stored vectors of the same width. Learn with normalize=True."
             )
-        asked = 'x @ f["W"]'
-        scale = 'np.maximum(dot(x, x @ f["W"]), 1e-30) ** -0.5'
-        if self.reach_ is None:
-            if not self.normalized_:
-                return Formula(arrays, asked=asked)
-            return Formula(arrays, scale=scale, asked=asked, asked_scale=scale)
-        own = '(x.toarray() if hasattr(x, "toarray") else x)'
-        if self.normalized_:
-            own = f"{own} / np.maximum(dot(x, x) ** 0.5, 1e-30)[:, None]"
-            asked = f"{asked} * ({scale})[:, None]"
-        shares = self.reach_.formula()
-        blended = f"(1 - {shares}) * {own} + {shares} * ({asked})"
-        arrays["landmarks"] = self.reach_.landmarks
-        if not self.normalized_:
-            return Formula(arrays, asked=blended)
-        return Formula(arrays, scale=scale, asked=blended)
+        return blended_formula(self.W_, self.reach_, unit=self.normalized_)
 
     @property
     def learned(self) -> bool:
@@ -375,8 +345,7 @@ class OASIS(Similarity):
         }
         if self.reach_ is None:
             return {"W": self.W_}, learned
-        rule = {name: getattr(self.reach_, name) for name in RULE}
-        return {"W": self.W_, "landmarks": self.reach_.landmarks}, {**learned, "reach_": rule}
+        return {"W": self.W_, **self.reach_.arrays()}, {**learned, "reach_": self.reach_.rule()}
 
     def _restore(self, arrays: Arrays, learned: Learned) -> None:
         W = stored_array(arrays, "W", 2)
@@ -388,94 +357,68 @@ class OASIS(Similarity):
             raise ValueError(f"steps_ is {steps}, blend_ {point}, normalized_ {normalized!r:.80}.")
         reach, rule = None, learned["reach_"]
         if rule is not None:
-            landmarks = stored_array(arrays, "landmarks", 2)
-            if landmarks.shape[1] != len(W):
-                raise ValueError(f"landmarks are of shape {landmarks.shape}, W of {W.shape}.")
-            reach = Reach(landmarks, *(float(rule[name]) for name in RULE))
+            reach = Reach.restored(arrays, rule, len(W))
         self._publish(W, steps, point, reach)
         self.normalized_ = normalized
 
     @classmethod
     def _older_kinds(cls) -> tuple[str, ...]:
-        return ("oasis/1",)
+        return ("oasis/1", "oasis/2")
 
     @classmethod
     def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 had one blend for all queries."""
-        return {**manifest, "learned": {**manifest["learned"], "reach_": None}}
+        """Version 1 had one blend for all queries; version 2 always started from the identity."""
+        return {**manifest, "learned": {"reach_": None, **manifest["learned"]}}
 
-    def _choose_reach(
-        self,
-        given: Vectors,
-        vectors: Vectors,
-        relevance: Relevance,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> tuple[int, NDArray[np.float32] | None, float, Reach | None]:
-        """Train copies without some kinds of pictures, and fit how far each query goes.
-
-        Return the steps, the average of the copies, from which to go on, the point and the rule.
-        """
-        kinds = kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng)
-        placed = Placed.of(given, kinds, rng)
-        form, width, steps = self._form(given.shape[1]), given.shape[1], self.steps
-        trained = []
-        for _ in range(FOLDS if placed is not None else 0):
-            judge = HeldOutPictures.choose(vectors, relevance, self.held_out, rng, kinds=kinds)
-            if judge is None:
+    def _fit_reach(
+        self, given: Vectors, relevance: Relevance, rng: np.random.Generator, progress: Progress
+    ) -> Self:
+        """Train without some kinds of pictures, fit how far each query goes, and go on with all."""
+        span, width = Span(given), given.shape[1]
+        vectors = span.inside(given)
+        form, trainer = self._form(width), self._trainer(width)
+        placed = Placed.of(width, kinds_of(given, relevance, CLASSES_TO_HOLD_OUT, rng), rng)
+        identity = np.eye(vectors.shape[1], dtype=np.float32)
+        whitens = form == "normalized" and not sp.issparse(vectors)
+        for whiten in (True, False) if whitens else (False,):
+            how = Setup(trainer, form, self.held_out, self.steps, whiten)
+            trials = run_trials(how, vectors, relevance, placed, rng, progress)
+            self.history_ = trials.history
+            if not trials.each or trials.steps is None:
+                steps, point = self._unjudged(10 * vectors.shape[0])
+                return self._settle(identity, span, steps, point)
+            point, rule = choose_reach(trials.each, form)
+            steps = trials.steps * (1 if self.steps else LONGER)
+            if point:
                 break
-            kept = vectors[judge.kept]
-            sources = self._samplers(relevance.subset(judge.kept), rng)
-            if steps is None:
-                verdict = partial(judge.verdict, form=form, taught_only=True)
-                chosen = self._choose(kept, width, sources, verdict, rng, progress, each=True)
-                steps, path = chosen.steps, chosen.path
-            else:
-                path = self._path(self._learn(kept, sources, steps, rng, progress), width)
-            trained.append((path, judge))
-        if placed is None or not trained:
-            steps, point = self._unjudged(10 * vectors.shape[0])
-            return steps, None, point, None
-        longer = (steps or 0) if self.steps else (steps or 0) * LONGER
-        start = np.asarray(np.mean([path.at(1.0) for path, _ in trained], axis=0), np.float32)
-        return longer, start, *choose_reach(trained, form, placed, given)
+        else:
+            return self._settle(identity, span, steps, 0.0)
+        A = how.start(vectors, relevance)
+        back = None if A is None else np.asarray(np.linalg.inv(A), np.float64)
+        start = turned_back(trials.W, back).astype(np.float32)
+        sources = trainer.samplers(relevance, rng)
+        W = trainer.learn(whitened(vectors, A), sources, steps, rng, progress, start)
+        S = None if A is None else span.whole(np.asarray(A @ A, np.float32))
+        marks = scaled_landmarks(given[placed.rows], S)
+        reach = None if rule is None else Reach(marks, *rule, start=S)
+        return self._settle(W, span, steps, point, reach, A)
 
     def _choose(
         self,
+        trainer: Trainer,
         vectors: Vectors,
-        width: int,
         sources: list[Triplets],
         verdict: Callable[[NDArray[np.float32]], Verdict],
         rng: np.random.Generator,
         progress: Progress,
-        *,
-        each: bool = False,
-    ) -> Choice:
-        """Train a copy and evaluate on the held-out part; return the steps and the blend.
-
-        With a blend for ``each`` query, what was learned is judged whole, and needed afterwards.
-        """
-        rankers = self._start(vectors, sources, rng)
+    ) -> tuple[int, float]:
+        """Return the steps and the blend, where they were not given, by the held-out part."""
         points = POINTS[1:] if self.blend is None else (self.blend,)
-
-        def path() -> Path:
-            W = average(rankers)
-            return self._path(W.copy() if each else W, width)
-
-        looks = looks_at(vectors, MOST_ROUNDS if each else None)
-        chosen = choose(
-            start=np.eye(vectors.shape[1], dtype=np.float32),
-            looks=looks if self.steps is None else [self.steps],
-            least=ROUNDS * vectors.shape[0],
-            points=(1.0,) if each else points,
-            advance=partial(self._advance, rankers),
-            path=path,
-            verdict=verdict,
-            progress=progress,
-            longest=each,
+        found = choose_steps(
+            trainer, vectors, sources, verdict, rng, progress, steps=self.steps, points=points
         )
-        self.history_ = chosen.history
-        return chosen
+        self.history_ = found.history
+        return found.steps, found.point if self.blend is None else self.blend
 
     def _unjudged(self, steps: int) -> tuple[int, float]:
         """Choose if nothing can be held out: without a given blend, keep the start."""
@@ -486,82 +429,6 @@ class OASIS(Similarity):
             )
         return self.steps or steps, 0.0 if self.blend is None else self.blend
 
-    def _learn(
-        self,
-        vectors: Vectors,
-        sources: list[Triplets],
-        steps: int,
-        rng: np.random.Generator,
-        progress: Progress,
-        start: NDArray[np.float32] | None = None,
-    ) -> NDArray[np.float32]:
-        rankers = self._start(vectors, sources, rng, start)
-        self._advance(rankers, steps, lambda done: progress(done, steps))
-        if not steps:
-            progress(1, 1)
-        return average(rankers)
-
-    def _start(
-        self,
-        vectors: Vectors,
-        sources: list[Triplets],
-        rng: np.random.Generator,
-        start: NDArray[np.float32] | None = None,
-    ) -> list[Ranker]:
-        W = np.eye(vectors.shape[1], dtype=np.float32) if start is None else start
-        return [
-            Ranker(W.copy(), self._stepper(vectors), source, loop_state(rng)) for source in sources
-        ]
-
-    def _advance(self, rankers: list[Ranker], steps: int, told: Callable[[int], None]) -> None:
-        """Take steps on all rankers; project onto the positive matrices when it is due."""
-        often = steps // 20 + 1
-        done = 0
-        while done < steps:
-            taken = rankers[0].taken
-            until = self._every - taken % self._every if self._every else often
-            count = min(until, steps - done)
-            run_together(rankers, count)
-            done += count
-            if self._every and (taken + count) % self._every == 0:
-                for ranker in rankers:
-                    ranker.W[:] = project_positive(ranker.W)
-            told(done)
-
-    @property
-    def _every(self) -> int | None:
-        return int(self.positive) if is_whole(self.positive) else None
-
-    def _stepper(self, vectors: Vectors) -> Stepper:
-        return Stepper(
-            vectors,
-            aggressiveness=self.aggressiveness,
-            symmetric=self.symmetric == "during",
-            dissimilarity=self.symmetric == "dissimilarity",
-        )
-
-    def _samplers(self, relevance: Relevance, rng: np.random.Generator) -> list[Triplets]:
-        everyone = TripletSampler(relevance, sampling=self.sampling, negatives=self.negatives)
-        if self.rankers == 1:
-            return [everyone]
-        shards = np.array_split(rng.permutation(everyone.anchors_), self.rankers)
-        return [
-            TripletSampler(
-                relevance, sampling=self.sampling, negatives=self.negatives, anchors=shard
-            )
-            for shard in shards
-            if len(shard)
-        ]
-
-    def _lists(self, triplets: NDArray[np.uint32]) -> list[Triplets]:
-        parts = np.array_split(triplets, self.rankers)
-        return [GivenTriplets(part) for part in parts if len(part)]
-
-    def _path(self, W: NDArray[np.float32], width: int) -> Path:
-        if self._is_positive(width):
-            return PowerPath(W)
-        return StraightPath((W + W.T) / np.float32(2) if self.symmetric == "after" else W)
-
     def _settle(
         self,
         W: NDArray[np.float32],
@@ -569,13 +436,15 @@ class OASIS(Similarity):
         steps: int,
         point: float,
         reach: Reach | None = None,
+        A: NDArray[np.float64] | None = None,
     ) -> Self:
         if not np.isfinite(W).all():
             raise InvalidInput(
                 "OASIS: W would not stay finite on these vectors. Scale them to unit length, or "
                 "lower aggressiveness."
             )
-        return self._publish(span.whole(self._path(W, span.width).at(point)), steps, point, reach)
+        found = turned_back(self._trainer(span.width).path(W).at(point), A)
+        return self._publish(span.whole(np.asarray(found, np.float32)), steps, point, reach)
 
     def _publish(
         self, W: NDArray[np.float32], steps: int, point: float, reach: Reach | None = None
@@ -588,6 +457,17 @@ class OASIS(Similarity):
         self.positive_ = self._is_positive(len(W))
         self.normalized_ = self._is_normalized(len(W))
         return self
+
+    def _trainer(self, width: int) -> Trainer:
+        return Trainer(
+            aggressiveness=self.aggressiveness,
+            symmetric=self.symmetric,
+            positive=self._is_positive(width),
+            every=int(self.positive) if is_whole(self.positive) else None,
+            rankers=self.rankers,
+            sampling=self.sampling,
+            negatives=self.negatives,
+        )
 
     def _is_positive(self, width: int) -> bool:
         if self.positive == "auto":
@@ -613,24 +493,8 @@ class OASIS(Similarity):
         check_choice("OASIS", "symmetric", self.symmetric, get_args(Symmetric))
         check_choice("OASIS", "sampling", self.sampling, get_args(Sampling))
         check_choice("OASIS", "negatives", self.negatives, get_args(Negatives))
-        if self.positive not in ("auto", "no", "after") and (
-            not is_whole(self.positive) or int(self.positive) < 1
-        ):
-            raise InvalidInput(
-                f"OASIS: positive must be 'auto', 'no', 'after' or a number of steps from 1; "
-                f"got {self.positive!r:.80}."
-            )
-        if self.normalize and self.positive == "no":
-            raise InvalidInput(
-                "OASIS: normalize needs a positive W; otherwise a picture's score with itself "
-                "could be below 0. Set positive='after'."
-            )
-        if self.blend is not None and not _is_share(self.blend):
+        check_positive(self.positive, self.normalize)
+        if self.blend is not None and not (is_number(self.blend) and 0 <= self.blend <= 1):
             raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend!r:.80}.")
         check_number("OASIS", "held_out", self.held_out, below=1)
         generator(self.random_state)
-
-
-def _is_share(value: Any) -> bool:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return number and bool(0 <= value <= 1)

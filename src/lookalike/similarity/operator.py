@@ -58,6 +58,11 @@ class Source:
     view: str
     kernels: tuple[tuple[slice, Kernel], ...]
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it compares what is near only: its kernels have a bandwidth."""
+        return all(kernel.is_local for _, kernel in self.kernels)
+
     def fitted(self, who: str, X: Floats) -> "Source":
         """Return it with bandwidths for the training pictures."""
         fitted = tuple((at, kernel.fitted(who, X[:, at])) for at, kernel in self.kernels)
@@ -75,6 +80,12 @@ class Source:
         """Return the kernel values of all pairs of rows, symmetric."""
         total = sum(kernel.square(who, X[:, at]) for at, kernel in self.kernels)
         return np.asarray(total / np.float32(len(self.kernels)), dtype=np.float32)
+
+
+def views_in(sources: Sequence[Source]) -> list[slice]:
+    """Return the columns of each view, once."""
+    ends = {(at.start, at.stop) for source in sources for at, _ in source.kernels}
+    return [slice(*one) for one in sorted(ends)]
 
 
 def kernel_values(

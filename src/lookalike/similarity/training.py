@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core import sparse as sp
+from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
+from lookalike.core.progress import Progress
+from lookalike.core.seeds import loop_state
 from lookalike.core.vectors import Vectors, squared_lengths
 from lookalike.similarity._fast import oasis as loops
+from lookalike.similarity.blend import Path, PowerPath, StraightPath, project_positive
+from lookalike.supervision import Relevance, TripletSampler
+
+Symmetric: TypeAlias = Literal["no", "after", "during", "dissimilarity"]
+Sampling: TypeAlias = Literal["uniform", "relevance"]
+Negatives: TypeAlias = Literal["unrelated", "all"]
 
 BLOCK = 4096
 """Triplets drawn at a time: enough to hide the overhead of a call, few enough for memory."""
@@ -156,6 +167,116 @@ def average(rankers: list[Ranker]) -> NDArray[np.float32]:
         mean += ranker.W
     mean /= np.float32(len(rankers))
     return mean
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Train rankers on triplets, as the settings of OASIS say.
+
+    Attributes
+    ----------
+    aggressiveness, symmetric, rankers, sampling, negatives
+        As those of OASIS.
+    positive : bool
+        Whether W is projected onto the positive matrices when training ends.
+    every : int or None
+        The steps after which it is projected while training.
+    """
+
+    aggressiveness: float
+    symmetric: Symmetric
+    positive: bool
+    every: int | None
+    rankers: int
+    sampling: Sampling
+    negatives: Negatives
+
+    def samplers(self, relevance: Relevance, rng: np.random.Generator) -> list[Triplets]:
+        """Return a source of triplets for each ranker; the images of each are its own."""
+        draw = partial(TripletSampler, relevance, sampling=self.sampling, negatives=self.negatives)
+        everyone = draw()
+        if self.rankers == 1:
+            return [everyone]
+        shards = np.array_split(rng.permutation(everyone.anchors_), self.rankers)
+        return [draw(anchors=shard) for shard in shards if len(shard)]
+
+    def lists(self, triplets: NDArray[np.uint32]) -> list[Triplets]:
+        """Return a part of given triplets for each ranker."""
+        parts = np.array_split(triplets, self.rankers)
+        return [GivenTriplets(part) for part in parts if len(part)]
+
+    def stepper(self, vectors: Vectors) -> Stepper:
+        """Return what takes steps over vectors."""
+        return Stepper(
+            vectors,
+            aggressiveness=self.aggressiveness,
+            symmetric=self.symmetric == "during",
+            dissimilarity=self.symmetric == "dissimilarity",
+        )
+
+    def start(
+        self,
+        vectors: Vectors,
+        sources: list[Triplets],
+        rng: np.random.Generator,
+        start: NDArray[np.float32] | None = None,
+    ) -> list[Ranker]:
+        """Return a ranker for each source, all at a start, by default the identity."""
+        W = np.eye(vectors.shape[1], dtype=np.float32) if start is None else start
+        return [
+            Ranker(W.copy(), self.stepper(vectors), source, loop_state(rng)) for source in sources
+        ]
+
+    def advance(self, rankers: list[Ranker], steps: int, told: Callable[[int], None]) -> None:
+        """Take steps with all rankers; project onto the positive matrices when it is due."""
+        often = steps // 20 + 1
+        done = 0
+        while done < steps:
+            taken = rankers[0].taken
+            until = self.every - taken % self.every if self.every else often
+            count = min(until, steps - done)
+            run_together(rankers, count)
+            done += count
+            if self.every and (taken + count) % self.every == 0:
+                for ranker in rankers:
+                    ranker.W[:] = project_positive(ranker.W)
+            told(done)
+
+    def learn(
+        self,
+        vectors: Vectors,
+        sources: list[Triplets],
+        steps: int,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float32]:
+        """Return the average of what the rankers learned in so many steps."""
+        rankers = self.start(vectors, sources, rng, start)
+        self.advance(rankers, steps, lambda done: progress(done, steps))
+        if not steps:
+            progress(1, 1)
+        return average(rankers)
+
+    def path(self, W: NDArray[np.float32]) -> Path:
+        """Return the path from the start to what was learned."""
+        if self.positive:
+            return PowerPath(W)
+        return StraightPath((W + W.T) / np.float32(2) if self.symmetric == "after" else W)
+
+
+def check_positive(positive: Any, normalize: bool | None) -> None:
+    """Raise InvalidInput unless OASIS can keep W positive so, and normalise by it."""
+    if positive not in ("auto", "no", "after") and (not is_whole(positive) or int(positive) < 1):
+        raise InvalidInput(
+            f"OASIS: positive must be 'auto', 'no', 'after' or a number of steps from 1; "
+            f"got {positive!r:.80}."
+        )
+    if normalize and positive == "no":
+        raise InvalidInput(
+            "OASIS: normalize needs a positive W; otherwise a picture's score with itself "
+            "could be below 0. Set positive='after'."
+        )
 
 
 def usable(vectors: Vectors) -> Vectors:

@@ -1,0 +1,129 @@
+"""Train copies without some pictures, to choose how long to learn and how far to follow it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.core.progress import Progress
+from lookalike.core.vectors import Vectors
+from lookalike.similarity.blend import Path
+from lookalike.similarity.choosing import MOST_ROUNDS, ROUNDS, Choice, Trial, choose, looks_at
+from lookalike.similarity.held_out import Form, HeldOutPictures, Verdict
+from lookalike.similarity.reach import Placed
+from lookalike.similarity.training import Trainer, Triplets, average
+from lookalike.similarity.whitening import turned_back, whitened, whitening
+from lookalike.supervision import Relevance
+
+FOLDS = 4
+"""How often some kinds of pictures are left out to fit how far each query goes."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Learning without some pictures, several times.
+
+    Attributes
+    ----------
+    each : list of Trial
+        Empty if too few pictures are related to hold any out.
+    steps : int or None
+        The steps of each.
+    history : list of (int, float)
+        Steps and the figure of each evaluation while they were chosen.
+    W : ndarray
+        The average of what was learned, for the vectors as they are.
+    """
+
+    each: list[Trial]
+    steps: int | None
+    history: list[tuple[int, float]]
+    W: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How trials learn and are judged: a share is held out; steps that are None are chosen."""
+
+    trainer: Trainer
+    form: Form
+    share: float
+    steps: int | None
+    whiten: bool
+
+    def start(self, vectors: Vectors, relevance: Relevance) -> NDArray[np.float64] | None:
+        """Return what whitens vectors, or None."""
+        return whitening(vectors, relevance) if self.whiten else None
+
+
+def run_trials(
+    how: Setup,
+    vectors: Vectors,
+    relevance: Relevance,
+    placed: Placed,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Trials:
+    """Learn without a share of the kinds of pictures, and of the others; judge by those."""
+    each, learned = list[Trial](), list[NDArray[np.float64]]()
+    history: list[tuple[int, float]] = []
+    trainer, form, taken = how.trainer, how.form, how.steps
+    for _ in range(FOLDS):
+        judge = HeldOutPictures.choose(vectors, relevance, how.share, rng, kinds=placed.kinds)
+        if judge is None:
+            break
+        A = how.start(vectors[judge.kept], relevance.subset(judge.kept))
+        turned = whitened(vectors, A)
+        judging = replace(judge, vectors=turned[judge.rows])
+        kept = turned[judge.kept]
+        sources = trainer.samplers(relevance.subset(judge.kept), rng)
+        if taken is None:
+            verdict = partial(judging.verdict, form=form, taught_only=True)
+            chosen = choose_steps(trainer, kept, sources, verdict, rng, progress)
+            taken, path, history = chosen.steps, chosen.path, chosen.history
+        else:
+            path = trainer.path(trainer.learn(kept, sources, taken, rng, progress))
+        near = placed.held_out(turned, judge.rows, judge.taught)
+        before = judge.verdict(np.eye(vectors.shape[1], dtype=np.float32), form)
+        each.append(Trial(path, judging, before, near))
+        learned.append(turned_back(path.at(1.0), A))
+    W = np.mean(learned, axis=0) if learned else np.eye(vectors.shape[1])
+    return Trials(each, taken, history, W)
+
+
+def choose_steps(
+    trainer: Trainer,
+    vectors: Vectors,
+    sources: list[Triplets],
+    verdict: Callable[[NDArray[np.float32]], Verdict],
+    rng: np.random.Generator,
+    progress: Progress,
+    *,
+    steps: int | None = None,
+    points: Sequence[float] | None = None,
+) -> Choice:
+    """Train a copy and evaluate it on the held-out part; return the steps and the point.
+
+    Without points, for a blend for each query, what was learned is judged whole, and needed
+    afterwards.
+    """
+    rankers = trainer.start(vectors, sources, rng)
+    each = points is None
+
+    def path() -> Path:
+        W = average(rankers)
+        return trainer.path(W.copy() if each else W)
+
+    return choose(
+        start=np.eye(vectors.shape[1], dtype=np.float32),
+        looks=looks_at(vectors, MOST_ROUNDS if each else None) if steps is None else [steps],
+        least=ROUNDS * vectors.shape[0],
+        points=points or (1.0,),
+        advance=partial(trainer.advance, rankers),
+        path=path,
+        verdict=verdict,
+        progress=progress,
+        longest=each,
+    )
