@@ -63,6 +63,22 @@ class AnnotatorContract:
         ]
         return X.astype(np.float32), words
 
+    def test_it_can_be_fitted_once_more_from_what_judged_it(self, make, digits, tmp_path):
+        X, words, _, _ = digits
+        held = (X[200:300], words[200:300])
+        model = make().fit(X[:200], words[:200], validation=held)
+        if not model.refits:
+            pytest.skip("it does not choose a setting to be fitted with again")
+        again = model.refitted(X[:200], words[:200], held)
+        assert again.as_judged is again.judged_ is model is model.as_judged
+        assert (again.words_, again.confidence_) == (model.words_, model.confidence_)
+        assert not np.allclose(again.scores(X[:9]), model.scores(X[:9]))
+        again.save(tmp_path / "again", fingerprint="f")
+        loaded = ANNOTATORS.load(tmp_path / "again")
+        for one, other in ((loaded, again), (loaded.as_judged, model)):
+            np.testing.assert_array_equal(one.scores(X[:9]), other.scores(X[:9]))
+        assert loaded.as_judged.judged_ is None
+
     def test_digits(self, digits, make):
         X, y, others, numbers = digits
         dense = right(make().fit(X, y), others, numbers)

@@ -25,7 +25,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, Stored
 from lookalike.core.text import word_key
-from lookalike.core.vectors import Vectors, check_vectors, unit_rows
+from lookalike.core.vectors import Vectors, check_vectors, stack_rows, unit_rows
 
 _BLOCK_SCORES = 1 << 22
 _BLOCK_WORDS = 1 << 13
@@ -63,6 +63,8 @@ class Annotator(Stored, Estimator):
         What was tried, such as the number of passes, and its held-out precision at 1.
     confidence_ : Confidence or None
         Turns scores into confidence; None if too few pictures were held out.
+    judged_ : Annotator or None
+        The annotator before it learned from the pictures that judge it; None if it has not.
     """
 
     held_out: float = 0.0
@@ -72,6 +74,7 @@ class Annotator(Stored, Estimator):
     n_features_in_: int
     history_: Sequence[tuple[int, float]] = ()
     confidence_: Confidence | None = None
+    judged_: Annotator | None = None
 
     _numbers: tuple[tuple[str, ...], dict[str, int]] = ((), {})
 
@@ -108,6 +111,46 @@ class Annotator(Stored, Estimator):
             split = Split(lessons, lessons, judged)
         self._learn(split, rng, progress)
         return self
+
+    @property
+    def refits(self) -> bool:
+        """Whether :meth:`refitted` can be called: what held-out pictures choose is a setting."""
+        return False
+
+    @property
+    def as_judged(self) -> Annotator:
+        """The annotator to judge by held-out pictures: it has not learned from them."""
+        return self if self.judged_ is None else self.judged_
+
+    def refitted(
+        self,
+        X: ArrayLike | sp.spmatrix,
+        y: Any,
+        validation: tuple[Any, Any],
+        progress: Progress = silent,
+    ) -> Self:
+        """Return a copy that was fitted again, from the pictures it was judged by as well.
+
+        With the settings that these chose and the confidence learned from them, since nothing is
+        left to choose by; :attr:`judged_` of the copy is this annotator. Given what it was fitted
+        with, and only where :attr:`refits`.
+        """
+        check_fitted(self)
+        who = type(self).__name__
+        lessons = Lessons.read(who, X, y)
+        judged = Lessons.judging(who, self.n_features_in_, lessons.words, *validation)
+        whole = Lessons(
+            stack_rows([lessons.vectors, judged.vectors]),
+            sp.csr_matrix(sp.vstack([lessons.has, judged.has])),
+            lessons.words,
+        )
+        cls = type(self)
+        again = cls(**self.get_params(deep=False))
+        split = Split(whole, lessons, judged)
+        cls._learn_again(again, self, split, generator(self.random_state), progress)
+        again.history_, again.confidence_ = self.history_, self.confidence_
+        again.judged_ = self
+        return again
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
         """Continue with more pictures; before ``fit`` it is the same as ``fit``.
@@ -228,6 +271,12 @@ class Annotator(Stored, Estimator):
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
         """Learn from checked pictures, all or nothing."""
 
+    def _learn_again(
+        self, fitted: Self, split: Split, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        """Learn from all pictures of a split, with what those to evaluate on chose before."""
+        self._learn(split, rng, progress)
+
     @abstractmethod
     def _own_state(self) -> tuple[Arrays, Learned]:
         """Return what was learned besides words, history and confidence."""
@@ -244,12 +293,17 @@ class Annotator(Stored, Estimator):
             "history": list(self.history_),
             "confidence": None if self.confidence_ is None else self.confidence_.written(),
         }
+        if self.judged_ is not None:
+            inside, common["judged"] = self.judged_.inside("judged")
+            arrays = {**arrays, **inside}
         return {**arrays, "words": pack_words(self.words_)}, {**learned, **common}
 
     def _restore(self, arrays: Arrays, learned: Learned) -> None:
         self.words_ = unpack_words(arrays["words"], int(learned["words"]))
         self.history_ = [(int(at), float(figure)) for at, figure in learned["history"]]
         self.confidence_ = Confidence.read(learned["confidence"])
+        if "judged" in learned:
+            self.judged_ = self.from_inside(arrays, learned["judged"], "judged")
         self._restore_own(arrays, learned)
 
     def _confidence_from(self, judged: Lessons | None) -> Confidence | None:

@@ -109,6 +109,11 @@ class Ridge(Annotator):
         self.held_out = held_out
         self.random_state = random_state
 
+    @property
+    def refits(self) -> bool:
+        """Whether :meth:`refitted` can be called: it can, with the λ that was chosen."""
+        return True
+
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any) -> Self:
         """Continue with more pictures, and with new words.
 

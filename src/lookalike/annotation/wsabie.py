@@ -207,6 +207,11 @@ class WSABIE(InnerProductAnnotator):
         self._learn_from(source, judged, rng, progress)
         return self
 
+    @property
+    def refits(self) -> bool:
+        """Whether :meth:`refitted` can be called: from the ridge start, with its λ and passes."""
+        return self.start == "ridge"
+
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 10) -> Self:
         """Continue with more pictures, and with new words; what was learned is kept.
 
@@ -309,6 +314,12 @@ class WSABIE(InnerProductAnnotator):
         rest = _share(progress, len(learned), len(whole), total)
         self._learn_from(InMemory(whole), None, rng, rest, chosen=(self._penalty, self.epochs_))
         self.history_, self.confidence_ = history, confidence
+
+    def _learn_again(
+        self, fitted: Self, split: Split, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        chosen = (fitted._penalty, fitted.epochs_)
+        self._learn_from(InMemory(split.whole), None, rng, progress, chosen=chosen)
 
     def _learn_from(
         self,

@@ -46,6 +46,32 @@ def test_without_words_in_use_the_commonest_are_what_to_beat(collection):
     assert learned.words.before.precision_at_1 == pytest.approx(np.mean(right))
 
 
+def test_what_is_used_has_learned_from_the_pictures_that_judged_it(collection):
+    learned = learn(collection)
+    ranker, model = collection._opened.rankers.annotated()
+    held, trained = models.sides(collection._opened.database, 2)
+    assert model.judged_ is not None
+    assert model.as_judged.confidence_ == model.confidence_
+    everybody = ranker.vectors(np.concatenate([held, trained]))
+    assert not np.allclose(model.scores(everybody), model.as_judged.scores(everybody))
+    # It is judged by the annotator that has not seen them, now and when it is to be replaced.
+    assert collection.evaluate_words()[1] == learned.words.after
+    again = learn(collection)
+    assert again.words.before == learned.words.after
+    assert again.words.published
+
+
+def test_words_on_a_single_picture_are_not_learned_and_nothing_is_lost(collection):
+    learn(collection)
+    before, row = seen(collection)[3:], next(iter(collection.pictures()))
+    with Collection.create(collection.path.parent / "other", features=[Colours()]) as other:
+        other.add([picture.places[0] for picture in collection.pictures()])
+        with pytest.raises(InvalidInput, match=r"too few|at least two"):
+            other.learn({row.places[0]: ["tea", "cup"]}, settings=QUICK)
+        assert other.search(1, 3)
+    assert seen(collection)[3:] == before
+
+
 def test_the_commonest_words_are_counted_where_one_learns():
     known = Named.of_labels({1: ["b"], 2: ["a"], 3: ["B", "c"], 4: ["a", "b"]})
     counted = known.commonest(np.array([0, 2, 3])).scores(np.zeros((2, 9), np.float32))

@@ -329,7 +329,7 @@ def _starts_better(
     has = np.array([key in map(word_key, labels.get(n, ())) for n in held.tolist()], bool)
     if has.sum() < LEAST_TO_JUDGE:
         return False
-    by_learning = np.asarray(ranker.vectors(held) @ annotator.word_queries([word])[0])
+    by_learning = np.asarray(ranker.vectors(held) @ annotator.as_judged.word_queries([word])[0])
     rows = classes.likely.taken(np.searchsorted(classes.ids, held))
     scores = np.stack([by_learning, words.confidences(rows, found[1])])
     judged = judge(scores, np.stack([has, has])).average_precision

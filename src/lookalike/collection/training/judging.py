@@ -129,7 +129,8 @@ def evaluate_words(
         raise _too_few(path)
     X, judges = ranker.vectors(words.ids[held]), words.relevance.subset(held)
     before = words.commonest(learned)
-    return word_figures(before, X, judges), word_figures(annotator or before, X, judges)
+    after = before if annotator is None else annotator.as_judged
+    return word_figures(before, X, judges), word_figures(after, X, judges)
 
 
 def _unlearned(path: Path, source: str) -> InvalidInput:

@@ -295,8 +295,9 @@ def teach_words(
 
     Without a current one, beside the commonest words, by mean average precision alone. Each is
     also tuned and learns its confidence on the side held out, and the best is chosen there: the
-    annotator in use had the same advantage. Where what is known does not allow that, the trial
-    says why it failed.
+    annotator in use had the same advantage. What passes the gate is then fitted once more, from
+    both sides with the same settings, and keeps the annotator that was judged, to be judged by.
+    Where what is known does not allow that, the trial says why it failed.
     """
     split = words.split(hold_back, generator(json.loads(settings)["random_state"]), earlier)
     if split.why:
@@ -310,8 +311,8 @@ def teach_words(
         annotator.fit(X[split.train], taught, validation=(held, judges), progress=part)
         tried[name] = word_figures(annotator, held, judges)
     chosen = choosing.best_of(tried)
-    before = words.commonest(split.train) if current is None else current
-    return Lesson(
+    before = words.commonest(split.train) if current is None else current.as_judged
+    lesson = Lesson(
         kind="words",
         model=annotators[chosen],
         source="labels",
@@ -326,3 +327,7 @@ def teach_words(
         settings=settings,
         tried=tried,
     )
+    model = annotators[chosen]
+    if not lesson.published or not model.refits:
+        return lesson
+    return replace(lesson, model=model.refitted(X[split.train], taught, (held, judges)))
