@@ -2,7 +2,8 @@
 
 100,000 pictures as in ``speed/service.py``. The votes are written to the log as a collection would
 write them, ten pictures judged in each, by a hundred people, with steps of the lengths that real
-votes have. Searches are for pictures drawn at random.
+votes have. Searches are for pictures drawn at random. A collection keeps a snapshot of its votes
+now and then, so that opening reads few of them from the log; without one is timed as well.
 """
 
 import sys
@@ -19,6 +20,7 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.collection.store import events
+from lookalike.collection.votes.steps import POWER
 from lookalike.evaluate import Series, curve_plot
 from service import make
 
@@ -58,12 +60,28 @@ def write_votes(store: Collection, count: int, rng: np.random.Generator) -> None
                         "picked": 1 + picked,
                         "steps": steps.tolist(),
                         "width": ranker.votes.width,
+                        "power": POWER,
                         "right": [0.6, 0.7],
                     }
                 },
             }
             who = f"person {rng.integers(100)}"
             events.append(connection, "vote", body, who=who, about=str(query))
+
+
+def keep_snapshot(store: Collection) -> None:
+    """Keep a snapshot of the votes, as recording them does."""
+    ledger = store._opened.rankers.ledger
+    with store._opened.database.transaction() as connection:
+        ledger.keep(connection)
+
+
+def opened(place: Path) -> float:
+    """Return the seconds of opening a collection and its first search."""
+    start = time.perf_counter()
+    with Collection.open(place) as store:
+        store.search(1, JUDGED)
+        return time.perf_counter() - start
 
 
 def seconds(work: list[float]) -> float:
@@ -89,7 +107,7 @@ def measure(options: Options) -> list[Figure]:
     pictures = 2000 if options.quick else 100_000
     marks = [mark for mark in MARKS if mark <= (1000 if options.quick else MARKS[-1])]
     rng = np.random.default_rng(0)
-    rows: dict[int, tuple[float, float, float]] = {}
+    rows: dict[int, tuple[float, ...]] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "collection"
         make(place, Path(folder) / "pictures", pictures, options)
@@ -100,12 +118,14 @@ def measure(options: Options) -> list[Figure]:
         for mark in marks:
             with Collection.open(place) as store:
                 write_votes(store, mark, rng)
-            start = time.perf_counter()
+            reading = opened(place)
             with Collection.open(place) as store:
-                store.search(1, JUDGED)
-                opening = time.perf_counter() - start
+                keep_snapshot(store)
+            opening = opened(place)
+            with Collection.open(place) as store:
+                timed(store, rng, 3)
                 search, vote = timed(store, rng, SEARCHES // 2)
-            rows[mark] = (search, vote, opening)
+            rows[mark] = (search, vote, opening, reading)
             print(mark, *(f"{1000 * value:.1f} ms" for value in rows[mark]), file=sys.stderr)
     if not options.quick:
         draw(rows)
@@ -119,7 +139,17 @@ def measure(options: Options) -> list[Figure]:
             f"{1000 * rows[judged][1]:.1f} ms / {1000 * alone:.1f} ms",
         )
     ]
-    for mark, (search, vote, opening) in rows.items():
+    few, many = (rows[mark][1] for mark in (100, 1000 if options.quick else 10_000))
+    figures.append(
+        Figure(
+            f"vote and search, {1000 if options.quick else 10_000:,} votes in the log / 100",
+            many / few,
+            "<=",
+            2.0,
+            f"{1000 * many:.1f} ms / {1000 * few:.1f} ms",
+        )
+    )
+    for mark, (search, vote, opening, reading) in rows.items():
         figures.append(
             Figure(
                 f"a search with {mark:,} votes in the log / without",
@@ -127,7 +157,7 @@ def measure(options: Options) -> list[Figure]:
                 "<=",
                 None,
                 f"search {1000 * search:.1f} ms, vote and search {1000 * vote:.1f} ms, opening "
-                f"and first search {opening:.2f} s",
+                f"and first search {opening:.2f} s, without a snapshot {reading:.2f} s",
             )
         )
     return figures
@@ -139,10 +169,15 @@ def _search(store: Collection, query: int) -> float:
     return time.perf_counter() - start
 
 
-def draw(rows: dict[int, tuple[float, float, float]]) -> None:
+def draw(rows: dict[int, tuple[float, ...]]) -> None:
     """Draw the times against the number of votes."""
     votes = np.array([*rows], float)
-    names = ("a search", "a vote and the search after it", "opening and the first search")
+    names = (
+        "a search",
+        "a vote and the search after it",
+        "opening and the first search",
+        "opening without a snapshot",
+    )
     curve_plot(
         [
             Series(name, votes, np.array([1000 * row[place] for row in rows.values()]))

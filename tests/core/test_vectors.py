@@ -28,3 +28,10 @@ def test_unit_rows_are_as_they_were_but_for_their_length(rows):
 def test_neither_huge_nor_tiny_rows_lose_their_direction():
     X = np.array([[3e38, 4e37], [3e-38, 4e-39]], np.float32)
     np.testing.assert_allclose(unit_rows(X), [[0.99122, 0.132163]] * 2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("width", [1, 7, 64, 256, 1280])
+def test_a_unit_row_has_the_same_bits_however_many_are_scaled_at_once(width):
+    rows = np.random.default_rng(width).normal(size=(33, width)).astype(np.float32)
+    alone = np.vstack([unit_rows(rows[place : place + 1]) for place in range(len(rows))])
+    assert unit_rows(rows).tobytes() == alone.tobytes()

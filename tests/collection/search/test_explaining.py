@@ -98,7 +98,9 @@ def test_what_people_said_comes_first(collection):
     assert collection.reasons(ask, 20)[0] == "Somebody picked it for this search."
 
 
-def test_votes_speak_for_and_against(collection):
+def test_votes_speak_for_and_against(collection, monkeypatch):
+    # Wide enough to reach the same search, whose vector has moved by then.
+    monkeypatch.setattr("lookalike.collection.votes.preferences.NARROWEST", 4.0)
     blue, red = ids(collection, "blau"), ids(collection, "rot")
     ask, other = Ask((blue[0],)), Ask((blue[4],))
     collection.vote(ask, picked=[red[3]], rejected=[blue[1]])

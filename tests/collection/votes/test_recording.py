@@ -1,5 +1,6 @@
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from PIL import Image
 
 from lookalike.collection import Ask, Collection, Where
 from lookalike.collection.votes import ledger as ledgers
+from lookalike.collection.votes import recording
 from lookalike.collection.votes.ledger import Record
 from lookalike.collection.votes.preferences import LIMIT
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
@@ -220,7 +222,7 @@ def test_a_deleted_picture_teaches_no_more(collection):
     collection.vote(Ask((9,)), picked=[10], rejected=[2])
     collection.remove([9])
     votes = collection._opened.rankers.get().votes
-    assert 9 not in votes._items.places
+    assert 9 not in votes._places
     # Two votes have nothing left to compare, and the third was on a picture that is gone.
     assert not votes.added(votes.source.take(votes.source.ids)).any()
     assert 9 not in order(collection, ask)
@@ -230,7 +232,7 @@ def test_a_deleted_picture_teaches_no_more(collection):
     with pytest.raises(NotFound):
         collection.search(Ask((9,)))
     collection.restore([9])
-    assert 9 in collection._opened.rankers.get().votes._items.places
+    assert 9 in collection._opened.rankers.get().votes._places
     assert collection.search(Ask((9,)))[0].id == 10
 
 
@@ -488,6 +490,17 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
     items = ranker.similarity.item_vectors(everyone)
     expected = {n: asked @ items[k] for k, n in enumerate(ids_) if n != query}
     assert scores(collection, Ask((query,))) == pytest.approx(expected, abs=1e-4)
+    # Votes of before have another kernel.
+    older = [
+        replace(vote, taught={1: replace(vote.taught[1], width=3.0, power=1)})
+        for vote in ranker.votes.ledger.votes
+    ]
+    followed = ranker.votes.following(ledgers.Ledger().added(older))
+    expected = reference.turn([(*vote[:3], 3.0, 1) for vote in votes], row[query])
+    expected *= min(1, LIMIT / np.linalg.norm(expected))
+    assert np.abs(expected - turned).max() > 0.005
+    given = ranker.plain.take(np.array([query]))
+    np.testing.assert_allclose(followed.turned(given)[0], expected, atol=1e-4)
 
 
 def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
@@ -536,9 +549,80 @@ def test_votes_read_at_once_sum_to_the_same_bits(collection):
         collection.vote(Ask((query + 2,)), rejected=[rejected])
     with again(collection) as other:
         ours, theirs = (it._opened.rankers.get().votes for it in (collection, other))
-        assert [*ours._items.places] == [*theirs._items.places]
+        assert [*ours._places] == [*theirs._places]
         for query in range(1, 25):
             assert scores(collection, Ask((query,))) == scores(other, Ask((query,)))
+
+
+def test_undoing_a_vote_does_not_read_the_log_again(collection, monkeypatch):
+    first = collection.vote(Ask((1,)), picked=[2], rejected=[9])
+    collection.vote(Ask((4,)), picked=[5], rejected=[17])
+    collection.search(1)
+    monkeypatch.setattr(ledgers.events, "undone", None)
+    collection.undo(first.number)
+    assert collection.verdicts(Ask((1,))) == {}
+    assert [vote.subject for vote in collection._opened.rankers.ledger.votes] == ["4"]
+    monkeypatch.undo()
+    with again(collection) as other:
+        assert state(other) == state(collection)
+
+
+def test_snapshots_get_rarer_as_votes_get_more():
+    due = [votes for votes in range(40_000) if recording._is_snapshot_due(votes)]
+    apart = np.diff(due)
+    assert (due[0], due[1], apart.min()) == (256, 512, 256)
+    assert (apart <= np.maximum(256, np.array(due[1:]) / 8)).all()
+    assert len(due) < 100
+
+
+def test_votes_that_contradict_each_other_leave_a_ranking_as_it_was(collection):
+    ask = Ask((1,))
+    first = order(collection, ask)
+    for who, good, bad in (("Ada", 2, 9), ("Bea", 9, 2)):
+        collection.vote(ask, picked=[good], rejected=[bad], who=who)
+    # What one picks and another rejects is neither.
+    assert collection.verdicts(ask) == {}
+    assert sorted(order(collection, ask)) == sorted(first)
+    collection.vote(ask, picked=[9], rejected=[2], who="Ada")
+    assert collection.verdicts(ask) == {9: 1, 2: -1}
+    ranker = collection._opened.rankers.get()
+    lengths = np.linalg.norm(ranker.votes.turned(ranker.plain.vectors), axis=1)
+    assert lengths.max() <= LIMIT + 1e-6
+
+
+def test_one_person_voting_again_and_again_on_one_query_is_bounded(collection):
+    ask = Ask((1,))
+    collection.vote(ask, picked=[2], rejected=[9], who="Ada")
+    once = collection._opened.rankers.ledger
+    # As after 10,000 votes, back and forth.
+    turns = [
+        replace(vote, number=vote.number + n, picked=vote.rejected, rejected=vote.picked)
+        if n % 2
+        else replace(vote, number=vote.number + n)
+        for n in range(1, 10_001)
+        for vote in once.votes
+    ]
+    many = once.added(turns)
+    assert many.verdicts("1") == once.verdicts("1")
+    assert len(many.said["1"]["Ada"]) == 2
+    ranker = collection._opened.rankers.get()
+    followed = ranker.votes.following(many)
+    assert np.linalg.norm(followed.turned(ranker.plain.vectors), axis=1).max() <= LIMIT + 1e-6
+    assert len(followed._places) == len(ranker.votes._places)
+
+
+def test_votes_only_by_thumbs_down(collection):
+    asks = [Ask((query,)) for query in (1, 4, 9)]
+    for ask in asks:
+        collection.vote(ask, rejected=[20])
+    for ask in asks:
+        assert 20 not in order(collection, ask)
+    standing = collection.standing()
+    assert (standing.votes, standing.judged, standing.strength) == (3, 0, 1.0)
+    ranker = collection._opened.rankers.get()
+    assert np.isfinite(ranker.votes.turned(ranker.plain.vectors)).all()
+    with again(collection) as other:
+        assert order(other, asks[0]) == order(collection, asks[0])
 
 
 @pytest.mark.parametrize("sign", ["\0", "\x1b", "\udce9"])

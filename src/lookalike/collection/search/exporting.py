@@ -127,8 +127,8 @@ def recipe(formula: Formula, arrays: Arrays) -> str:
     ]
     if "votes_near" in arrays:
         lines += [
-            '    kernel = np.exp(f["votes_width"] * (np.minimum(Q @ f["votes_near"].T, 1) - 1))',
-            '    turn = kernel @ f["votes_move"]',
+            '    apart = f["votes_width"] * (1 - np.minimum(Q @ f["votes_near"].T, 1))',
+            '    turn = np.exp(-(apart ** f["votes_power"])) @ f["votes_move"]',
             "    length = dot(asked(Q), asked(Q)) ** 0.5 * asked_scale(Q) * f['votes_strength']",
             f"    cut = np.minimum({LIMIT} / np.maximum(dot(turn, turn) ** 0.5, 1e-12), 1)",
             "    turn *= (cut * length)[:, None]",

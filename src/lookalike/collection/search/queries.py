@@ -139,18 +139,32 @@ class VectorSource:
         for ref in (*ask.like, *ask.unlike):
             if ref not in found:
                 raise NotFound(f"Ask: there is no picture or query {ref!s:.80} to search with.")
-        like = [found[ref] for ref in ask.like]
-        picked = [found[ref] for ref, sign in said.items() if sign > 0 and ref in found]
-        against = [found[ref] for ref in ask.unlike]
-        against += [found[ref] for ref, sign in said.items() if sign < 0 and ref in found]
-        if len(like) == 1 and not picked and not against:
-            return like[0]
-        total: Any = _mean(like)
-        for some, weight in ((picked, PICKED), (against, -REJECTED)):
-            if some:
-                total = total + weight * _mean(some)
-        vector: Vectors = unit_rows(total)
-        return vector
+        return _combined(ask, said, found)
+
+    def asks(self, asks: Iterable[Ask]) -> dict[Ask, Vectors]:
+        """Return the vectors that :meth:`ask` gives, of those whose examples are all there."""
+        named = list(asks)
+        found = self.vectors(ref for ask in named for ref in (*ask.like, *ask.unlike))
+        return {
+            ask: _combined(ask, {}, found)
+            for ask in named
+            if all(ref in found for ref in (*ask.like, *ask.unlike))
+        }
+
+
+def _combined(ask: Ask, said: Mapping[int, int], found: Mapping[Ref, Vectors]) -> Vectors:
+    like = [found[ref] for ref in ask.like]
+    picked = [found[ref] for ref, sign in said.items() if sign > 0 and ref in found]
+    against = [found[ref] for ref in ask.unlike]
+    against += [found[ref] for ref, sign in said.items() if sign < 0 and ref in found]
+    if len(like) == 1 and not picked and not against:
+        return like[0]
+    total: Any = _mean(like)
+    for some, weight in ((picked, PICKED), (against, -REJECTED)):
+        if some:
+            total = total + weight * _mean(some)
+    vector: Vectors = unit_rows(total)
+    return vector
 
 
 def as_it_was(query: int | str | Path, database: Database) -> int | None:

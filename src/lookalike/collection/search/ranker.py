@@ -178,18 +178,20 @@ class Ranker:
         exclude: NDArray[np.int64] | None,
         among: NDArray[np.int64] | None,
         database: Database,
+        query: "Vectors | None" = None,
     ) -> Hits:
         """Return the pictures most like a vector by all that was learned, before rerankers.
 
         Where there are codes they find candidates, which exact scores put in order; else the
-        search is exact.
+        search is exact. ``query`` is what :meth:`query` gives of the vector, where it is known.
         """
         found = None
         if self.codes is not None:
             asked = self.asked(vector, learned=self.codes.figures.learned)
             found = self.codes.find(asked, k, exclude=exclude, among=among)
         if found is None:
-            return self.index.search(self.query(vector), k, exclude=exclude, among=among)
+            asked = self.query(vector) if query is None else query
+            return self.index.search(asked, k, exclude=exclude, among=among)
         hits = Rescoring().rerank(Asked(self, database, vector), found)
         return Hits(hits.ids[:, :k], hits.scores[:, :k])
 
@@ -202,12 +204,13 @@ class Ranker:
         exclude: NDArray[np.int64] | None,
         among: NDArray[np.int64] | None,
         database: Database,
+        query: "Vectors | None" = None,
     ) -> Hits:
         """Return the pictures most like a vector, ranked by all that was learned or by cosine."""
         if not learned:
             asked = Cosine().query_vectors(vector)
             return self.plain.search(asked, k, exclude=exclude, among=among)
-        hits = self.nearest(vector, k, exclude=exclude, among=among, database=database)
+        hits = self.nearest(vector, k, exclude=exclude, among=among, database=database, query=query)
         for reranker in self.rerankers:
             hits = reranker.rerank(Asked(self, database, vector), hits)
         return hits

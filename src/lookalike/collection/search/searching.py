@@ -97,31 +97,33 @@ def ranked(
     own_ids = [] if ask is None else [r for r in (*ask.like, *ask.unlike) if isinstance(r, int)]
     apart = [*own_ids, *said]
     exclude = np.array([apart], np.int64) if apart else None
+    picked_ids = _picked_ids(ranker, database, said, own_ids, among)
+    asked = ranker.query(vector) if picked_ids.size else None
     hits = ranker.search(
-        vector, most, learned=learned, exclude=exclude, among=among, database=database
+        vector, most, learned=learned, exclude=exclude, among=among, database=database, query=asked
     )
-    picked = _picked(ranker, database, vector, said, own_ids, among)
+    picked = [] if asked is None else _picked(ranker, asked, picked_ids)
     least = -np.inf if min_score is None else min_score
     others = (hit for hit in pairs(hits) if hit[0] >= 0 and hit[1] >= least)
     return [*picked, *others][:most]
 
 
-def _picked(
+def _picked_ids(
     ranker: Ranker,
     database: Database,
-    vector: Vectors,
     said: Mapping[int, int],
     own: Sequence[int],
     among: NDArray[np.int64] | None,
-) -> list[tuple[int, float]]:
-    """Return what was picked for a query, with scores, best first."""
+) -> NDArray[np.int64]:
+    """Return what was picked for a query, of the pictures searched among."""
     picked = [number for number, sign in said.items() if sign > 0]
     named = np.array(sorted(ranker.source(database).held(picked) - {*own}), np.int64)
-    if among is not None:
-        named = named[np.isin(named, among)]
-    if not named.size:
-        return []
-    scores = ranker.index.scores(ranker.query(vector), named)[0]
+    return named if among is None else named[np.isin(named, among)]
+
+
+def _picked(ranker: Ranker, asked: Vectors, named: NDArray[np.int64]) -> list[tuple[int, float]]:
+    """Return pictures with their scores, best first."""
+    scores = ranker.index.scores(asked, named)[0]
     return [(int(named[k]), float(scores[k])) for k in np.lexsort((named, -scores))]
 
 

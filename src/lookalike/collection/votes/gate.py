@@ -111,24 +111,27 @@ def judged(
 
     A person's votes count by their weight here as well: what is cast the wrong way round neither
     teaches nor judges. A person's votes speak against what was learned where, with it, they are
-    in the right order less often by more than one standard error; votes rest while most votes do.
+    in the right order less often by more than two standard errors; votes rest while most votes do.
     """
-    people = [(record, record.weight) for record in records.values()]
-    total = sum(weight * record.judged for record, weight in people)
+    judged_votes = 0
+    total = change = against = agreed = 0.0
+    for record in records.values():
+        judged_votes += record.judged
+        total += record.weight * record.judged
+        change += record.weight * record.change
+        agreed += record.weight * record.before
+        against += record.weight * record.judged * record.is_worse
     before = after = None
-    worse = False
     if total:
-        change = sum(weight * record.change for record, weight in people)
-        against = sum(weight * record.judged for record, weight in people if record.is_worse)
-        worse = 2 * against > total
-        before = 0.5 + sum(weight * record.before for record, weight in people) / total
+        before = 0.5 + agreed / total
         after = before + change / total
+    worse = 2 * against > total
     labels: tuple[float | None, float | None, float] = (None, None, STRENGTHS[0])
     if held is not None and ledger.votes:
         labels = held.judge(added)
     strength = 0.0 if worse or not ledger.votes else labels[2]
     left_out = tuple(sorted(who for who, record in records.items() if not record.weight))
-    votes, judged_votes = len(ledger.votes), sum(record.judged for record, _ in people)
+    votes = len(ledger.votes)
     return Standing(
         votes=votes,
         judged=judged_votes,

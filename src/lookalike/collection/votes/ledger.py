@@ -17,13 +17,16 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.votes.steps import Taught
 
 SNAPSHOT_EVERY = 256
-"""Votes after which a snapshot is taken: so many, at most, are read again on opening."""
+"""Votes after which a snapshot is taken: so many, or an eighth, are read again on opening."""
 
 FIRST_RANKER = 1
 """The ranker that votes taught when a collection had only one, and did not name it."""
 
 FULL_TRUST = 0.05
 """By how much more than half of a person's comparisons must agree with how pictures look."""
+
+CERTAIN = 2.0
+"""Standard errors by which a person's votes must rank worse to speak against what was learned."""
 
 _DOUBT = 0.25
 
@@ -78,6 +81,10 @@ class Record:
         squares.
     change, change_squares : float
         By how much that share grew with what votes on other queries had taught, and its squares.
+    weight : float
+        How much these votes weigh, from 0 to 1.
+    is_worse : bool
+        Whether votes on other queries made these rank worse, beyond two standard errors.
     """
 
     judged: int = 0
@@ -85,6 +92,14 @@ class Record:
     squares: float = 0.0
     change: float = 0.0
     change_squares: float = 0.0
+    # Asked for of everybody at every vote.
+    weight: float = field(init=False, compare=False)
+    is_worse: bool = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", self._weight())
+        worse = self.change < -CERTAIN * math.sqrt(self.change_squares)
+        object.__setattr__(self, "is_worse", worse)
 
     def added(self, right: tuple[float | None, float | None]) -> "Record":
         """Return the record with one more vote."""
@@ -100,14 +115,8 @@ class Record:
             self.change_squares + change**2,
         )
 
-    @property
-    def is_worse(self) -> bool:
-        """Whether votes on other queries made these rank worse, beyond one standard error."""
-        return self.change < -math.sqrt(self.change_squares)
-
-    @property
-    def weight(self) -> float:
-        """How much these votes weigh, from 0 to 1.
+    def _weight(self) -> float:
+        """Return how much these votes weigh.
 
         Whoever votes by what pictures show agrees with how they look more often than not: even
         with one vote in ten mistaken, on pictures that are hard to tell apart, a little over one
@@ -126,15 +135,17 @@ class Ledger:
     """The votes that count, in order, up to the event ``seen``.
 
     ``damaged`` is the first event of the log that is not as it was written, from which on votes
-    are left out. ``by_subject`` are the votes on each query, ``records`` how the votes of each
-    person agree with a ranker, and ``relabelled`` the events that changed labels since the
-    collection was opened, each with its picture, or 0 for any.
+    are left out. ``by_subject`` are the votes on each query, ``said`` what each person said there
+    last of each picture, with the event, ``records`` how the votes of each person agree with a
+    ranker, and ``relabelled`` the events that changed labels since the collection was opened, each
+    with its picture, or 0 for any.
     """
 
     seen: int = 0
     votes: tuple[Vote, ...] = ()
     damaged: int | None = None
     by_subject: dict[str, tuple[Vote, ...]] = field(default_factory=dict)
+    said: dict[str, dict[str, dict[int, tuple[int, int]]]] = field(default_factory=dict)
     records: dict[tuple[int, str], Record] = field(default_factory=dict)
     relabelled: tuple[tuple[int, int], ...] = ()
 
@@ -147,12 +158,13 @@ class Ledger:
         new, damaged = events.after(database, start.seen)
         seen = new[-1].number if new else start.seen
         relabelled = () if before is None else _relabelled(new)
-        if any(_reaches_back(event, start.seen) for event in new):
+        if any(_reaches_back(event) for event in new):
             start = cls(relabelled=start.relabelled)
             gone = events.undone(database)
             new, _ = events.after(database, 0)
         else:
             gone = {event.body["event"] for event in new if event.kind == "undo"}
+            start = start.without(gone)
         with database.parsing("a vote"):
             read = start.extended([event for event in new if event.number not in gone])
         labels = start.relabelled + relabelled
@@ -177,30 +189,43 @@ class Ledger:
                 changed = True
         return _of(votes) if changed else self.added(votes[len(self.votes) :])
 
+    def without(self, gone: set[int]) -> "Ledger":
+        """Return the ledger without some votes, by their events."""
+        if not gone:
+            return self
+        left = [vote for vote in self.votes if vote.number not in gone]
+        return replace(_of(left), seen=self.seen, relabelled=self.relabelled)
+
     def added(self, new: Sequence[Vote]) -> "Ledger":
         """Return the ledger with further votes."""
         if not new:
             return self
-        by_subject, records = dict(self.by_subject), dict(self.records)
+        by_subject, said, records = dict(self.by_subject), dict(self.said), dict(self.records)
+        on: dict[str, list[Vote]] = {}
         for vote in new:
-            by_subject[vote.subject] = (*by_subject.get(vote.subject, ()), vote)
+            on.setdefault(vote.subject, []).append(vote)
             for ranker, taught in vote.taught.items():
-                own = (ranker, vote.who)
-                records[own] = records.get(own, Record()).added(taught.right)
-        return replace(self, votes=(*self.votes, *new), by_subject=by_subject, records=records)
+                key = (ranker, vote.who)
+                records[key] = records.get(key, Record()).added(taught.right)
+        for subject, some in on.items():
+            by_subject[subject] = (*by_subject.get(subject, ()), *some)
+            people = {who: dict(own) for who, own in said.get(subject, {}).items()}
+            for vote in some:
+                own = people.setdefault(vote.who, {})
+                own |= dict.fromkeys(vote.picked, (1, vote.number))
+                own |= dict.fromkeys(vote.rejected, (-1, vote.number))
+            said[subject] = people
+        votes = (*self.votes, *new)
+        return replace(self, votes=votes, by_subject=by_subject, said=said, records=records)
 
     def verdicts(self, subject: str) -> dict[int, int]:
         """Return what was said of the pictures found for a query: +1 picked, -1 rejected.
 
         Of one person the last word counts, and persons are added up.
         """
-        said: dict[str, dict[int, int]] = {}
-        for vote in self.by_subject.get(subject, ()):
-            own = said.setdefault(vote.who, {})
-            own |= dict.fromkeys(vote.picked, 1) | dict.fromkeys(vote.rejected, -1)
         total: dict[int, int] = {}
-        for own in said.values():
-            for picture, sign in own.items():
+        for own in self.said.get(subject, {}).values():
+            for picture, (sign, _) in own.items():
                 total[picture] = total.get(picture, 0) + sign
         return {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
 
@@ -227,11 +252,7 @@ class Ledger:
         self, subject: str, picked: Sequence[int], rejected: Sequence[int], who: str
     ) -> int | None:
         """Return the last event in which a person said some of this, if all of it still holds."""
-        said: dict[int, tuple[int, int]] = {}
-        for vote in self.by_subject.get(subject, ()):
-            if vote.who == who:
-                said |= dict.fromkeys(vote.picked, (1, vote.number))
-                said |= dict.fromkeys(vote.rejected, (-1, vote.number))
+        said = self.said.get(subject, {}).get(who, {})
         wanted = dict.fromkeys(picked, 1) | dict.fromkeys(rejected, -1)
         if any(said.get(picture, (0, 0))[0] != sign for picture, sign in wanted.items()):
             return None
@@ -265,17 +286,14 @@ def _taught_later(votes: list[Vote], body: dict[str, Any]) -> list[Vote]:
     ]
 
 
-def _reaches_back(event: Event, seen: int) -> bool:
-    """Return whether an event changes what counts of what was read before.
+def _reaches_back(event: Event) -> bool:
+    """Return whether the log is to be read again for an event.
 
-    An undoing of something new may itself be undone: then all is read again as well; and so it is
-    when something was erased from the log.
+    So it is when votes count again, and when something was erased from the log.
     """
     if event.kind == "erasure":
         return bool(event.body.get("seals"))
-    return event.kind == "undo" and (
-        event.body["event"] <= seen or event.body["undid"] not in ("vote", "tag", "correction")
-    )
+    return event.kind == "undo" and event.body["undid"] in ("undo", "reset")
 
 
 def _relabelled(new: Iterable[Event]) -> tuple[tuple[int, int], ...]:
@@ -295,7 +313,10 @@ def packed(votes: Sequence[Vote]) -> bytes:
         [
             *(vote.number, vote.who, vote.subject, vote.picked, vote.rejected),
             [
-                [ranker, len(taught.pictures), taught.picked, taught.width, *taught.right]
+                [
+                    *(ranker, len(taught.pictures), taught.picked, taught.width),
+                    *(*taught.right, taught.power),
+                ]
                 for ranker, taught in lessons
             ],
         ]
@@ -327,12 +348,11 @@ def _unpacked(event: int, block: bytes) -> Ledger:
             arrays["names"].tobytes()
         ):
             taught = {}
-            for ranker, count, chosen, width, *right in lessons:
+            for ranker, count, chosen, width, before, after, power in lessons:
                 own = slice(at, at + count)
                 part = steps[own].copy()
-                before, after = right
                 taught[int(ranker)] = Taught(
-                    tuple(pictures[own]), chosen, part, width, (before, after)
+                    tuple(pictures[own]), chosen, part, width, (before, after), power
                 )
                 at += count
             votes.append(Vote(number, who, subject, tuple(picked), tuple(rejected), taught))

@@ -3,7 +3,7 @@
 Every picture a of a vote has a step τ and a direction d (:mod:`lookalike.collection.votes.steps`).
 All of them together turn a query q by
 
-    t(q) = Σ τ·k(q, a)·d,   k(q, a) = exp(−γ(1 − cos(q, a))),
+    t(q) = Σ τ·k(q, a)·d,   k(q, a) = exp(−(γ(1 − cos(q, a)))²),
 
 a sum over what is near the query and over nothing else. Searches ask with u(q) + s·|u(q)|·t(q),
 where u(q) is what the similarity asks with and s the strength that the gate allows; t is cut to the
@@ -15,11 +15,11 @@ themselves say. Directions are kept as the pictures they are made of, so that a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.collection.answers import Ask, Ref, Standing
 from lookalike.collection.search.queries import VectorSource, read_ask
-from lookalike.collection.votes._fast.weights import vote_weights
+from lookalike.collection.votes._fast.weights import Votes, near_votes, vote_weights
 from lookalike.collection.votes.gate import HeldLabels, judged
 from lookalike.collection.votes.ledger import Ledger, Vote
-from lookalike.collection.votes.steps import Geometry, Weights, directions, fold_of
+from lookalike.collection.votes.steps import POWER, Geometry, Weights, directions, fold_of
 from lookalike.core import sparse as sp
-from lookalike.core.errors import NotFound
 from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
 from lookalike.index.growing import GrowingArray
 from lookalike.similarity.base import Similarity
@@ -40,26 +39,24 @@ from lookalike.similarity.base import Similarity
 LIMIT = 0.6
 """The longest turn of a query, beside the length of what is asked with."""
 
-FAINT = 1e-3
+FAINT = 1e-4
 """Votes whose steps all reach a query by less than this are passed over."""
 
-MEAN_KERNEL = 5e-4
+MEAN_KERNEL = 7e-4
 """What the kernel is to be on average between two pictures of a collection.
 
-It sets the width, wherever cosines lie: on half of each picture set the best widths (12 to 15, 8 to
-20 and 8 to 12) are those that this gives (12.5, 14 and 10), without a label."""
+It sets the width, wherever cosines lie, without a label (decision 13)."""
 
 _GATHERED = 4
 
 SAMPLE = 500
-NARROWEST, WIDEST = 40.0, 4.0
+NARROWEST, WIDEST = 25.0, 2.0
 
 
 class Rows:
-    """Vectors under names, in the order they came; adding gives a new one."""
+    """Vectors in the order they came; adding gives a new one."""
 
     def __init__(self) -> None:
-        self.places: dict[Ref, int] = {}
         self._dense: GrowingArray[np.float32] | None = None
         self._sparse: Any = None
 
@@ -68,22 +65,16 @@ class Rows:
         """A row each."""
         return self._sparse if self._dense is None else self._dense.rows
 
-    def extended(self, new: dict[Ref, Vectors]) -> Rows:
-        """Add vectors under new names."""
-        fresh = {name: vector for name, vector in new.items() if name not in self.places}
-        if not fresh:
-            return self
+    def extended(self, new: Vectors) -> Rows:
+        """Add vectors."""
         rows = Rows()
-        start = len(self.places)
-        rows.places = self.places | {name: start + k for k, name in enumerate(fresh)}
-        parts: list[Any] = list(fresh.values())
-        if sp.issparse(parts[0]):
+        if sp.issparse(new):
             before = [] if self._sparse is None else [self._sparse]
-            rows._sparse = sp.csr_matrix(sp.vstack([*before, *parts]))
+            rows._sparse = sp.csr_matrix(sp.vstack([*before, new]))
         elif self._dense is None:
-            rows._dense = GrowingArray(np.vstack(parts))
+            rows._dense = GrowingArray(new)
         else:
-            rows._dense = self._dense.extended(np.vstack(parts))
+            rows._dense = self._dense.extended(new)
         return rows
 
 
@@ -93,23 +84,30 @@ class Members:
 
     ``anchor`` and ``item`` are the places of their vectors, ``side`` is +1, -1, or 0 in votes of
     older logs, and ``step`` the lengths of their steps. A vote has its number in the log, the row
-    after its last picture, a width, a person, and the part it belongs to.
+    after its last picture, the width and power of its kernel, the least cosine with one of its
+    anchors at which it is not faint, a person, and the part it belongs to.
     """
 
-    anchor: GrowingArray[np.int64]
-    item: GrowingArray[np.int64]
-    side: GrowingArray[np.int64]
+    anchor: GrowingArray[np.int32]
+    item: GrowingArray[np.int32]
+    side: GrowingArray[np.int8]
     step: GrowingArray[np.float64]
     number: GrowingArray[np.int64]
     stop: GrowingArray[np.int64]
     width: GrowingArray[np.float64]
+    power: GrowingArray[np.int8]
+    reach: GrowingArray[np.float64]
     person: GrowingArray[np.int64]
     fold: GrowingArray[np.int64]
 
     @classmethod
     def none(cls) -> Members:
         """Start without any."""
-        kinds: dict[str, Any] = {"step": np.float64, "width": np.float64}
+        kinds: dict[str, Any] = {
+            **dict.fromkeys(("anchor", "item"), np.int32),
+            **dict.fromkeys(("step", "width", "reach"), np.float64),
+            **dict.fromkeys(("side", "power"), np.int8),
+        }
         return cls(
             **{
                 one.name: GrowingArray(np.zeros(0, kinds.get(one.name, np.int64)))
@@ -149,6 +147,7 @@ class Preferences:
         self.source, self.held = source, held
         self._ranker, self._similarity = ranker, similarity
         self._anchors, self._items, self._members = Rows(), Rows(), Members.none()
+        self._places: dict[Ref, int] = {}
         self._people: dict[str, int] = {}
         self.ledger = Ledger()
 
@@ -159,6 +158,7 @@ class Preferences:
         following = Preferences(self._ranker, self.source, self._similarity, self.held)
         if goes_on:
             following._anchors, following._items = self._anchors, self._items
+            following._places = self._places
             following._members, following._people = self._members, self._people
         if "width" in self.__dict__:
             following.__dict__["width"] = self.width
@@ -181,24 +181,28 @@ class Preferences:
 
     def _add(self, votes: Sequence[Vote]) -> None:
         own = [(vote, vote.taught[self._ranker]) for vote in votes if self._ranker in vote.taught]
-        asked: dict[Ref, Vectors] = {}
-        for subject in dict.fromkeys(vote.subject for vote, _ in own):
-            # Votes on a query of which a picture was deleted count no more.
-            with suppress(NotFound):
-                asked[subject] = self.source.ask(read_ask(subject))
+        subjects = dict.fromkeys(vote.subject for vote, _ in own)
+        asks = {subject: read_ask(subject) for subject in subjects}
+        vectors = self.source.asks(asks.values())
+        # Votes on a query of which a picture was deleted count no more.
+        asked: dict[Ref, Vectors] = {
+            subject: vectors[ask] for subject, ask in asks.items() if ask in vectors
+        }
         counted = [(vote, taught) for vote, taught in own if vote.subject in asked]
         # In the order votes name them, so that sums round alike however many are read at once.
         wanted = dict.fromkeys(
-            p or vote.subject for vote, taught in counted for p in (0, *taught.pictures)
+            name
+            for vote, taught in counted
+            for name in (vote.subject, *(p or vote.subject for p in taught.pictures))
+            if name not in self._places
         )
         found = asked | self.source.vectors(name for name in wanted if isinstance(name, int))
-        fresh = {
-            name: found[name]
-            for name in wanted
-            if name in found and name not in self._anchors.places
-        }
-        self._anchors = self._anchors.extended(fresh)
-        self._items = self._items.extended({name: self.unit_item(it) for name, it in fresh.items()})
+        fresh = {name: found[name] for name in wanted if name in found}
+        if fresh:
+            start = len(self._places)
+            self._places = self._places | {name: start + k for k, name in enumerate(fresh)}
+            self._anchors = self._anchors.extended(stack_rows([*fresh.values()]))
+            self._items = self._items.extended(self._unit_items([*fresh.values()]))
         self._people = self._people | {
             who: len(self._people) + k
             for k, who in enumerate(
@@ -206,7 +210,7 @@ class Preferences:
             )
         }
         new: dict[str, list[Any]] = {one.name: [] for one in fields(Members)}
-        places, stop = self._anchors.places, len(self._members.item)
+        places, stop = self._places, len(self._members.item)
         for vote, taught in counted:
             names: list[Ref] = [picture or vote.subject for picture in taught.pictures]
             held = [k for k, name in enumerate(names) if name in places]
@@ -218,10 +222,14 @@ class Preferences:
             new["side"] += [
                 0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held
             ]
-            new["step"] += taught.steps[held].tolist()
+            steps = taught.steps[held].tolist()
+            new["step"] += steps
             new["number"].append(vote.number)
             new["stop"].append(stop)
             new["width"].append(taught.width)
+            new["power"].append(taught.power)
+            longest = max(map(abs, steps), default=0.0)
+            new["reach"].append(_reach(longest, taught.width, taught.power))
             new["person"].append(self._people[vote.who])
             new["fold"].append(fold_of(vote.subject))
         self._members = self._members.extended(new)
@@ -238,7 +246,7 @@ class Preferences:
             return float(np.sqrt(narrow * wide))
         for _ in range(20):
             middle = np.sqrt(narrow * wide)
-            if np.exp(-middle * (1 - cosines)).mean() > MEAN_KERNEL:
+            if np.exp(-((middle * (1 - cosines)) ** POWER)).mean() > MEAN_KERNEL:
                 wide = middle
             else:
                 narrow = middle
@@ -255,13 +263,45 @@ class Preferences:
         unit: Vectors = unit_rows(self._similarity.stored_vectors(vector))
         return unit
 
-    def turned(self, asked: Vectors, without: int | None = None) -> Weights:
-        """Return how votes turn queries, a row each; all votes, or those of other parts."""
+    def _unit_items(self, vectors: Sequence[Vectors]) -> Vectors:
+        """Return what :meth:`unit_item` gives of each, stacked; the same bits however many.
+
+        A product with several rows rounds otherwise than one with a single row. So only vectors
+        that the similarity stores as they are are scaled at once.
+        """
+        whole: Any = stack_rows([*vectors])
+        stored: Any = self._similarity.stored_vectors(whole)
+        if isinstance(stored, np.ndarray) and np.may_share_memory(stored, whole):
+            return self.unit_item(whole)
+        units: Vectors = stack_rows([self.unit_item(vector) for vector in vectors])
+        return units
+
+    @cached_property
+    def _trust(self) -> Weights:
+        """How much each vote weighs, by whose it is."""
+        trust: Weights = np.array([self.trust[who] for who in self._people])
+        return trust[self._members.person.rows]
+
+    def turned(self, asked: Vectors) -> Weights:
+        """Return how votes turn queries, a row each."""
         if not len(self._members.item):
-            return np.zeros((asked.shape[0], self._similarity.query_vectors(asked[:1]).shape[1]))
-        places, matrix = self._members.item.rows, self._items.matrix
-        rows = [np.bincount(places, row, matrix.shape[0]) for row in self._weights(asked, without)]
-        sums = np.array(rows, np.float32)
+            return self._unturned(asked)
+        return self._turned(self._cosines(asked), self._trust)
+
+    def _unturned(self, asked: Vectors) -> Weights:
+        return np.zeros((asked.shape[0], self._similarity.query_vectors(asked[:1]).shape[1]))
+
+    def _cosines(self, asked: Vectors) -> Weights:
+        return dense(asked @ self._anchors.matrix.T)
+
+    def _turned(self, cosines: Weights, trust: Weights) -> Weights:
+        """Return how votes turn queries of these cosines with the anchors."""
+        items, matrix = self._members.item.rows, self._items.matrix
+        near = self._weights(cosines, trust)
+        sums = np.array(
+            [np.bincount(items[places], weights, matrix.shape[0]) for places, weights in near],
+            np.float32,
+        )
         used = np.flatnonzero(sums.any(axis=0))
         # Rows are gathered only where that is less work than to multiply with all of them.
         if _GATHERED * len(used) < matrix.shape[0]:
@@ -272,32 +312,31 @@ class Preferences:
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
 
-    def _weights(self, asked: Vectors, without: int | None = None) -> Iterator[Weights]:
-        """Return, for each query, how much of each picture of each vote turns it.
+    def _weights(
+        self, cosines: Weights, trust: Weights
+    ) -> Iterator[tuple[NDArray[np.int64], Weights]]:
+        """Return, for each query, the pictures of votes near it, and how much of each turns it.
 
         The directions of :func:`~lookalike.collection.votes.steps.directions`, summed up by vote.
         """
-        members = self._members
-        trust = np.array([self.trust[who] for who in self._people])[members.person.rows]
-        if without is not None:
-            trust = trust * (members.fold.rows != without)
-        widths, own = np.unique(members.width.rows, return_inverse=True)
-        for cosines in dense(asked @ self._anchors.matrix.T):
-            # Far fewer than pictures of votes, since good pictures are voted on again and again.
-            kernels = np.exp(np.outer(widths, np.minimum(cosines, 1.0) - 1.0))
-            weights = np.empty(len(members.item))
-            vote_weights(
-                kernels,
-                members.anchor.rows,
-                members.side.rows,
-                members.step.rows,
-                members.stop.rows,
-                own,
-                trust,
-                FAINT,
-                weights,
-            )
-            yield weights
+        of = self._members
+        votes = Votes(
+            of.anchor.rows,
+            of.side.rows,
+            of.step.rows,
+            of.stop.rows,
+            of.width.rows,
+            of.power.rows,
+            of.reach.rows,
+        )
+        near = np.empty(len(votes.stops), np.int64)
+        near = near[: near_votes(cosines.max(axis=0), votes, near)]
+        sizes = votes.stops[near] - np.where(near, votes.stops[near - 1], 0)
+        for row in cosines:
+            places = np.empty(int(sizes.sum()), np.int64)
+            weights = np.empty(len(places))
+            found = vote_weights(row, votes, trust, near, FAINT, places, weights)
+            yield places[:found], weights[:found]
 
     def added(self, asked: Vectors) -> Weights:
         """Return what votes add, at full strength, to what the similarity asks with."""
@@ -317,9 +356,8 @@ class Preferences:
         """
         if not len(self._members.item):
             return [], [], np.zeros(0), np.zeros(0)
-        (every,) = self._weights(asked)
-        rows = np.flatnonzero(every)
-        weights = every[rows]
+        ((near, every),) = self._weights(self._cosines(asked), self._trust)
+        rows, weights = near[every != 0], every[every != 0]
         places, side = self._members.item.rows[rows], self._members.side.rows[rows]
         moved = dense(self._items.matrix[places])
         length = float(np.linalg.norm(weights @ moved))
@@ -329,7 +367,7 @@ class Preferences:
         subject_of = {vote.number: vote.subject for vote in self.ledger.votes}
         votes = np.searchsorted(self._members.stop.rows, rows, side="right")
         numbers = self._members.number.rows[votes].tolist()
-        names = [*self._items.places]
+        names = [*self._places]
         return (
             [subject_of[number] for number in numbers],
             [names[place] for place in places.tolist()],
@@ -344,25 +382,28 @@ class Preferences:
         stops = members.stop.rows
         weight = np.repeat(trust[members.person.rows], np.diff(stops, prepend=0))
         steps = members.step.rows * weight
-        centres: dict[tuple[int, float], int] = {}
+        centres: dict[tuple[int, float, int], int] = {}
         links: list[tuple[int, int, float]] = []
         anchor, item, side = members.anchor.rows, members.item.rows, members.side.rows
         for number, (start, stop) in enumerate(pairwise([0, *stops.tolist()])):
             older = stop > start and side[start] == 0
             picked = int(np.count_nonzero(side[start:stop] > 0))
             moves = np.eye(stop - start) if older else directions(stop - start, picked)
-            width = float(members.width.rows[number])
+            kernel = (float(members.width.rows[number]), int(members.power.rows[number]))
             for row, at in zip(moves, range(start, stop), strict=True):
-                centre = centres.setdefault((int(anchor[at]), width), len(centres))
+                centre = centres.setdefault((int(anchor[at]), *kernel), len(centres))
                 links += [
                     (centre, int(item[start + k]), steps[at] * row[k]) for k in np.flatnonzero(row)
                 ]
         rows, columns, weights = zip(*links, strict=True) if links else ((), (), ())
-        shape = (len(centres), len(self._items.places))
+        shape = (len(centres), len(self._places))
         move = sp.csr_matrix((weights, (rows, columns)), shape) @ dense(self._items.matrix)
         return {
-            "votes_near": dense(self._anchors.matrix)[[a for a, _ in centres]].astype(np.float32),
-            "votes_width": np.array([width for _, width in centres], np.float32),
+            "votes_near": dense(self._anchors.matrix)[[a for a, _, _ in centres]].astype(
+                np.float32
+            ),
+            "votes_width": np.array([width for _, width, _ in centres], np.float32),
+            "votes_power": np.array([power for _, _, power in centres], np.float32),
             "votes_move": move.astype(np.float32),
         }
 
@@ -377,15 +418,22 @@ class Preferences:
         units = dense(self.unit_item(whole))
         lengths = np.linalg.norm(query, axis=1)
         unit = np.maximum(lengths * np.linalg.norm(items, axis=1).mean(), 1e-12)[:, None]
-        turned = lengths[:, None] * self.turned(whole)
-        others = lengths[:1, None] * self.turned(vector, without=fold_of(str(ask)))
+        turned, others = self._taught(whole, fold_of(str(ask)))
         return Geometry(
             near=dense(whole @ whole.T),
             gram=units @ units.T,
             base=query @ items.T / unit,
-            learned=turned @ items.T / unit,
-            others=(others @ items.T / unit[:1])[0],
+            learned=(lengths[:, None] * turned) @ items.T / unit,
+            others=((lengths[:1, None] * others) @ items.T / unit[:1])[0],
         )
+
+    def _taught(self, asked: Vectors, fold: int) -> tuple[Weights, Weights]:
+        """Return how votes turn queries, and how those of other parts than one turn the first."""
+        if not len(self._members.item):
+            return self._unturned(asked), self._unturned(asked[:1])
+        cosines = self._cosines(asked)
+        others = self._trust * (self._members.fold.rows != fold)
+        return self._turned(cosines, self._trust), self._turned(cosines[:1], others)
 
     @cached_property
     def standing(self) -> Standing:
@@ -396,3 +444,10 @@ class Preferences:
             if ranker == self._ranker
         }
         return judged(self.ledger, records, self.held, self.added)
+
+
+def _reach(longest: float, width: float, power: int) -> float:
+    """Return the least cosine with its anchor at which a step is not faint; a little less."""
+    if longest <= FAINT or not width:
+        return -inf if longest > FAINT else inf
+    return 1 - float(log(longest / FAINT) ** (1 / power)) / width - 1e-6

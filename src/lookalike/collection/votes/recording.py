@@ -90,9 +90,17 @@ def record_vote(
         "taught": taught,
     }
     event = events.append(connection, "vote", body, who=verdict.who, key=key, about=subject)
-    if ledger.votes and len(ledger.votes) % SNAPSHOT_EVERY == 0 and ledger.damaged is None:
+    if _is_snapshot_due(len(ledger.votes)) and ledger.damaged is None:
         ledger.keep(connection)
     return events.shown(event)
+
+
+def _is_snapshot_due(votes: int) -> bool:
+    """Return whether a snapshot is taken at so many votes: every sixteenth of them or so.
+
+    It holds all votes, so taken every so many it would slow down with the log.
+    """
+    return votes > 0 and votes % max(SNAPSHOT_EVERY, 1 << max(votes.bit_length() - 4, 0)) == 0
 
 
 def _teach(preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.Taught:

@@ -17,17 +17,20 @@ from numpy.typing import NDArray
 FOLDS = 5
 """Votes are divided by their queries; a vote is judged by what those of other parts taught."""
 
-LONGEST = 1.5
+LONGEST = 2.0
 """C of paper 5, Algorithm 1: the longest step."""
 
 MARGIN = 0.8
 """By how much what is right is to score above what is wrong, in units of a cosine."""
 
-FROM_REJECTED = 0.3
+FROM_REJECTED = 0.6
 """How long the step of a rejected picture is beside that of the query or a picked one."""
 
 MOST_TAUGHT = 16
 """Picked pictures, and rejected ones, that one vote may teach with."""
+
+POWER = 2
+"""The power p of the kernel exp(−(γ(1 − cos))^p); votes of before have 1."""
 
 OLDER_WIDTH = 12.0
 """How quickly votes of older logs, which have no width, fade with distance from their query."""
@@ -82,10 +85,12 @@ class Taught:
     steps : array of shape (j,)
         The length of the step of each.
     width : float
-        γ of the kernel exp(−γ(1 − cos)) by which steps fade.
+        γ of the kernel exp(−(γ(1 − cos))^p) by which steps fade.
     right : (float or None, float or None)
         The share of its comparisons that were in the right order without votes, and with what
         votes on other queries had taught; None where it compares nothing.
+    power : int
+        p of the kernel.
     """
 
     pictures: tuple[int, ...]
@@ -93,6 +98,7 @@ class Taught:
     steps: Weights
     width: float
     right: tuple[float | None, float | None]
+    power: int = POWER
 
     @classmethod
     def nothing(cls) -> "Taught":
@@ -106,6 +112,7 @@ class Taught:
             "picked": self.picked,
             "steps": self.steps.tolist(),
             "width": self.width,
+            "power": self.power,
             "right": list(self.right),
         }
 
@@ -122,8 +129,12 @@ class Taught:
             raise ValueError("more pictures are picked than there are")
         if not np.isfinite(steps).all() or not 0 <= float(width) < np.inf:
             raise ValueError("a step is not finite")
+        power = written.get("power", 1)
+        if power not in (1, POWER):
+            raise ValueError("the kernel is not known")
         before, after = written["right"]
-        return cls(pictures, None if picked is None else int(picked), steps, width, (before, after))
+        chosen = None if picked is None else int(picked)
+        return cls(pictures, chosen, steps, width, (before, after), power)
 
 
 def fold_of(subject: str) -> int:
@@ -193,7 +204,7 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
 
     A step at a picture a changes the score of every query q with every item p by
 
-        τ·k(q, a)·(d·p),   k(q, a) = exp(−γ(1 − cos(q, a))),   τ = min(C, l / |d|²),
+        τ·k(q, a)·(d·p),   k(q, a) = exp(−(γ(1 − cos(q, a)))²),   τ = min(C, l / |d|²),
 
     where d is what :func:`directions` says and l = max(0, margin − S(a, d)). This is Algorithm 1
     of paper 5 (OKS) with the kernel k on the query's side and the inner product on the item's, so
@@ -216,18 +227,18 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
     """
     count = len(pictures)
     moves = directions(count, picked)
-    kernel = np.exp(-width * (1 - np.minimum(geometry.near, 1.0)))
+    kernel = np.exp(-((width * (1 - np.minimum(geometry.near, 1.0))) ** POWER))
     least = min(max(picked - 1, 1), count - picked)
     scores, steps = geometry.base + geometry.learned, np.zeros(count)
+    changes = moves @ geometry.gram
+    lengths = (changes * moves).sum(axis=1)
     for place in range(count if least else 0):
-        change = geometry.gram @ moves[place]
-        length = float(moves[place] @ change)
-        if length <= _SMALLEST:
+        if lengths[place] <= _SMALLEST:
             continue
         loss = max(0.0, MARGIN - float(scores[place] @ moves[place]))
-        taken = min(LONGEST * least / (least + 1), loss / length)
+        taken = min(LONGEST * least / (least + 1), loss / float(lengths[place]))
         steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), DECIMALS)
-        scores += steps[place] * np.outer(kernel[:, place], change)
+        scores += (steps[place] * kernel[:, place, None]) * changes[place]
     return Taught(tuple(pictures), picked, steps, width, _right(geometry, picked))
 
 

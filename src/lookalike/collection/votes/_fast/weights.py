@@ -1,61 +1,101 @@
 """Sum up, over all votes, how much of each of their pictures turns a query."""
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core._fast import LOOP, njit
 
 
+class Votes(NamedTuple):
+    """The pictures of all votes; those of a vote stand together and end at its ``stops``.
+
+    ``widths`` and ``powers`` are of the kernels by which votes fade, and ``reaches`` the cosines
+    with an anchor up to which they are not faint.
+    """
+
+    anchors: NDArray[np.int32]
+    sides: NDArray[np.int8]
+    steps: NDArray[np.float64]
+    stops: NDArray[np.int64]
+    widths: NDArray[np.float64]
+    powers: NDArray[np.int8]
+    reaches: NDArray[np.float64]
+
+
+@njit(**LOOP)
+def near_votes(cosines: NDArray[np.float64], votes: Votes, near: NDArray[np.int64]) -> int:
+    """Write the votes of which an anchor is as near as they reach; return how many there are.
+
+    ``cosines`` are those of the anchors with a query, or the largest with several.
+    """
+    start, found = np.uint64(0), np.uint64(0)
+    for vote in range(np.uint64(votes.stops.size)):
+        stop = np.uint64(votes.stops[vote])
+        is_near = False
+        for place in range(start, stop):
+            cosine = cosines[np.uint64(votes.anchors[place])]
+            is_near = is_near or cosine > votes.reaches[vote]
+        if is_near:
+            near[found] = vote
+            found += np.uint64(1)
+        start = stop
+    return int(found)
+
+
 @njit(**LOOP)
 def vote_weights(
-    kernels: NDArray[np.float64],
-    anchors: NDArray[np.int64],
-    sides: NDArray[np.int64],
-    steps: NDArray[np.float64],
-    stops: NDArray[np.int64],
-    widths: NDArray[np.int64],
+    cosines: NDArray[np.float64],
+    votes: Votes,
     trust: NDArray[np.float64],
+    near: NDArray[np.int64],
     faint: float,
+    places: NDArray[np.int64],
     weights: NDArray[np.float64],
-) -> None:
-    """Write the weight of each picture of each vote near a query; the others get 0.
+) -> int:
+    """Write the pictures of the votes ``near``, how much of each turns a query; return how many.
 
-    ``kernels`` are those of the anchors with the query, a row for each width; ``widths`` is the
-    row of each vote. A vote's pictures stand together and end at ``stops``. A vote whose steps
-    all turn the query by less than ``faint`` is passed over.
+    A vote whose steps all turn the query by less than ``faint`` is passed over.
     """
-    start = np.uint64(0)
-    for vote in range(np.uint64(stops.size)):
-        stop = np.uint64(stops[vote])
-        kernel = kernels[np.uint64(widths[vote])]
-        near = False
+    found = np.uint64(0)
+    for number in range(np.uint64(near.size)):
+        vote = np.uint64(near[number])
+        start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
+        is_near = False
         up, down = 0.0, 0.0
         picked, rejected = 0, 0
-        for place in range(start, stop):
-            turn = trust[vote] * steps[place] * kernel[np.uint64(anchors[place])]
-            near = near or abs(turn) > faint
-            weights[place] = turn
-            if sides[place] > 0:
+        first = found
+        for place in range(start, np.uint64(votes.stops[vote])):
+            apart = votes.widths[vote] * (1.0 - min(cosines[np.uint64(votes.anchors[place])], 1.0))
+            if votes.powers[vote] == 2:
+                apart *= apart
+            turn = trust[vote] * votes.steps[place] * math.exp(-apart)
+            is_near = is_near or abs(turn) > faint
+            places[found] = place
+            weights[found] = turn
+            found += np.uint64(1)
+            if votes.sides[place] > 0:
                 up += turn
                 picked += 1
-            elif sides[place] < 0:
+            elif votes.sides[place] < 0:
                 down += turn
                 rejected += 1
-        if not near:
-            weights[start:stop] = 0.0
-            start = stop
+        if not is_near:
+            found = first
             continue
-        for place in range(start, stop):
-            turn = weights[place]
-            if sides[place] == 0:
+        for own in range(first, found):
+            turn, side = weights[own], votes.sides[np.uint64(places[own])]
+            if side == 0:
                 continue
             if picked == 0 or rejected == 0:
                 # What it compared was deleted.
-                weights[place] = 0.0
-            elif sides[place] < 0:
-                weights[place] = turn - up / rejected
+                weights[own] = 0.0
+            elif side < 0:
+                weights[own] = turn - up / rejected
             elif picked == 1:
-                weights[place] = turn - down
+                weights[own] = turn - down
             else:
-                weights[place] = (up - turn) / (picked - 1) - down / picked
-        start = stop
+                weights[own] = (up - turn) / (picked - 1) - down / picked
+    return int(found)
