@@ -2,7 +2,7 @@
 
 Every method learns from the training part; its settings are chosen by mean average precision on
 the validation part; then it learns from both, with three seeds, and is judged on the test part.
-``Collection.learn`` learns from four fifths of both parts, since it holds out a fifth to judge by.
+``Collection.learn`` holds out a fifth of both parts to judge by, then learns once more from all.
 ``--quick`` judges on the validation part of clipart, so that only a full run uses the test parts.
 """
 
@@ -176,7 +176,8 @@ def runs(task: Task, method: Method, part: Part) -> list[Run]:
 def taught(part: Part, seed: int) -> Run:
     """Learn words by the code of ``Collection.learn``, which holds out a fifth of the pictures.
 
-    It trains all candidates, and chooses, tunes and calibrates on what it holds out.
+    It trains all candidates, chooses, tunes and calibrates on what it holds out, and trains the
+    chosen one once more from all.
     """
     ranker: Any = SimpleNamespace(vectors=lambda ids: part.reduced[ids])
     begin = time.process_time()
