@@ -99,6 +99,45 @@ def test_a_flipped_bit_in_a_row_is_noticed(collection, table, caplog):
         assert other.thumbnail(6)
 
 
+# What a page of zeros leaves of rows, and what must tell of it.
+LOST = {
+    "picture of a place": ("UPDATE places SET picture = 0 WHERE picture = 5", "search"),
+    "places": ("UPDATE places SET path = '' || 0, picture = 0", "pictures"),
+    "roots": ("UPDATE roots SET path = NULL", "search_word"),
+    "paths": ("UPDATE places SET path = NULL WHERE picture = 5", "search_word"),
+}
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_rows_that_lost_their_content_are_noticed(collection, lost):
+    statement, method = LOST[lost]
+    collection.close()
+    with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') "
+            "WHERE name IN ('places', 'roots')"
+        )
+        connection.commit()
+    with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
+        connection.execute(statement)
+        connection.commit()
+    asked = {"search": (1, 99), "pictures": (), "search_word": ("colour",)}[method]
+    with again(collection) as other, pytest.raises(DamagedFile, match="damaged"):
+        list(getattr(other, method)(*asked))
+
+
+def test_a_damaged_bin_is_told(collection, caplog):
+    collection.remove([5])
+    collection.close()
+    with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
+        connection.execute("UPDATE bin SET picture = 0")
+        connection.commit()
+    with again(collection) as other:
+        assert "the bin names pictures that are not there" in caplog.text
+        assert not other.check().sound
+
+
 def test_a_damaged_write_ahead_log_is_noticed(collection, tmp_path):
     keep = tmp_path / "kept"
     for number in range(2, 8):

@@ -227,7 +227,16 @@ class Database:
             _log.warning("%s: the log was not emptied, since another process reads", self._path)
 
     def _look_at_end(self) -> None:
-        """Warn if the last events are gone; from now on, notice it where nobody did."""
+        """Warn if the last events are gone; from now on, notice it where nobody did.
+
+        And if rows of the bin are damaged: their pictures would be back without a word.
+        """
+        if self.rows("SELECT 1 FROM bin WHERE picture NOT IN (SELECT id FROM all_pictures) LIMIT 1"):
+            _log.warning(
+                "%s is damaged: the bin names pictures that are not there. “lookalike check” says "
+                "what to do",
+                self._path,
+            )
         try:
             self.check_end()
         except DamagedFile as error:

@@ -81,15 +81,31 @@ def known(database: Database, ids: Iterable[int]) -> set[int]:
 
 
 def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, ...]]:
-    """Return the paths of pictures, oldest first; those that are missing come last."""
+    """Return the paths of pictures, oldest first; those that are missing come last.
+
+    Raises
+    ------
+    DamagedFile
+        If a picture of the collection has none.
+    """
+    asked = list(ids)
     found: dict[int, tuple[Path, ...]] = {}
     rows = database.rows(
         "SELECT picture, path FROM places "
         "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY lost IS NOT NULL, id",
-        numbers(ids),
+        numbers(asked),
     )
-    for picture, path in rows:
-        found[picture] = (*found.get(picture, ()), Path(path))
+    with database.parsing("the path of a picture"):
+        for picture, path in rows:
+            found[picture] = (*found.get(picture, ()), Path(path))
+        if lacking := {*asked} - found.keys():
+            # A picture that was erased meanwhile has no path, but is not there, either.
+            there = database.row(
+                "SELECT min(id) FROM all_pictures WHERE id IN (SELECT value FROM json_each(?))",
+                numbers(lacking),
+            )
+            if there and there[0] is not None:
+                raise ValueError(f"picture {there[0]} has none")
     return found
 
 
@@ -142,12 +158,21 @@ def all_places(database: Database) -> list[tuple[str, int]]:
         "SELECT path, picture FROM places WHERE picture NOT IN (SELECT picture FROM bin) "
         "ORDER BY lost IS NULL, id"
     )
-    return [(path, picture) for path, picture in rows]
+    with database.parsing("the path of a picture"):
+        return [(_text(path), picture) for path, picture in rows]
 
 
 def roots(database: Database) -> list[str]:
     """Return the folders that were added."""
-    return [path for (path,) in database.rows("SELECT path FROM roots ORDER BY path")]
+    with database.parsing("a folder that was added"):
+        return [_text(path) for (path,) in database.rows("SELECT path FROM roots ORDER BY path")]
+
+
+def _text(path: object) -> str:
+    """Return a path as it is stored; ValueError for one that is not text."""
+    if not isinstance(path, str):
+        raise ValueError(f"it is {path!r:.80}")
+    return path
 
 
 def lies_below(database: Database, path: Path) -> bool:
