@@ -67,6 +67,7 @@ TABLES = {
     "thumbnails": ("jpeg", lambda store: store.thumbnail(5)),
     "all_pictures": ("sha256", lambda store: store.picture(5)),
     "given": ("label", lambda store: store.labels()),
+    "places": ("path", lambda store: store.search(1, 99)),
 }
 
 
@@ -96,6 +97,7 @@ def test_a_flipped_bit_in_a_row_is_noticed(collection, table, caplog):
         else:
             with pytest.raises(DamagedFile, match="checksum differs"):
                 read(other)
+            assert not other.check().sound
         assert other.thumbnail(6)
 
 

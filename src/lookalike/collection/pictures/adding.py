@@ -313,9 +313,9 @@ class Adder:
         )
         if not known.rowcount:
             connection.execute(
-                "INSERT INTO places (path, picture, size, mtime_ns) "
-                "VALUES (CAST(? AS TEXT), ?, ?, ?)",
-                (name, picture, *self._sizes[path]),
+                "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+                "VALUES (CAST(? AS TEXT), ?, ?, ?, ?)",
+                (name, picture, *self._sizes[path], row_sum(picture, name)),
             )
         connection.execute("DELETE FROM refused WHERE path = CAST(? AS TEXT)", (name,))
         connection.execute(

@@ -231,7 +231,9 @@ class Database:
 
         And if rows of the bin are damaged: their pictures would be back without a word.
         """
-        if self.rows("SELECT 1 FROM bin WHERE picture NOT IN (SELECT id FROM all_pictures) LIMIT 1"):
+        if self.rows(
+            "SELECT 1 FROM bin WHERE picture NOT IN (SELECT id FROM all_pictures) LIMIT 1"
+        ):
             _log.warning(
                 "%s is damaged: the bin names pictures that are not there. “lookalike check” says "
                 "what to do",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lookalike.collection.answers import PictureRow
 from lookalike.collection.store.database import Database, numbers, stored
-from lookalike.collection.store.sums import damaged, is_sound
+from lookalike.collection.store.sums import PLACE, damaged, is_sound
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.images import Refused
@@ -86,17 +86,19 @@ def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, .
     Raises
     ------
     DamagedFile
-        If a picture of the collection has none.
+        If a picture of the collection has none, or one that is not as it was written.
     """
     asked = list(ids)
     found: dict[int, tuple[Path, ...]] = {}
     rows = database.rows(
-        "SELECT picture, path FROM places "
+        f"SELECT picture, path, crc IS NULL OR crc = row_sum({', '.join(PLACE)}) FROM places "  # noqa: S608
         "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY lost IS NOT NULL, id",
         numbers(asked),
     )
     with database.parsing("the path of a picture"):
-        for picture, path in rows:
+        for picture, path, sound in rows:
+            if not sound:
+                raise damaged(f"the path of picture {picture}")
             found[picture] = (*found.get(picture, ()), Path(path))
         if lacking := {*asked} - found.keys():
             # A picture that was erased meanwhile has no path, but is not there, either.

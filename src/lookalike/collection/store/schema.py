@@ -8,7 +8,7 @@ from typing import Any
 from lookalike.collection.store import seals, sums
 from lookalike.core.text import word_key
 
-VERSION = 7
+VERSION = 8
 APPLICATION = 0x6C6F6F6B
 
 _CHANGED = "BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END"
@@ -222,6 +222,8 @@ _CODES = (
     "ALTER TABLE rankers ADD COLUMN codes INTEGER",
 )
 
+_PLACE_SUMS = ("ALTER TABLE places ADD COLUMN crc INTEGER",)
+
 # Three float16 vectors of 1,280 fit into a page of 8 kB; of 4 kB, one.
 SCHEMA = f"""
 PRAGMA page_size = 8192;
@@ -291,6 +293,7 @@ ALTER TABLE queries DROP COLUMN raw;
 {";".join(_SEALS)};
 {";".join(_SUMS)};
 {";".join(_CODES)};
+{";".join(_PLACE_SUMS)};
 COMMIT;
 """
 
@@ -431,6 +434,11 @@ def _add_seals(connection: Connection, feature: Mapping[str, Any]) -> None:
         )
 
 
+def _add_place_sums(connection: Connection, feature: Mapping[str, Any]) -> None:
+    _run(_PLACE_SUMS)(connection, feature)
+    connection.execute(f"UPDATE places SET crc = row_sum({', '.join(sums.PLACE)})")  # noqa: S608
+
+
 UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     # What was learned is a similarity, or words since; models of one run share their run.
     1: _run(
@@ -445,5 +453,6 @@ UPDATES: dict[int, Callable[[Connection, Mapping[str, Any]], None]] = {
     4: _add_sources,
     5: _add_seals,
     6: _run(_CODES),
+    7: _add_place_sums,
 }
 """What makes the tables of a version those of the next; a collection's only feature is given."""

@@ -22,10 +22,12 @@ SUMMED = {
 }
 """The tables whose rows have a checksum in the column ``crc``, and what it is made of.
 
-So have those of records, of (picture, record).
+So have those of records and of places.
 """
 
 RECORD = ("picture", "record")
+PLACE = ("picture", "CAST(path AS BLOB)")
+"""The same of places: a path need not be text that can be read."""
 
 
 def row_sum(*values: Any) -> int:

@@ -204,7 +204,8 @@ def _move_uploads(copy: Path, before: Path, place: Path) -> None:
         database.transaction() as connection,
     ):
         connection.execute(
-            "UPDATE places SET path = CAST(?1 || substr(CAST(path AS BLOB), ?2) AS TEXT) "
+            "UPDATE places SET path = CAST(?1 || substr(CAST(path AS BLOB), ?2) AS TEXT), "
+            "crc = row_sum(picture, CAST(?1 || substr(CAST(path AS BLOB), ?2) AS BLOB)) "
             "WHERE path > CAST(?3 AS TEXT) AND path < CAST(?4 AS TEXT)",
             (stored(after), len(stored(before)) + 1, stored(before) + b"/", stored(before) + b"0"),
         )

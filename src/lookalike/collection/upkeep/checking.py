@@ -24,6 +24,7 @@ _ANEW = (
 _ROWS = {
     "thumbnails": ("thumbnail", _ANEW),
     "all_pictures": ("picture", _ANEW),
+    "places": ("path", _ANEW),
     "given": ("label", "Restore a backup, or import or say the labels of these pictures again."),
     "refusals": ("refused word", "Restore a backup, or refuse the words again."),
     "clicks": ("click", "Restore a backup, or learn again with --clicks."),
@@ -79,7 +80,7 @@ def _log(opened: Opened) -> Iterator[Finding]:
 def _rows(opened: Opened) -> Iterator[Finding]:
     for table, (what, remedy) in _ROWS.items():
         with opened.database.reading() as connection:
-            damaged = sums.damaged_rows(connection, table, sums.SUMMED[table])
+            damaged = sums.damaged_rows(connection, table, sums.SUMMED.get(table, sums.PLACE))
         if damaged:
             yield _damaged(opened, what, damaged, remedy)
     wanted = {number for (number,) in opened.database.rows("SELECT id FROM all_pictures")}
