@@ -265,7 +265,7 @@ def test_create_refuses_what_is_there(collection, tmp_path):
         Collection.create(tmp_path / "bilder", features=[Colours()])
     (tmp_path / "empty").mkdir()
     Collection.create(tmp_path / "empty", features=[Colours()]).close()
-    with pytest.raises(CollectionError, match="cannot create"):
+    with pytest.raises(CollectionError, match="cannot write"):
         Collection.create(tmp_path / "file" / "below", features=[Colours()])
 
 
