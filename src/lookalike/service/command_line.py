@@ -69,9 +69,6 @@ def _told(ctx: Any) -> Iterator[None]:
         _end(ctx, str(error), FAILED)
     except BrokenPipeError:
         raise
-    except OSError as error:
-        file = f"{error.filename}: " if error.filename else ""
-        _end(ctx, f"{file}{error.strerror or error}", FAILED)
     except Exception as error:
         if _is_lack_of_memory(error):
             _end(
@@ -80,6 +77,9 @@ def _told(ctx: Any) -> Iterator[None]:
                 "limit, and try again.",
                 FAILED,
             )
+        if isinstance(error, OSError):
+            file = f"{error.filename}: " if error.filename else ""
+            _end(ctx, f"{file}{error.strerror or error}", FAILED)
         # The base class of usage errors moved between versions of Typer; its method did not.
         if not ctx.meta[__name__] or not hasattr(error, "format_message"):
             raise
@@ -97,6 +97,8 @@ def _is_lack_of_memory(error: Exception) -> bool:
             "cannot allocate memory",
             "bad allocation",
             "bad_alloc",
+            "load shared object",
+            "without setting an exception",  # C code that lost the MemoryError
         )
     )
 
