@@ -229,3 +229,16 @@ def test_nothing_is_replaced_under_a_server_or_writer(store, tmp_path):
     for work in (lambda: store.say(1, "word"), lambda: store.search(1)):
         with pytest.raises(CollectionError, match="replaced, moved or deleted"):
             work()
+
+
+def test_a_disk_that_fails_during_a_backup_is_told(collection, tmp_path, monkeypatch):
+    def fail(*_):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(backup, "_copy_files", fail)
+    with pytest.raises(
+        CollectionError, match=r"cannot write .*disk I/O error.*Nothing was changed"
+    ):
+        collection.backup(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    assert not list(tmp_path.glob(".*unfinished*"))

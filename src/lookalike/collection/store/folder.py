@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,7 +45,7 @@ def unfinished(path: Path) -> Iterator[Path]:
             yield beside
             if beside.exists():
                 beside.replace(path)
-    except OSError as error:
+    except (OSError, sqlite3.OperationalError) as error:
         raise CollectionError(
             f"cannot write {path}: {error}. Nothing was changed; free some space, or name a "
             f"folder where you may write."
