@@ -154,6 +154,8 @@ def test_a_damaged_write_ahead_log_is_noticed(collection, tmp_path):
         wal = broken / "collection.sqlite-wal"
         (broken / "collection.sqlite-shm").unlink(missing_ok=True)
         flip(wal, rng.randrange(wal.stat().st_size // 2, wal.stat().st_size))
+        bad = wal.read_bytes()
+        aside = broken / "damaged-log"
         with Collection.open(broken, features=[Colours()]) as other:
             if len(other.history(99)) < 6:
                 noticed += 1
@@ -162,9 +164,16 @@ def test_a_damaged_write_ahead_log_is_noticed(collection, tmp_path):
                 with pytest.raises(DamagedFile, match="nothing more is recorded"):
                     other.say(1, "word")
                 assert other.search(1)
+                # The bad file is set aside, before SQLite deletes it.
+                assert aside.read_bytes() == bad
                 (broken / "log-end").unlink()
                 other.say(1, "word")
                 other.check_log()
+                other.remove([1])
+                other.empty_bin()
+                assert not aside.exists()  # it still held what was erased
+            else:
+                assert not aside.exists()
     assert noticed >= 4
 
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -65,6 +66,7 @@ class Database:
         self.read_only = read_only
         self._lock = RLock()
         self._end = LogEnd(path.with_name("log-end"))
+        self._damaged = path.with_name("damaged-log")
         self.passing: dict[str, tuple[bytes, Mapping[int, bytes]]] = {}
         with _explained(path):
             self._reader = self._connection()
@@ -223,6 +225,7 @@ class Database:
         # A connection of its own: a writer may need the shared one before it lets us go on.
         with _explained(self._path), closing(_connect(self._path)) as connection:
             (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._damaged.unlink(missing_ok=True)
         if busy:
             _log.warning("%s: the log was not emptied, since another process reads", self._path)
 
@@ -242,11 +245,21 @@ class Database:
         try:
             self.check_end()
         except DamagedFile as error:
-            _log.warning("%s", error)
+            _log.warning("%s%s", error, "" if self.read_only else self._set_aside())
             return
         if not self.read_only and self._end.read() is None:
             with self._lock:
                 self._end.write(end_of(self._reader))
+
+    def _set_aside(self) -> str:
+        """Keep a copy of a damaged write-ahead log, which SQLite deletes; return where it is."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        try:
+            if log.stat().st_size and not self._damaged.exists():
+                shutil.copyfile(log, self._damaged)
+        except OSError:
+            return ""
+        return f" What is left of the write-ahead log is kept in {self._damaged}."
 
     def _check(self, feature: Mapping[str, Any]) -> None:
         application = self.rows("PRAGMA application_id")[0][0]
