@@ -86,10 +86,16 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
                 take(_subjects(Packet(packet)))
             except LookalikeError as error:
                 problems.append(f"{file}: its keywords were not read: {error}")
-    try:
-        take(_iptc(content))
-    except UnicodeDecodeError:
-        problems.append(f"{picture}: its IPTC keywords are not in UTF-8, so they were not read")
+    unknown = 0
+    for keyword in _iptc(content):
+        try:
+            take([keyword.decode("utf-8")])
+        except UnicodeDecodeError:
+            unknown += 1
+    if unknown:
+        problems.append(
+            f"{picture}: its IPTC keywords that are not in UTF-8 were not read ({unknown})"
+        )
     return Keywords(tuple(words.values()), tuple(problems))
 
 
@@ -106,8 +112,8 @@ def _subjects(packet: Packet) -> list[str]:
     return [word for word in words if word_key(label_name(word)) not in learned]
 
 
-def _iptc(content: bytes) -> list[str]:
-    """Return the IPTC keywords of a JPEG or TIFF; UnicodeDecodeError if they are not UTF-8."""
+def _iptc(content: bytes) -> list[bytes]:
+    """Return the IPTC keywords of a JPEG or TIFF, in whatever encoding they are."""
     if not content.startswith((_JPEG, b"II", b"MM")):
         return []
     try:
@@ -117,4 +123,4 @@ def _iptc(content: bytes) -> list[str]:
         return []
     kept = found.get(_IPTC_KEYWORDS, [])
     words = [kept] if isinstance(kept, bytes) else kept
-    return [word.decode("utf-8") for word in words[:MOST] if isinstance(word, bytes)]
+    return [word for word in words[:MOST] if isinstance(word, bytes)]
