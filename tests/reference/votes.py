@@ -28,6 +28,25 @@ def turn(votes, query):
     return total
 
 
+def everywhere(votes, query, evidence):
+    """Return how votes of (vectors, picked, …) turn every query u, wherever it is.
+
+    By M⁻¹u/(uᵀM⁻¹u) − u, where M is the covariance within what each vote picked, and the identity.
+    """
+    total, count = np.zeros((len(query), len(query))), 0
+    for vectors, picked, *_ in votes:
+        mean = np.mean(vectors[:picked], axis=0)
+        for vector in vectors[:picked]:
+            total += np.outer(vector - mean, vector - mean)
+        count += picked - 1
+    if not count:
+        return np.zeros(len(query))
+    share = count / (count + evidence)
+    total /= np.trace(total) / len(query)
+    moved = np.linalg.solve(share * total + (2 - share) * np.eye(len(query)), query)
+    return moved / (moved @ query) - query
+
+
 def learned(votes, vectors, picked, width, *, longest, margin, from_rejected, limit):
     """Return the steps of one more vote, by scores of cosine and earlier votes."""
     before = []

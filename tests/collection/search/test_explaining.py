@@ -1,4 +1,5 @@
 import os
+from copy import copy
 
 import numpy as np
 import pytest
@@ -147,6 +148,13 @@ def test_a_query_that_rejects_only(collection):
     assert vote in told
 
 
+def near_only(preferences):
+    """What votes add near what they were cast on, without what they add to every search."""
+    near = copy(preferences)
+    near.__dict__["spread"] = None
+    return near
+
+
 def test_the_parts_of_votes_make_up_what_votes_add(collection):
     rng = np.random.default_rng(0)
     learn(collection)
@@ -156,7 +164,7 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
             Ask((query,)), picked=[int(picked)], rejected=[int(rejected)], who=f"{query}"
         )
     ranker = collection._opened.rankers.get()
-    preferences = ranker.votes
+    preferences = near_only(ranker.votes)
     query, item = (ranker.vectors([n]) for n in (3, 20))
     subjects, _, _, parts = preferences.parts(query, item)
     added = (preferences.added(query) @ ranker.similarity.item_vectors(item).T)[0, 0]
@@ -175,12 +183,12 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
 def test_a_vote_alone_adds_its_own_part(collection):
     for query, (good, bad) in {5: (12, 3), 14: (22, 9)}.items():
         collection.vote(Ask((query,)), picked=[good], rejected=[bad], who=f"{query}")
-    both = collection._opened.rankers.get().votes
+    both = near_only(collection._opened.rankers.get().votes)
     query, item = (collection._opened.rankers.get().vectors([n]) for n in (6, 20))
     subjects, _, _, parts = both.parts(query, item)
     for number, subject in ((1, "14"), (2, "5")):
         collection.undo(number)
-        left = collection._opened.rankers.get().votes
+        left = near_only(collection._opened.rankers.get().votes)
         alone = sum(part for own, part in zip(subjects, parts, strict=True) if own == subject)
         assert (left.added(query) @ item.T)[0, 0] == pytest.approx(alone, abs=1e-3)
         collection.undo(collection.history(1)[0].number)

@@ -21,6 +21,7 @@ from tests.collection.colours import Colours, album
 from tests.collection.teaching import QUICK, learn
 
 VOTES = {"votes_near", "votes_width", "votes_power", "votes_move", "votes_strength"}
+EVERYWHERE = "votes_matrix"
 
 
 class Wide(Feature):
@@ -96,7 +97,7 @@ def test_the_recipe_finds_what_a_search_finds(collection, tmp_path, learned, vot
     if voted:
         vote(collection)
     path, (arrays, manifest) = exported(collection, tmp_path)
-    assert set(arrays) == {*("W" * learned), *(VOTES if voted else ())}
+    assert set(arrays) == {*("W" * learned), *((*VOTES, EVERYWHERE) if voted else ())}
     assert (manifest["similarity"], manifest["votes"]) == (
         "oasis" if learned else "cosine",
         5 * voted,
@@ -190,7 +191,7 @@ def test_the_page_beside_holds_the_recipe(collection, tmp_path):
     assert "holds 1 vote," in page
     assert collection.features["colours"].fingerprint in page
     assert str(tmp_path) not in page
-    assert len(manifest["recipe"].splitlines()) <= 25
+    assert len(manifest["recipe"].splitlines()) <= 28
 
 
 def test_a_place_that_cannot_be_is_refused(collection, tmp_path):

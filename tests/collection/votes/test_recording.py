@@ -11,6 +11,7 @@ from lookalike.collection.votes import ledger as ledgers
 from lookalike.collection.votes import recording
 from lookalike.collection.votes.ledger import Record
 from lookalike.collection.votes.preferences import LIMIT
+from lookalike.collection.votes.spread import EVIDENCE
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.reference import votes as reference
@@ -223,8 +224,11 @@ def test_a_deleted_picture_teaches_no_more(collection):
     collection.remove([9])
     votes = collection._opened.rankers.get().votes
     assert 9 not in votes._places
-    # Two votes have nothing left to compare, and the third was on a picture that is gone.
-    assert not votes.added(votes.source.take(votes.source.ids)).any()
+    # Two votes have nothing left to compare, and the third was on a picture that is gone; that
+    # what they picked is alike still holds.
+    for number in votes.source.ids:
+        assert not len(votes.parts(votes.source.take([number]), votes.source.take([1]))[3])
+    assert sum(votes.spread.counts) == 2
     assert 9 not in order(collection, ask)
     with again(collection) as other:
         assert other.search(ask, 30) == collection.search(ask, 30)
@@ -482,10 +486,13 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
         vectors = np.array([row[number or int(vote.subject)] for number in lesson.pictures])
         votes.append((vectors, lesson.picked, lesson.steps, lesson.width))
     query = red[7]
-    turned = reference.turn(votes, row[query])
+    asked = ranker.similarity.query_vectors(everyone[[ids_.index(query)]])[0].astype(float)
+    unit = asked / np.linalg.norm(asked)
+    everywhere = reference.everywhere(votes, unit, EVIDENCE)
+    assert np.linalg.norm(everywhere) > 0.01
+    turned = reference.turn(votes, row[query]) + everywhere
     turned *= min(1, LIMIT / np.linalg.norm(turned))
     assert np.abs(turned).max() > 0.01
-    asked = ranker.similarity.query_vectors(everyone[[ids_.index(query)]])[0].astype(float)
     asked = asked + np.linalg.norm(asked) * turned
     items = ranker.similarity.item_vectors(everyone)
     expected = {n: asked @ items[k] for k, n in enumerate(ids_) if n != query}
@@ -496,7 +503,7 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
         for vote in ranker.votes.ledger.votes
     ]
     followed = ranker.votes.following(ledgers.Ledger().added(older))
-    expected = reference.turn([(*vote[:3], 3.0, 1) for vote in votes], row[query])
+    expected = reference.turn([(*vote[:3], 3.0, 1) for vote in votes], row[query]) + everywhere
     expected *= min(1, LIMIT / np.linalg.norm(expected))
     assert np.abs(expected - turned).max() > 0.005
     given = ranker.plain.take(np.array([query]))

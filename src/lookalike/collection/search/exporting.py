@@ -125,13 +125,19 @@ def recipe(formula: Formula, arrays: Arrays) -> str:
         '    scores = scores.toarray() if hasattr(scores, "toarray") else scores',
         "    scores = scores * asked_scale(Q)[:, None]",
     ]
+    everywhere = (
+        '    moved = asked(Q) @ f["votes_matrix"]',
+        "    moved *= (size / np.maximum(dot(moved, asked(Q)), 1e-30))[:, None]",
+        "    turn = turn + moved - asked(Q) / size[:, None]",
+    )
     if "votes_near" in arrays:
         lines += [
             '    apart = f["votes_width"] * (1 - np.minimum(Q @ f["votes_near"].T, 1))',
             '    turn = np.exp(-(apart ** f["votes_power"])) @ f["votes_move"]',
-            "    length = dot(asked(Q), asked(Q)) ** 0.5 * asked_scale(Q) * f['votes_strength']",
+            "    size = np.maximum(dot(asked(Q), asked(Q)) ** 0.5, 1e-30)",
+            *(everywhere if "votes_matrix" in arrays else ()),
             f"    cut = np.minimum({LIMIT} / np.maximum(dot(turn, turn) ** 0.5, 1e-12), 1)",
-            "    turn *= (cut * length)[:, None]",
+            "    turn *= (cut * size * asked_scale(Q) * f['votes_strength'])[:, None]",
             "    scores = scores + (stored(P) @ turn.T).T",
         ]
     lines += [

@@ -14,26 +14,28 @@ themselves say. Directions are kept as the pictures they are made of, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from itertools import pairwise
 from math import inf, log
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lookalike.collection.answers import Ask, Ref, Standing
 from lookalike.collection.search.queries import VectorSource, read_ask
 from lookalike.collection.votes._fast.weights import Votes, near_votes, vote_weights
 from lookalike.collection.votes.gate import HeldLabels, judged
 from lookalike.collection.votes.ledger import Ledger, Vote
+from lookalike.collection.votes.members import Members, Rows
+from lookalike.collection.votes.spread import WIDEST as WIDEST_SPREAD
+from lookalike.collection.votes.spread import Spread, turned_by
 from lookalike.collection.votes.steps import POWER, Geometry, Weights, directions, fold_of
 from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
-from lookalike.index.growing import GrowingArray
 from lookalike.similarity.base import Similarity
 
 LIMIT = 0.6
@@ -51,75 +53,6 @@ _GATHERED = 4
 
 SAMPLE = 500
 NARROWEST, WIDEST = 25.0, 2.0
-
-
-class Rows:
-    """Vectors in the order they came; adding gives a new one."""
-
-    def __init__(self) -> None:
-        self._dense: GrowingArray[np.float32] | None = None
-        self._sparse: Any = None
-
-    @property
-    def matrix(self) -> Any:
-        """A row each."""
-        return self._sparse if self._dense is None else self._dense.rows
-
-    def extended(self, new: Vectors) -> Rows:
-        """Add vectors."""
-        rows = Rows()
-        if sp.issparse(new):
-            before = [] if self._sparse is None else [self._sparse]
-            rows._sparse = sp.csr_matrix(sp.vstack([*before, new]))
-        elif self._dense is None:
-            rows._dense = GrowingArray(new)
-        else:
-            rows._dense = self._dense.extended(new)
-        return rows
-
-
-@dataclass(frozen=True)
-class Members:
-    """The pictures of all votes, one row each; adding gives a new one.
-
-    ``anchor`` and ``item`` are the places of their vectors, ``side`` is +1, -1, or 0 in votes of
-    older logs, and ``step`` the lengths of their steps. A vote has its number in the log, the row
-    after its last picture, the width and power of its kernel, the least cosine with one of its
-    anchors at which it is not faint, a person, and the part it belongs to.
-    """
-
-    anchor: GrowingArray[np.int32]
-    item: GrowingArray[np.int32]
-    side: GrowingArray[np.int8]
-    step: GrowingArray[np.float64]
-    number: GrowingArray[np.int64]
-    stop: GrowingArray[np.int64]
-    width: GrowingArray[np.float64]
-    power: GrowingArray[np.int8]
-    reach: GrowingArray[np.float64]
-    person: GrowingArray[np.int64]
-    fold: GrowingArray[np.int64]
-
-    @classmethod
-    def none(cls) -> Members:
-        """Start without any."""
-        kinds: dict[str, Any] = {
-            **dict.fromkeys(("anchor", "item"), np.int32),
-            **dict.fromkeys(("step", "width", "reach"), np.float64),
-            **dict.fromkeys(("side", "power"), np.int8),
-        }
-        return cls(
-            **{
-                one.name: GrowingArray(np.zeros(0, kinds.get(one.name, np.int64)))
-                for one in fields(cls)
-            }
-        )
-
-    def extended(self, new: Mapping[str, ArrayLike]) -> Members:
-        """Add the pictures of votes."""
-        return Members(
-            **{name: getattr(self, name).extended(np.asarray(it)) for name, it in new.items()}
-        )
 
 
 class Preferences:
@@ -149,6 +82,7 @@ class Preferences:
         self._anchors, self._items, self._members = Rows(), Rows(), Members.none()
         self._places: dict[Ref, int] = {}
         self._people: dict[str, int] = {}
+        self._spread: Spread | None = None
         self.ledger = Ledger()
 
     def following(self, ledger: Ledger) -> Preferences:
@@ -160,6 +94,7 @@ class Preferences:
             following._anchors, following._items = self._anchors, self._items
             following._places = self._places
             following._members, following._people = self._members, self._people
+            following._spread = self.__dict__.get("spread", self._spread)
         if "width" in self.__dict__:
             following.__dict__["width"] = self.width
         following.ledger = ledger
@@ -232,6 +167,7 @@ class Preferences:
             new["reach"].append(_reach(longest, taught.width, taught.power))
             new["person"].append(self._people[vote.who])
             new["fold"].append(fold_of(vote.subject))
+            new["subject"].append(places[vote.subject])
         self._members = self._members.extended(new)
 
     @cached_property
@@ -286,7 +222,7 @@ class Preferences:
         """Return how votes turn queries, a row each."""
         if not len(self._members.item):
             return self._unturned(asked)
-        return self._turned(self._cosines(asked), self._trust)
+        return self._turned(asked, self._trust, self._whitening())
 
     def _unturned(self, asked: Vectors) -> Weights:
         return np.zeros((asked.shape[0], self._similarity.query_vectors(asked[:1]).shape[1]))
@@ -294,10 +230,23 @@ class Preferences:
     def _cosines(self, asked: Vectors) -> Weights:
         return dense(asked @ self._anchors.matrix.T)
 
-    def _turned(self, cosines: Weights, trust: Weights) -> Weights:
-        """Return how votes turn queries of these cosines with the anchors."""
+    @cached_property
+    def spread(self) -> Spread | None:
+        """How pictures that were picked together differ; None where vectors have many numbers."""
+        items = self._items.matrix
+        if sp.issparse(items) or items.shape[1] > WIDEST_SPREAD:
+            return None
+        before = Spread.none(items.shape[1]) if self._spread is None else self._spread
+        records = [self.ledger.records[self._ranker, who] for who in self._people]
+        return before.following(items, self._members, records)
+
+    def _whitening(self, without: int | None = None) -> Weights | None:
+        return None if self.spread is None else self.spread.matrix(without)
+
+    def _turned(self, asked: Vectors, trust: Weights, whitening: Weights | None) -> Weights:
+        """Return how votes of these weights turn queries, near them and, by M⁻¹, everywhere."""
         items, matrix = self._members.item.rows, self._items.matrix
-        near = self._weights(cosines, trust)
+        near = self._weights(self._cosines(asked), trust)
         sums = np.array(
             [np.bincount(items[places], weights, matrix.shape[0]) for places, weights in near],
             np.float32,
@@ -308,9 +257,16 @@ class Preferences:
             turns = dense(sums[:, used] @ matrix[used])
         else:
             turns = dense(sums @ matrix)
+        turns = turns + self._everywhere(asked, whitening)
         lengths = np.linalg.norm(turns, axis=1, keepdims=True)
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
+
+    def _everywhere(self, asked: Vectors, whitening: Weights | None) -> Weights | float:
+        """Return how M⁻¹ turns queries, a row each."""
+        if whitening is None:
+            return 0.0
+        return turned_by(whitening, unit_rows(dense(self._similarity.query_vectors(asked))))
 
     def _weights(
         self, cosines: Weights, trust: Weights
@@ -360,7 +316,7 @@ class Preferences:
         rows, weights = near[every != 0], every[every != 0]
         places, side = self._members.item.rows[rows], self._members.side.rows[rows]
         moved = dense(self._items.matrix[places])
-        length = float(np.linalg.norm(weights @ moved))
+        length = float(np.linalg.norm(weights @ moved + self._everywhere(asked, self._whitening())))
         whole = dense(self._similarity.item_vectors(item))[0]
         scale = np.linalg.norm(dense(self._similarity.query_vectors(asked)))
         parts = scale * min(1.0, LIMIT / max(length, 1e-12)) * weights * (moved @ whole)
@@ -397,6 +353,7 @@ class Preferences:
                 ]
         rows, columns, weights = zip(*links, strict=True) if links else ((), (), ())
         shape = (len(centres), len(self._places))
+        matrix = self._whitening()
         move = sp.csr_matrix((weights, (rows, columns)), shape) @ dense(self._items.matrix)
         return {
             "votes_near": dense(self._anchors.matrix)[[a for a, _, _ in centres]].astype(
@@ -405,6 +362,7 @@ class Preferences:
             "votes_width": np.array([width for _, width, _ in centres], np.float32),
             "votes_power": np.array([power for _, _, power in centres], np.float32),
             "votes_move": move.astype(np.float32),
+            **({} if matrix is None else {"votes_matrix": matrix.astype(np.float32)}),
         }
 
     def geometry(self, ask: Ask, pictures: Sequence[int]) -> Geometry:
@@ -431,9 +389,9 @@ class Preferences:
         """Return how votes turn queries, and how those of other parts than one turn the first."""
         if not len(self._members.item):
             return self._unturned(asked), self._unturned(asked[:1])
-        cosines = self._cosines(asked)
         others = self._trust * (self._members.fold.rows != fold)
-        return self._turned(cosines, self._trust), self._turned(cosines[:1], others)
+        turned = self._turned(asked, self._trust, self._whitening())
+        return turned, self._turned(asked[:1], others, self._whitening(fold))
 
     @cached_property
     def standing(self) -> Standing:

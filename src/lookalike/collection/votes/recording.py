@@ -111,7 +111,7 @@ def _teach(preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.
     good, bad = steps.sides(verdict.picked, verdict.rejected, earlier, known)
     compared = [0, *good, *bad]
     if not bad:
-        return steps.Taught.nothing()
+        return steps.Taught.alike(compared, preferences.width)
     try:
         geometry = preferences.geometry(verdict.ask, compared)
     except NotFound:  # an example that this ranker has not described

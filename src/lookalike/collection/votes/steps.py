@@ -105,6 +105,12 @@ class Taught:
         """Return what a vote taught that moves no picture."""
         return cls((), 0, np.zeros(0), OLDER_WIDTH, (None, None))
 
+    @classmethod
+    def alike(cls, pictures: Sequence[int], width: float) -> "Taught":
+        """Return what a vote taught that rejects nothing: which pictures are alike."""
+        count = len(pictures)
+        return cls(tuple(pictures), count, np.zeros(count), width, (None, None))
+
     def written(self) -> dict[str, Any]:
         """Return what the log keeps of it."""
         return {

@@ -1,0 +1,151 @@
+"""How pictures that were picked together differ: what of that says nothing of what they show.
+
+A query and what was picked for it are alike, whatever they are. So the directions in which they
+differ weigh less in every search, as in relevant component analysis (Bar-Hillel, Hertz, Shental
+and Weinshall, 2003), and that reaches searches far from any vote. Only queries turn: by
+
+    M⁻¹u/(uᵀM⁻¹u) − u,   M = w·C + (2 − w)·tr(C)/d·I,   w = n/(n + EVIDENCE),
+
+for a query u of unit length, with C the covariance within the pictures of each vote, pooled, and n
+the pictures picked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.votes.ledger import Record
+from lookalike.collection.votes.members import Members
+from lookalike.collection.votes.steps import FOLDS, Weights
+
+EVIDENCE = 200.0
+"""Picked pictures after which what they say weighs as much as the start."""
+
+ENOUGH = 3
+"""Votes that can be judged, after which those of the same person that cannot count as well."""
+
+WIDEST = 512
+"""Vectors of more numbers are left as they are: d² numbers are kept for each part of the votes."""
+
+GRAIN = 2.0**-12
+"""What vectors are rounded to a multiple of.
+
+Sums of products of such numbers are exact in float64, so it makes no difference in which order
+votes are added and taken away."""
+
+LEVELS = 16
+"""How finely the weight of a person is told; it is rounded, for the same reason."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Sums over votes, for each part of them; it never changes.
+
+    ``people`` are how much the votes of each person count, without and with something rejected,
+    ``weights`` how much each vote counts, ``products`` the sums of (x − m)(x − m)ᵀ over the query
+    and the picked pictures x of a vote with their mean m, and ``counts`` those of how many were
+    picked.
+    """
+
+    people: Weights
+    weights: Weights
+    products: tuple[Weights, ...]
+    counts: tuple[float, ...]
+    _matrices: dict[int | None, Weights | None] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def none(cls, width: int) -> Spread:
+        """Start without votes."""
+        nothing = np.zeros((width, width))
+        return cls(np.zeros((0, 2)), np.zeros(0), (nothing,) * FOLDS, (0.0,) * FOLDS)
+
+    def following(self, vectors: Any, of: Members, records: Sequence[Record]) -> Spread:
+        """Return what votes come to by now: those before, perhaps of other weights, and new ones.
+
+        ``vectors`` has a row for each picture of ``of``, and there is a record for each person. A
+        vote that rejects nothing can be judged only by the other votes of the same person.
+        """
+        rejecting = np.round([record.weight * LEVELS for record in records]) / LEVELS
+        sure = np.array([record.judged >= ENOUGH for record in records])
+        people = np.column_stack([rejecting * sure, rejecting])
+        votes = _counted(len(of.stop))
+        if votes == len(self.weights) and np.array_equal(people, self.people):
+            return self
+        stops = of.stop.rows[:votes]
+        starts = np.concatenate([[0], stops[:-1]])
+        sides = of.side.rows[: stops[-1]] if votes else of.side.rows[:0]
+        picked = _sums(sides > 0, starts, stops)
+        rejects = _sums(sides < 0, starts, stops) > 0
+        weights = people[of.person.rows[:votes], rejects.astype(int)]
+        weights *= (picked > 1) & _last(of.person.rows[:votes], of.subject.rows[:votes])
+        change = weights.copy()
+        change[: len(self.weights)] -= self.weights[:votes]
+        products, counts = list(self.products), list(self.counts)
+        folds = np.where(change, of.fold.rows[:votes], -1)
+        for fold in np.unique(folds[folds >= 0]):
+            changed = np.flatnonzero(folds == fold)
+            rows = np.concatenate([np.arange(starts[vote], stops[vote]) for vote in changed])
+            rows = rows[sides[rows] > 0]
+            size = picked[changed]
+            X = np.round(vectors[of.item.rows[rows]].astype(np.float64) / GRAIN) * GRAIN
+            X -= np.round(_means(X, size) / GRAIN) * GRAIN
+            weighed = np.repeat(change[changed], size)[:, None] * X
+            products[fold] = products[fold] + X.T @ weighed
+            counts[fold] += float(change[changed] @ (size - 1))
+        return Spread(people, weights, tuple(products), tuple(counts))
+
+    def matrix(self, without: int | None = None) -> Weights | None:
+        """Return M⁻¹, perhaps without one part of the votes; None where nothing is known."""
+        if without not in self._matrices:
+            self._matrices[without] = self._matrix(without)
+        return self._matrices[without]
+
+    def _matrix(self, without: int | None) -> Weights | None:
+        parts = [fold for fold in range(FOLDS) if fold != without]
+        count = sum(self.counts[fold] for fold in parts)
+        whole = np.sum([self.products[fold] for fold in parts], axis=0)
+        variance = float(np.trace(whole)) / len(whole)
+        if not variance > 0:
+            return None
+        share = count / (count + EVIDENCE)
+        M = share * whole / variance + (2 - share) * np.eye(len(whole))
+        return np.asarray(np.linalg.inv(M))
+
+
+def turned_by(matrix: Weights, asked: Weights) -> Weights:
+    """Return how M⁻¹ turns queries of unit length, a row each."""
+    # One by one: a product with several rows rounds otherwise than one with a single row.
+    moved = np.array([matrix @ row for row in asked])
+    own = np.maximum((moved * asked).sum(axis=1, keepdims=True), 1e-12)
+    return np.asarray(moved / own - asked)
+
+
+def _counted(votes: int) -> int:
+    """Return how many of the votes count by now: of many, the last few hardly matter."""
+    return votes - votes % (1 << max(votes.bit_length() - 6, 0))
+
+
+def _last(persons: NDArray[np.int64], subjects: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which votes are a person's last on a query; it has what they said before, too."""
+    pairs = persons * (subjects.max(initial=0) + 1) + subjects
+    last = np.zeros(len(pairs), bool)
+    last[len(pairs) - 1 - np.unique(pairs[::-1], return_index=True)[1]] = True
+    return last
+
+
+def _sums(
+    of: NDArray[np.bool_], starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    total = np.concatenate([[0], np.cumsum(of)])
+    return np.asarray(total[stops] - total[starts])
+
+
+def _means(X: Weights, sizes: NDArray[np.int64]) -> Weights:
+    """Return the mean of each group of rows, once for each of its rows."""
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return np.repeat(np.add.reduceat(X, starts, axis=0) / sizes[:, None], sizes, axis=0)

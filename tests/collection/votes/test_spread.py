@@ -1,0 +1,134 @@
+"""What votes say of every search: how pictures that were picked together differ."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from lookalike.collection import Ask
+from lookalike.collection.votes import preferences
+from lookalike.collection.votes.members import Members
+from lookalike.collection.votes.spread import ENOUGH, EVIDENCE, Spread, turned_by
+from lookalike.collection.votes.steps import FOLDS
+from tests.collection.colours import PALETTE
+from tests.reference import votes as reference
+
+
+def ids(collection, colour):
+    return [p.id for p in collection.pictures() if p.places[0].parent.name == colour]
+
+
+class Log:
+    """Votes of random pictures, each by a person of its own."""
+
+    def __init__(self, seed, votes=12, width=6):
+        rng = np.random.default_rng(seed)
+        self.vectors = rng.normal(size=(30, width)).astype(np.float32)
+        self.vectors /= np.linalg.norm(self.vectors, axis=1, keepdims=True)
+        sizes = [(int(rng.integers(1, 5)), int(rng.integers(0, 4))) for _ in range(votes)]
+        self.sides = np.array([s for p, r in sizes for s in [1] * p + [-1] * r], np.int8)
+        self.places = rng.integers(0, 30, len(self.sides)).astype(np.int32)
+        self.stops = np.cumsum([p + r for p, r in sizes])
+        self.folds = rng.integers(0, FOLDS, votes)
+        self.trust = rng.integers(0, 5, votes) / 4
+        self.judged = rng.integers(0, 2 * ENOUGH, votes)
+
+    def spread(self, before, count, trust=None):
+        """Return what the first votes come to, after what was known before."""
+        end = self.stops[count - 1]
+        new = dict.fromkeys(("anchor", "step"), np.zeros(end))
+        new |= dict.fromkeys(("number", "width", "power", "reach"), np.zeros(count))
+        new |= dict.fromkeys(("person", "subject"), np.arange(count))
+        new |= {"item": self.places[:end], "side": self.sides[:end]}
+        new |= {"stop": self.stops[:count], "fold": self.folds[:count]}
+        people = zip(self.trust if trust is None else trust, self.judged, strict=True)
+        records = [SimpleNamespace(weight=weight, judged=judged) for weight, judged in people]
+        return before.following(self.vectors, Members.none().extended(new), records[:count])
+
+
+def same(one, other):
+    return all(map(np.array_equal, one.products, other.products)) and one.counts == other.counts
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_it_makes_no_difference_in_which_order_votes_are_added(seed):
+    log = Log(seed)
+    at_once = log.spread(Spread.none(6), 12)
+    one_by_one = Spread.none(6)
+    for count in range(1, 13):
+        # What a person's votes weigh changes as they vote.
+        trust = np.random.default_rng(count).random(12) if count < 12 else None
+        one_by_one = log.spread(one_by_one, count, trust)
+    assert same(one_by_one, at_once)
+    assert any(np.abs(product).any() for product in at_once.products)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equals_a_sum_written_out(seed):
+    log = Log(seed)
+    log.trust[:] = 1
+    spread = log.spread(Spread.none(6), 12)
+    starts = [0, *log.stops[:-1]]
+    votes = []
+    for vote, (start, stop) in enumerate(zip(starts, log.stops, strict=True)):
+        sides = log.sides[start:stop]
+        rejects = (sides < 0).any()
+        if (
+            log.folds[vote] != 2
+            and (rejects or log.judged[vote] >= ENOUGH)
+            and (sides > 0).sum() > 1
+        ):
+            picked = int((sides > 0).sum())
+            votes.append((log.vectors[log.places[start:stop]].astype(float), picked))
+    query = np.ones(6) / np.sqrt(6)
+    turned = turned_by(spread.matrix(without=2), query[None])[0]
+    np.testing.assert_allclose(turned, reference.everywhere(votes, query, EVIDENCE), atol=2e-3)
+    assert turned @ query == pytest.approx(0, abs=1e-9), "a query is as like itself as before"
+
+
+def test_nothing_is_known_of_pictures_that_are_the_same():
+    log = Log(1)
+    log.vectors[:] = log.vectors[0]
+    assert log.spread(Spread.none(6), 12).matrix() is None
+    assert Spread.none(6).matrix() is None
+
+
+def test_of_many_votes_the_last_few_may_be_missing():
+    log = Log(3, votes=200)
+    whole = log.spread(Spread.none(6), 200)
+    assert log.spread(whole, 200) is whole
+    early = log.spread(Spread.none(6), 197)
+    assert len(early.weights) == 196
+    assert same(log.spread(early, 200), whole)
+
+
+def spread_of(collection):
+    return collection._opened.rankers.get().votes.spread
+
+
+def test_a_search_voted_on_again_counts_once(collection):
+    red, blue = ids(collection, "rot"), ids(collection, "blau")
+    for picked in red[1:5]:
+        collection.vote(Ask((red[0],)), picked=[picked], rejected=blue[:1], who="a")
+    assert sum(spread_of(collection).counts) == 4
+    collection.vote(Ask((red[0],)), picked=[red[1]], rejected=blue[:1], who="b")
+    assert sum(spread_of(collection).counts) == 8, "the last word of each person"
+    collection.undo(collection.history(1)[0].number)
+    assert sum(spread_of(collection).counts) == 4
+
+
+def test_a_vote_that_rejects_nothing_counts_once_its_person_is_known(collection):
+    red, blue = ids(collection, "rot"), ids(collection, "blau")
+    collection.vote(Ask((red[0],)), picked=red[1:3])
+    assert sum(spread_of(collection).counts) == 0
+    for query in red[1:4]:
+        collection.vote(Ask((query,)), picked=[red[4]], rejected=blue[:1])
+    assert sum(spread_of(collection).counts) == 5
+
+
+def test_long_vectors_are_left_as_they_are(collection, monkeypatch):
+    monkeypatch.setattr(preferences, "WIDEST_SPREAD", 8)
+    red, blue = (ids(collection, colour) for colour in list(PALETTE)[:2])
+    collection.vote(Ask((red[0],)), picked=red[1:3], rejected=blue[:1])
+    assert spread_of(collection) is None
+    assert collection.search(Ask((red[5],)), 3)
