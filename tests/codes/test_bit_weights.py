@@ -216,7 +216,8 @@ def test_bad_input_is_refused():
     model = BitWeights(bits=10)
     with pytest.raises(NotFitted):
         model.query_weights(codes)
-    for bad in ({"bits": 0}, {"balance": -1}, {"leading": 0}, {"agreement": 1}, {"smoothing": np.nan}):
+    bad_numbers = ({"bits": 0}, {"balance": -1}, {"leading": 0}, {"agreement": 1})
+    for bad in (*bad_numbers, {"smoothing": np.nan}):
         with pytest.raises(InvalidInput):
             BitWeights(**{"bits": 10, **bad}).fit(codes, y, X)
     with pytest.raises(InvalidInput, match="codes"):

@@ -7,9 +7,9 @@ from sqlite3 import Connection
 from typing import Literal, TypeAlias, get_args
 
 from lookalike.collection.answers import Duplicates, Event
+from lookalike.collection.pictures import labels as by_hand
 from lookalike.collection.search.near import BITS, NearCopies
 from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.pictures import labels as by_hand
 from lookalike.collection.store import albums, binned, changes, events
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.labels import SOURCES, Change
