@@ -152,7 +152,7 @@ def slow_weights(model, shares, query, ones, y):
 
 
 @pytest.mark.parametrize("agreement", [0.0, 0.6])
-def test_a_query_takes_the_classes_of_its_nearest_codes_as_far_as_it_agrees(agreement):
+def test_a_query_takes_the_classes_of_its_nearest_codes(agreement):
     codes, ones, y, X = example(n=400)
     settings = {"bits": 10, "neighbours": 60, "leading": 2, "agreement": agreement}
     model = BitWeights(**settings, random_state=3).fit(codes, y, X)
