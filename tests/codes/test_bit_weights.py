@@ -121,42 +121,69 @@ def test_pictures_of_several_classes_count_for_each():
     assert model.weights_.shape == (6, 10)
     shares = model.class_shares(codes[:20])
     assert ((shares > 0).sum(axis=1) <= 3).all()
-    # Of ten neighbours some number is of the first class.
-    tenths = 10 * shares.sum(axis=1)
-    np.testing.assert_allclose(tenths, np.rint(tenths))
-    assert ((tenths >= 1) & (tenths <= 10)).all()
 
 
-def test_a_query_takes_the_classes_of_its_nearest_codes():
+def slow_shares(model, query, ones, y):
+    """The share of each class, one neighbour at a time."""
+    distances = (query != ones).sum(axis=1)
+    asked = np.lexsort((model._code_order, distances))[: model.neighbours]
+    votes = np.zeros(len(model.classes_))
+    for row in asked:
+        votes[y[row]] += np.exp(-(distances[row] - distances.min()) * 48 / model.bits)
+    sure = votes.max() / votes.sum()
+    best = np.lexsort((model._class_order, -votes))[: model.leading]
+    shares = np.zeros(len(votes))
+    if sure >= model.agreement:
+        shares[best] = sure * votes[best] / votes[best].sum()
+    return shares
+
+
+def slow_weights(model, shares, query, ones, y):
+    """The weights of a query, one bit of one class at a time."""
+    mixed = np.zeros(model.bits)
+    for i, share in enumerate(shares):
+        for j in range(model.bits):
+            own = ones[y == i, j]
+            centre = own.sum() + model.smoothing * ones[:, j].mean()
+            centre /= len(own) + model.smoothing
+            agrees = centre if query[j] else 1 - centre
+            mixed[j] += share * model.weights_[i, j] * max(0.0, 2 * agrees - 1)
+    return (mixed + (1 - mixed.sum()) / model.bits) ** 2
+
+
+@pytest.mark.parametrize("agreement", [0.0, 0.6])
+def test_a_query_takes_the_classes_of_its_nearest_codes(agreement):
     codes, ones, y, X = example(n=400)
-    settings = {"bits": 10, "neighbours": 8, "leading": 2}
+    settings = {"bits": 10, "neighbours": 60, "leading": 2, "agreement": agreement}
     model = BitWeights(**settings, random_state=3).fit(codes, y, X)
     queries = codes[:30]
-    shares = model.class_shares(queries)
-    distances = (np.unpackbits(queries, axis=1, count=10)[:, None] != ones).sum(axis=2)
+    shares, weights = model.class_shares(queries), model.query_weights(queries)
     for row in range(30):
-        # Eight are asked: all that are nearer than the eighth, and some of those as near.
-        limit = np.sort(distances[row])[7]
-        nearer = np.bincount(y[distances[row] < limit], minlength=4)
-        near = np.bincount(y[distances[row] <= limit], minlength=4)
-        first = 8 * shares[row].sum()
-        votes = first * shares[row] / shares[row].max()
-        assert first == pytest.approx(votes.max())
-        assert np.count_nonzero(shares[row]) <= 2
-        used = shares[row] > 0
-        assert (votes[used] <= near[used] + 1e-9).all()
-        assert (votes[used] >= nearer[used] - 1e-9).all()
-    weights = model.query_weights(queries)
-    unsure = 1 - shares.sum(axis=1, keepdims=True)
-    assert (unsure > 0).any()
-    expected = shares @ model.weights_ + unsure / 10
-    np.testing.assert_allclose(weights, expected**2, rtol=1e-6)
+        expected = slow_shares(model, ones[row], ones, y)
+        np.testing.assert_allclose(shares[row], expected, rtol=1e-12)
+        slow = slow_weights(model, expected, ones[row], ones, y)
+        np.testing.assert_allclose(weights[row], slow, rtol=1e-5)
+    plain = (shares == 0).all(axis=1)
+    assert plain.any() == (agreement > 0)
+    assert not plain.all()
+    np.testing.assert_allclose(weights[plain], 0.01, rtol=1e-6)
     # Neither the batch nor the run changes anything; another seed may.
     np.testing.assert_array_equal(model.query_weights(queries[7:8])[0], weights[7])
     twin = BitWeights(**settings, random_state=3).fit(codes, y, X)
     np.testing.assert_array_equal(twin.query_weights(queries), weights)
     other = BitWeights(**settings, random_state=4).fit(codes, y, X)
     assert (other.query_weights(queries) != weights).any()
+
+
+def test_a_bit_in_which_the_query_differs_from_its_class_weighs_least():
+    # Class a has bits 11110000, class b the reverse; the query is of class a but for one bit.
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    ones = (np.arange(8) < 4)[None] ^ (y[:, None] == 1) ^ (rng.random((200, 8)) < 0.02)
+    model = BitWeights(bits=8, random_state=0).fit(np.packbits(ones, axis=1), y, np.eye(2)[y])
+    [weights] = model.query_weights([[0b11100000]])
+    assert weights.argmin() == 3
+    assert np.delete(weights, 3).min() > 4 * weights[3]
 
 
 def test_saved_and_loaded_it_weighs_alike(tmp_path):
@@ -189,7 +216,8 @@ def test_bad_input_is_refused():
     model = BitWeights(bits=10)
     with pytest.raises(NotFitted):
         model.query_weights(codes)
-    for bad in ({"bits": 0}, {"balance": -1}, {"leading": 0}, {"smoothing": np.nan}):
+    bad_numbers = ({"bits": 0}, {"balance": -1}, {"leading": 0}, {"agreement": 1})
+    for bad in (*bad_numbers, {"smoothing": np.nan}):
         with pytest.raises(InvalidInput):
             BitWeights(**{"bits": 10, **bad}).fit(codes, y, X)
     with pytest.raises(InvalidInput, match="codes"):

@@ -30,3 +30,15 @@ TOO_FEW = {"published": False, "model": None, "pictures": 0}
 def test_learning_says_what_is_used_and_why_codes_are_not(body, text):
     told = event_text(Event(1, "2026-01-01", "learn", "", body, False))
     assert told.split(": ", 1)[1] == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"pictures": 1}, "Removed a picture"),
+        ({"pictures": 2, "words": 1}, "Removed 2 pictures; 1 tag went to the one kept"),
+        ({"pictures": 1, "words": 3}, "Removed a picture; 3 tags went to the one kept"),
+    ],
+)
+def test_a_removal_says_what_went_to_the_one_kept(body, text):
+    assert event_text(Event(1, "2026-01-01", "removal", "", body, False)) == text

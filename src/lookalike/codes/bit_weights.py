@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.codes.base import label_matrix, stored_array
-from lookalike.core.checks import check_number, check_whole
+from lookalike.core.checks import check_number, check_share, check_whole
 from lookalike.core.codes import Codes, check_bits, check_codes
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.estimator import Estimator
@@ -22,6 +22,9 @@ Matrix = NDArray[np.float64]
 
 _DISTANCES = 1 << 22
 
+_PARTS = 48
+"""Votes fall by a factor of e with each such part of the bits."""
+
 
 class BitWeights(Stored, Estimator):
     """Learn what each bit of a code is worth for each class, and mix classes for a query.
@@ -33,8 +36,8 @@ class BitWeights(Stored, Estimator):
     c_i the mean code of a class and s_ij the mean similarity of the vectors of two classes. One
     class at a time is a quadratic program with a diagonal matrix (Eq. 9–12, Algorithm 1), solved
     exactly by :func:`water_filling`, so the energy falls with every round. A query takes the mean
-    of the weights of the classes that lead among its nearest labelled codes (section 5.2). The
-    codes may come from anywhere.
+    of the weights of the classes that lead among its nearest labelled codes (section 5.2), each
+    bit as far as the query and the class agree in it. The codes may come from anywhere.
 
     Parameters
     ----------
@@ -49,10 +52,12 @@ class BitWeights(Stored, Estimator):
     max_rounds : int
         Rounds at most.
     neighbours : int
-        How many of the nearest labelled codes a query asks (paper 3: 500); at most a hundredth of
-        all, or ten if that is more.
+        How many of the nearest labelled codes a query asks (paper 3: 500).
     leading : int
         How many classes it takes (paper 3: 3).
+    agreement : float
+        The share of their votes that the first class needs, from 0 to below 1; with less, all
+        bits of the query weigh alike.
     random_state : int, Generator or None
         Decides between codes of equal distance, and between classes of equal number.
 
@@ -66,13 +71,20 @@ class BitWeights(Stored, Estimator):
 
     Notes
     -----
-    Departures. A bit that is 0 in all codes of a class costs nothing in Eq. 3, whatever its weight,
-    so a class of a few dozen codes puts all its weight on such bits; ``smoothing`` adds the mean of
-    all codes to each class as if it had that many codes more. ``smoothing=0`` is the paper's. The
-    500 neighbours are 0.3 % of the paper's codes; of a small set fewer are asked. The weights of
-    the leading classes count as much as the first of them has neighbours, equal weights for the
-    rest: where neighbours disagree, the distance is near the plain one. Negative similarities
-    count as 0.
+    Departures, measured in ``docs/decisions/0016``.
+
+    A bit that is 0 in all codes of a class costs nothing in Eq. 3, whatever its weight, so a class
+    of a few dozen codes puts all its weight on such bits; ``smoothing`` adds the mean of all
+    labelled codes to each class as if it had that many codes more. Negative similarities count
+    as 0. ``smoothing=0`` is the paper's.
+
+    A bit that is alike in a class is heavy, so where the query differs from its class in it, all of
+    the class would be far. A query therefore takes a_i∘max(0, 2p_i − 1), p_i the part of the class
+    that has the query's bit, and shares what is missing to 1 among all bits.
+
+    The votes of neighbours fall by a factor of e with each 48th part of the bits that they are
+    farther than the nearest, and where they disagree (``agreement``) the distance is the plain
+    one. The classes that are taken count as much as the first of them has votes.
 
     Examples
     --------
@@ -99,6 +111,7 @@ class BitWeights(Stored, Estimator):
         max_rounds: int = 100,
         neighbours: int = 500,
         leading: int = 3,
+        agreement: float = 0.9,
         random_state: RandomState = None,
     ) -> None:
         self.bits = bits
@@ -108,11 +121,13 @@ class BitWeights(Stored, Estimator):
         self.max_rounds = max_rounds
         self.neighbours = neighbours
         self.leading = leading
+        self.agreement = agreement
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
         who = "BitWeights"
         check_bits(who, self.bits)
+        check_share(who, "agreement", self.agreement)
         for name in ("balance", "smoothing"):
             if getattr(self, name) != 0:
                 check_number(who, name, getattr(self, name))
@@ -157,9 +172,9 @@ class BitWeights(Stored, Estimator):
             )
         sizes = np.asarray(has.sum(axis=0), np.float64).ravel()
         similarity = class_similarity(has, unit_rows(vectors), sizes)
-        ones = checked.unpacked().astype(np.float64)
-        totals = has.T @ ones + self.smoothing * ones.mean(axis=0)
-        centres = totals / (sizes + self.smoothing)[:, None]
+        known = np.flatnonzero(np.diff(has.indptr))
+        labelled = Codes(checked.packed[known], self.bits)
+        centres = smoothed_centres(labelled, has[known], float(self.smoothing))
         # Σ (x − c)² = n c (1 − c) for bits (Eq. 7).
         spread = (sizes + self.smoothing)[:, None] * centres * (1 - centres)
         weights, energy = learn_weights(
@@ -172,12 +187,10 @@ class BitWeights(Stored, Estimator):
             progress=progress,
         )
         rng = generator(self.random_state)
-        known = np.flatnonzero(np.diff(has.indptr))
         self.weights_, self.energy_ = weights, tuple(energy)
         self.classes_ = tuple(names)
         self.fingerprint_ = fingerprint
-        self._codes = checked.packed[known]
-        self._has = has[known]
+        self._codes, self._has, self._centres = labelled.packed, has[known], centres
         self._code_order = rng.permutation(len(known)).astype(np.int64)
         self._class_order = rng.permutation(len(names)).astype(np.int64)
         return self
@@ -190,42 +203,54 @@ class BitWeights(Stored, Estimator):
         They serve as ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
         """
         shares = self.class_shares(codes, fingerprint=fingerprint)
-        unsure = 1 - shares.sum(axis=1, keepdims=True)
-        mixed: Matrix = shares @ self.weights_ + unsure / self.bits
+        ones = check_codes("BitWeights", codes, self.bits).unpacked()
+        # How many more codes of a class have a 1 than have a 0, and the reverse.
+        more = 2 * self._centres - 1
+        for_one, for_zero = (self.weights_ * np.maximum(sign * more, 0) for sign in (1, -1))
+        mixed: Matrix = np.where(ones, shares @ for_one, shares @ for_zero)
+        mixed += (1 - mixed.sum(axis=1, keepdims=True)) / self.bits
         return np.square(mixed).astype(np.float32)
 
     def class_shares(self, codes: ArrayLike, *, fingerprint: str | None = None) -> Matrix:
         """Return the share of each leading class of each query, of shape (q, classes).
 
-        The codes nearest to the query by Hamming distance vote for their classes; those of equal
-        distance are chosen at random, but always alike. A share is m_i / Σ m_i times the part of
-        these codes that is of the first class. A row does not depend on the batch.
+        The codes nearest to the query by Hamming distance vote for their classes, nearer ones with
+        more weight; those of equal distance are chosen at random, but always alike. A share is
+        m_i / Σ m_i times the part of the votes that is for the first class, or 0 for all classes
+        if that part is below ``agreement``. A row does not depend on the batch.
         """
         self._fitted()
         if fingerprint is not None:
             check_fingerprint("BitWeights", self.fingerprint_, fingerprint)
         asked = check_codes("BitWeights", codes, self.bits)
-        few = min(len(self._codes), max(len(self._codes) // 100, 10))
-        most = min(self.neighbours, few)
+        most = min(self.neighbours, len(self._codes))
         shares = np.zeros((len(asked.packed), len(self.classes_)))
         step = max(_DISTANCES // len(self._codes), 1)
         for first in range(0, len(shares), step):
             some = asked.packed[first : first + step]
-            nearest = self._nearest(Codes(some, self.bits), most)
-            for row, chosen in enumerate(nearest, start=first):
-                votes = np.bincount(self._has[chosen].indices, minlength=len(self.classes_))
-                best = np.lexsort((self._class_order, -votes))[: self.leading]
-                sure = votes[best[0]] / most
-                shares[row, best] = sure * votes[best] / votes[best].sum()
+            nearest, farther = self._nearest(Codes(some, self.bits), most)
+            voices = np.exp(-farther * (_PARTS / self.bits))
+            ends = np.arange(0, voices.size + 1, most)
+            voting = sp.csr_matrix(
+                (voices.ravel(), nearest.ravel(), ends), shape=(len(some), len(self._codes))
+            )
+            votes = (voting @ self._has).toarray()
+            sure = votes.max(axis=1) / voices.sum(axis=1)
+            for row in np.flatnonzero(sure >= self.agreement):
+                best = np.lexsort((self._class_order, -votes[row]))[: self.leading]
+                shares[first + row, best] = sure[row] * votes[row, best] / votes[row, best].sum()
         return shares
 
-    def _nearest(self, asked: Codes, most: int) -> NDArray[np.intp]:
+    def _nearest(self, asked: Codes, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return the nearest codes of each query, and how much farther than the first they are."""
         distances = np.zeros((len(asked.packed), len(self._codes)), np.int64)
         for column in range(asked.packed.shape[1]):
             differ = asked.packed[:, column, None] ^ self._codes[:, column]
             distances += np.bitwise_count(differ)
         keys = distances * len(self._codes) + self._code_order
-        return np.argpartition(keys, most - 1, axis=1)[:, :most]
+        nearest = np.argpartition(keys, most - 1, axis=1)[:, :most]
+        found = np.take_along_axis(distances, nearest, axis=1)
+        return nearest, found - found.min(axis=1, keepdims=True)
 
     def _fitted(self) -> None:
         if not hasattr(self, "weights_"):
@@ -271,6 +296,7 @@ class BitWeights(Stored, Estimator):
         self.weights_, self.classes_ = weights, tuple(names)
         self.energy_ = tuple(arrays["energy"].tolist())
         self._codes, self._has = packed, has
+        self._centres = smoothed_centres(Codes(packed, self.bits), has, float(self.smoothing))
         self._code_order, self._class_order = arrays["code_order"], arrays["class_order"]
 
 
@@ -348,3 +374,11 @@ def class_similarity(has: sp.csr_matrix, units: Any, sizes: Matrix) -> Matrix:
     """Return the mean cosine between the vectors of two classes, 0 where it is negative."""
     means = dense(has.T @ units) / sizes[:, None]
     return np.maximum(means @ means.T, 0.0)
+
+
+def smoothed_centres(codes: Codes, has: sp.csr_matrix, smoothing: float) -> Matrix:
+    """Return the mean code of each class, with the mean of all codes added so many times."""
+    ones = codes.unpacked().astype(np.float64)
+    sizes = np.asarray(has.sum(axis=0), np.float64).ravel()
+    totals: Matrix = has.T @ ones + smoothing * ones.mean(axis=0)
+    return totals / (sizes + smoothing)[:, None]

@@ -895,7 +895,10 @@ class Collection:
             elif undid.kind == "import":
                 imports.follow(connection, undid)
             elif undid.kind in binned.MOVED:
+                from lookalike.collection.search import duplicates
+
                 binned.follow(connection, undid)
+                duplicates.follow(connection, undid)
         return event
 
     def history(
@@ -1338,8 +1341,10 @@ class Collection:
     ) -> Event:
         """Keep one of some duplicates and move the others to the bin, if it is still there itself.
 
-        Two people who keep different ones at the same time do not lose all of them. Undoing the
-        event restores what was removed.
+        The picture kept gets what was said of the others: their words, but for names of folders
+        and words refused for it; words refused for them that it has not got; and the albums in
+        which they were saved. Two people who keep different ones at the same time do not lose all
+        of them. Undoing the event restores everything as it was.
 
         Parameters
         ----------

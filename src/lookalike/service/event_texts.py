@@ -74,7 +74,10 @@ def _of_many(event: Event) -> str | None:
     if event.kind == "distinct":
         return _distinct(body)
     if event.kind in _MOVED:
-        return f"{_MOVED[event.kind]} {_pictures(body.get('pictures', 0))}"
+        words = int(body.get("words", 0))
+        tags = "1 tag" if words == 1 else f"{words:,} tags"
+        moved = f"; {tags} went to the one kept" if words else ""
+        return f"{_MOVED[event.kind]} {_pictures(body.get('pictures', 0))}{moved}"
     if event.kind == "import":
         return (
             f"Imported labels from {body.get('source')}: {body.get('given', 0):,} given, "

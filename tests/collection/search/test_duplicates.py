@@ -9,6 +9,7 @@ from PIL import Image
 
 from lookalike import Collection
 from lookalike.collection import Ask
+from lookalike.collection.pictures.imports import import_labels
 from lookalike.collection.search import duplicates, near
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput, NotFound
@@ -204,6 +205,98 @@ def test_keeping_one_moves_the_others_to_the_bin_and_can_be_undone(collection):
     assert collection.find(collection.picture(one).places[0]) == one, "never are both removed"
     collection.undo(said.number)
     assert named(collection, collection.duplicates()) == COPIES
+
+
+def said_of(collection, *pictures):
+    """Return all that is kept by hand of pictures, and the albums."""
+    rows = collection._opened.database.rows
+    return (
+        rows("SELECT * FROM given ORDER BY 1, 2, 3"),
+        rows("SELECT * FROM refusals ORDER BY 1, 2"),
+        rows("SELECT id, pictures FROM albums ORDER BY 1"),
+        collection.labels_of(pictures),
+    )
+
+
+def give(collection, source, words):
+    with collection._opened.database.transaction() as connection:
+        import_labels(connection, source, words)
+
+
+def test_the_one_kept_gets_what_was_said_of_the_others(collection):
+    one, small, jpeg = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
+    give(collection, "files", {small: ["Rügen"], jpeg: ["Boot", "OSTSEE"]})
+    collection.say(jpeg, "Größe")
+    collection.say(small, "GRÖSSE")
+    collection.say(jpeg, "Möwe")
+    collection.say(jpeg, "Zug", shows=False)
+    collection.say(small, "Boot", shows=False)
+    # What was said of the one kept counts more.
+    collection.say(one, "möwe", shows=False)
+    collection.say(one, "Kran")
+    collection.say(small, "Kran", shows=False)
+    collection.save_album("Äpfel", pictures=[small])
+    collection.save_album("Beide", pictures=[one, jpeg])
+    before = said_of(collection, one, small, jpeg)
+    kept = collection.keep_one(one, [small, jpeg])
+    assert (kept.kind, kept.body["pictures"], kept.body["words"]) == ("removal", 2, 4)
+    assert collection.labels_of([one]) == {one: ["Boot", "Größe", "Kran", "OSTSEE", "Rügen"]}
+    assert collection.album("Äpfel").pictures == (small, one)
+    assert collection.album("Äpfel").members == (one,)
+    assert set(collection.album("Beide").pictures) == {one, jpeg}
+    refused = collection._opened.database.rows("SELECT key FROM refusals WHERE picture = ?", one)
+    assert {key for (key,) in refused} == {"möwe", "zug"}
+    after = said_of(collection, one)
+    undone = collection.undo(kept.number)
+    assert said_of(collection, one, small, jpeg) == before
+    collection.undo(undone.number)
+    assert said_of(collection, one) == after
+    collection.check_log()
+    assert not collection.check().findings
+
+
+def test_what_is_said_later_of_the_one_kept_outlives_the_undoing(collection):
+    one, small = ids(collection, "0.png", "0 small.png")
+    collection.say(small, "Hafen")
+    collection.say(small, "Ufer")
+    kept = collection.keep_one(one, [small])
+    later = collection.say(one, "Hafen", shows=False)
+    again = collection.say(one, "Ufer")
+    assert (again.kind, again.number) == ("tag", later.number + 1), "not the removal"
+    collection.undo(kept.number)
+    assert collection.labels_of([one, small]) == {one: ["Ufer"], small: ["Hafen", "Ufer"]}
+    collection.undo(later.number)
+    collection.undo(again.number)
+    assert collection.labels_of([one]) == {one: []}
+    # Undone after the keeping, a word goes back to what came from the duplicate.
+    collection.keep_one(one, [small])
+    refusal = collection.say(one, "Hafen", shows=False)
+    assert collection.labels_of([one]) == {one: ["Ufer"]}
+    collection.undo(refusal.number)
+    assert collection.labels_of([one]) == {one: ["Hafen", "Ufer"]}
+
+
+def test_words_of_duplicates_stay_when_these_are_erased_and_go_with_the_one_kept(collection):
+    one, small = ids(collection, "0.png", "0 small.png")
+    collection.say(small, "Größe")
+    collection.save_album("Äpfel", pictures=[small])
+    collection.keep_one(one, [small])
+    collection.empty_bin()
+    assert collection.labels_of([one]) == {one: ["Größe"]}
+    assert collection.album("Äpfel").members == (one,)
+    collection.remove([one])
+    collection.empty_bin()
+    collection.check_log()
+    left = collection._opened.database.rows("SELECT * FROM changes WHERE picture = ?", one)
+    assert left == []
+
+
+def test_names_of_folders_are_not_said_of_duplicates(collection):
+    one, small = ids(collection, "0.png", "0 small.png")
+    give(collection, "folders", {small: ["Ordner"]})
+    kept = collection.keep_one(one, [small])
+    assert "words" not in kept.body
+    assert collection.labels_of([one]) == {one: []}
 
 
 def test_pictures_that_come_and_go_are_followed(tmp_path, collection, folder):

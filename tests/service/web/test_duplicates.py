@@ -87,9 +87,12 @@ def test_the_client_keeps_one_tells_apart_and_undoes(store):
         Client(str(running.base_url), user="Åsa") as client,
     ):
         first, second, *_ = client.duplicates()
+        client.tag(first["ids"][1], "Größe")
         said = client.keep_one(first["ids"][0], first["ids"][1:], key="one")
         assert client.keep_one(first["ids"][0], first["ids"][1:], key="one") == said
         assert (said["kind"], said["who"]) == ("removal", "Åsa")
+        assert said["body"]["words"] == 1
+        assert client.picture(first["keeper"])["labels"] == ["Größe"]
         assert len(client.bin()) == len(first["ids"]) - 1
         with pytest.raises(NotFound):
             client.keep_one(first["ids"][1], first["ids"][:1])
@@ -97,6 +100,7 @@ def test_the_client_keeps_one_tells_apart_and_undoes(store):
         left = {group["keeper"] for group in client.duplicates(100)}
         assert not left & {first["keeper"], second["keeper"]}
         client.undo(said["number"])
+        assert client.picture(first["keeper"])["labels"] == []
         client.undo(apart["number"])
         assert len(client.duplicates(100)) == 30
         with pytest.raises(InvalidInput):

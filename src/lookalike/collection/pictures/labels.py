@@ -52,7 +52,10 @@ def say(
     kind, name = "tag" if shows else "correction", word_key(word)
     said = last_said(connection, name, [picture]).get(picture)
     if said is not None and said.kind == kind and _holding(connection, name, [picture], kind):
-        return events.read(connection, said.number)
+        known = events.read(connection, said.number)
+        # A word that came from a duplicate is said anew: to undo that restores no duplicate.
+        if known.kind == kind:
+            return known
     event = events.append(
         connection,
         kind,
@@ -100,15 +103,19 @@ def follow(connection: Connection, target: Event) -> None:
         )
     else:
         found = connection.execute("SELECT picture FROM changes WHERE event = ?", (target.number,))
-    pictures = [picture for (picture,) in found.fetchall()]
-    said = last_said(connection, name, pictures)
+    settle(connection, name, [picture for (picture,) in found.fetchall()])
+
+
+def settle(connection: Connection, key: str, pictures: Sequence[int]) -> None:
+    """Let pictures have a word by hand, or be refused it, as was last said of them."""
+    said = last_said(connection, key, pictures)
     together: dict[tuple[str, str], list[int]] = {}
     for picture in pictures:
         last = said.get(picture)
         state = ("", "") if last is None else (last.kind, last.word)
         together.setdefault(state, []).append(picture)
     for (kind, word), some in together.items():
-        _apply(connection, name, some, kind, word)
+        _apply(connection, key, some, kind, word)
 
 
 def _same_said(
@@ -131,7 +138,11 @@ def _same_said(
 def last_said(connection: Connection, key: str, pictures: Iterable[int]) -> dict[int, Last]:
     """Return what was last said of pictures and a word, of all that counts."""
     some = list(pictures)
-    said = [*_said_of_many(connection, key, some), *_said_of_each(connection, key, some)]
+    said = [
+        *_said_of_many(connection, key, some),
+        *_said_of_each(connection, key, some),
+        *_said_of_duplicates(connection, key, some),
+    ]
     return dict(sorted(said, key=lambda it: it[1].number))
 
 
@@ -165,6 +176,23 @@ def _said_of_each(
         if number not in gone:
             body = json.loads(text)
             yield body["picture"], Last(number, kind, body["word"])
+
+
+def _said_of_duplicates(
+    connection: Connection, key: str, pictures: list[int]
+) -> Iterable[tuple[int, Last]]:
+    """Return what was said of duplicates of pictures that were kept instead of them."""
+    rows = connection.execute(
+        "SELECT picture, event, before, after FROM changes JOIN events ON number = event "
+        "WHERE picture IN (SELECT value FROM json_each(?)) AND changes.key = ? "
+        "AND kind = 'removal'",
+        (numbers(pictures), key),
+    ).fetchall()
+    gone = events.undone_among(connection, sorted({event for _, event, _, _ in rows}))
+    for picture, event, refused, word in rows:
+        if event not in gone:
+            kind = "tag" if refused is None else "correction"
+            yield picture, Last(event, kind, word if refused is None else refused)
 
 
 def _holding(connection: Connection, key: str, pictures: Sequence[int], kind: str) -> int:

@@ -1,15 +1,18 @@
 """Group near-duplicates, suggest which to keep, and remember which are none."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Literal, TypeAlias, get_args
 
 from lookalike.collection.answers import Duplicates, Event
+from lookalike.collection.pictures import labels as by_hand
 from lookalike.collection.search.near import BITS, NearCopies
 from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.store import binned, events
-from lookalike.collection.store.database import Database
+from lookalike.collection.store import albums, binned, changes, events
+from lookalike.collection.store.database import Database, numbers
+from lookalike.collection.store.labels import SOURCES, Change
 from lookalike.core.checks import check_whole, is_number
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
@@ -232,11 +235,59 @@ def tell_apart(
 def keep_one(
     connection: Connection, picture: int, others: Sequence[int], *, who: str, key: str | None
 ) -> Event:
-    """Move the duplicates of a picture to the bin, and return the event."""
+    """Move the duplicates of a picture to the bin, and return the event.
+
+    What was said of them goes to the picture, in the same event: words, and albums in which they
+    were saved.
+    """
     if not others or picture in others:
         raise InvalidInput(
             "Collection.keep_one: give one picture or more to remove, and not the one to keep."
         )
-    binned.move(connection, "removal", others, who=who, key=key)
+    taken = _said_of(connection, picture, others)
+    if joined := albums.holding(connection, others, picture):
+        taken.append((picture, "", None, numbers(joined)))
+    binned.move(connection, "removal", others, beside=taken, who=who, key=key)
     (number,) = connection.execute("SELECT max(number) FROM events").fetchone()
-    return events.read(connection, number)
+    event = events.read(connection, number)
+    follow(connection, event)
+    return event
+
+
+def follow(connection: Connection, target: Event) -> None:
+    """Give the picture kept what was said of its duplicates, or take it back if that was undone."""
+    undone = events.undone_in(connection, target.number)
+    for picture, key, _, after in changes.of(connection, target.number):
+        if key:
+            by_hand.settle(connection, key, [picture])
+        elif after is not None:
+            albums.set_saved(connection, json.loads(after), picture, saved=not undone)
+
+
+def _said_of(connection: Connection, picture: int, others: Sequence[int]) -> list[Change]:
+    """Return the words of pictures that another has not got, and those refused for them.
+
+    What was said of the other one counts more, and a word given more than the same refused. The
+    names of folders are not said of pictures.
+    """
+    some = (picture, numbers(others))
+    given = connection.execute(
+        "SELECT key, label FROM given AS own "
+        "WHERE picture IN (SELECT value FROM json_each(?2)) AND shown AND source != ?3 "
+        "AND key NOT IN (SELECT key FROM refusals WHERE picture = ?1) "
+        "AND NOT EXISTS (SELECT 1 FROM given WHERE picture = ?1 AND given.key = own.key "
+        "AND source <= own.source) ORDER BY source DESC, picture DESC",
+        (*some, SOURCES.index("folders")),
+    )
+    words = dict(given.fetchall())
+    refused = connection.execute(
+        "SELECT key, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?2)) "
+        "AND key NOT IN (SELECT key FROM refusals WHERE picture = ?1) "
+        "AND key NOT IN (SELECT key FROM given WHERE picture = ?1) ORDER BY picture DESC",
+        some,
+    )
+    not_shown = {key: word for key, word in refused if key not in words}
+    return [
+        *((picture, key, None, word) for key, word in words.items()),
+        *((picture, key, word, None) for key, word in not_shown.items()),
+    ]

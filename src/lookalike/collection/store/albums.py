@@ -73,6 +73,26 @@ def add(
     )
 
 
+def holding(connection: Connection, some: Iterable[int], picture: int) -> list[int]:
+    """Return the albums in which some pictures were saved by hand, and one was not."""
+    sought = set(some)
+    saved = connection.execute("SELECT id, pictures FROM albums ORDER BY id").fetchall()
+    inside = {number: set(json.loads(pictures)) for number, pictures in saved}
+    return [number for number, own in inside.items() if own & sought and picture not in own]
+
+
+def set_saved(connection: Connection, ids: Iterable[int], picture: int, *, saved: bool) -> None:
+    """Save a picture in albums as if by hand, after the others, or take it out."""
+    for number in ids:
+        row = connection.execute("SELECT pictures FROM albums WHERE id = ?", (number,)).fetchone()
+        if row is not None:
+            others = [one for one in json.loads(row[0]) if one != picture]
+            connection.execute(
+                "UPDATE albums SET pictures = ? WHERE id = ?",
+                (numbers([*others, picture] if saved else others), number),
+            )
+
+
 def mark_opened(connection: Connection, number: int, seen: Iterable[int]) -> None:
     """Note that an album is opened now, and what is in it."""
     connection.execute(

@@ -13,13 +13,27 @@ MOVED = ("removal", "restoration")
 
 
 def move(
-    connection: Connection, kind: str, ids: Sequence[int], *, who: str = "", key: str | None = None
+    connection: Connection,
+    kind: str,
+    ids: Sequence[int],
+    *,
+    beside: Sequence[Change] = (),
+    who: str = "",
+    key: str | None = None,
 ) -> int:
-    """Move pictures into the bin (``removal``) or out of it, and return how many."""
+    """Move pictures into the bin (``removal``) or out of it, and return how many.
+
+    ``beside`` is what the event does to others, which the caller has to do.
+    """
     if not ids:
         return 0
-    rows: list[Change] = [(picture, "", None, None) for picture in ids]
-    body = {"pictures": len(ids), "changes": changes.written(changes.digest(rows))}
+    rows: list[Change] = [*((picture, "", None, None) for picture in ids), *beside]
+    body: dict[str, object] = {
+        "pictures": len(ids),
+        "changes": changes.written(changes.digest(rows)),
+    }
+    if words := sum(word is not None for _, name, _, word in beside if name):
+        body["words"] = words
     event = events.append(connection, kind, body, who=who, key=key)
     changes.keep(connection, event.number, rows)
     (_put if kind == "removal" else _take)(connection, ids)
@@ -31,7 +45,9 @@ def follow(connection: Connection, target: Event) -> None:
     rows = connection.execute(
         "SELECT other.picture, other.event, events.kind FROM changes AS own "
         "JOIN changes AS other USING (picture) JOIN events ON events.number = other.event "
-        "WHERE own.event = ? AND events.kind IN (?, ?) ORDER BY other.event",
+        "WHERE own.event = ? AND events.kind IN (?, ?) "
+        "AND own.key = '' AND own.after IS NULL AND other.key = '' AND other.after IS NULL "
+        "ORDER BY other.event",
         (target.number, *MOVED),
     ).fetchall()
     gone = events.undone_among(connection, sorted({event for _, event, _ in rows}))

@@ -50,7 +50,8 @@ def duplicates(
 
     Of each group one is suggested to keep: the largest, then the one of the richest format, the
     largest file, with tags or votes, the oldest. Nothing is changed or deleted: remove what you do
-    not need with lookalike remove, or look through the groups in lookalike serve.
+    not need with lookalike remove, or look through the groups in lookalike serve, where the one
+    kept gets the tags of the others.
     """
     from lookalike.collection import Collection
 

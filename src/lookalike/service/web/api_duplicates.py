@@ -128,7 +128,10 @@ def duplicates(request: Request, asked: Annotated[Sought, Query()]) -> GroupsAns
 
 @router.post("/keep", summary="Keep one of some duplicates")
 def keep(request: Request, said: Kept) -> EventAnswer:
-    """Move the others to the bin, as one event, if the one to keep is still in the collection."""
+    """Move the others to the bin, as one event, if the one to keep is still in the collection.
+
+    It gets what was said of the others: words, and albums in which they were saved.
+    """
     who = speaker(request, said.user)
     event = collection_of(request).keep_one(said.picture, said.remove, who=who, key=said.key)
     return EventAnswer.of(event)

@@ -58,7 +58,8 @@ async function keep(card, ids, picture) {
   const event = await send("POST", "/api/duplicates/keep", { picture, remove, key: newKey() });
   if (event) countAgain();
   const number = remove.length === 1 ? "1 picture" : `${remove.length.toLocaleString("en")} pictures`;
-  return event && [event, `${number} moved to the bin.`];
+  const tags = event?.body.words ? " The picture kept has their tags." : "";
+  return event && [event, `${number} moved to the bin.${tags}`];
 }
 
 async function apart(body, text) {
