@@ -18,6 +18,9 @@ STEP = 0.03
 TIGHT = 0.75
 """The bound on the rows' norms, as a share of the longest row of the ridge solution."""
 
+KEPT = 0.35
+"""How much of the ridge solution is kept beside what was learned from there."""
+
 Matrix = NDArray[np.float32]
 
 
@@ -75,6 +78,19 @@ def ridge_start(
     lengths += np.square(W[lessons.has.indices]).sum(axis=1).mean()
     longest = max(np.linalg.norm(V, axis=1).max() / scale, np.linalg.norm(W, axis=1).max())
     return Start(V, W, float(STEP / lengths), float(TIGHT * longest), tried[best])
+
+
+def with_start(start: tuple[Matrix, Matrix], V: Matrix, W: Matrix) -> tuple[Matrix, Matrix]:
+    """Return V and W of s·V₀W₀ᵀ + (1 − s)·VWᵀ, s = ``KEPT`` of the start, cut to the dimension."""
+    left, upper = np.linalg.qr(np.hstack([(1 - KEPT) * V, KEPT * start[0]]))
+    right, lower = np.linalg.qr(np.hstack([W, start[1]]))
+    turned, values, last = np.linalg.svd(upper @ lower.T, full_matrices=False)
+    D = min(V.shape[1], len(values))
+    roots = np.sqrt(values[:D])
+    mixed_V, mixed_W = np.zeros_like(V), np.zeros_like(W)
+    mixed_V[:, :D] = left @ (turned[:, :D] * roots)
+    mixed_W[:, :D] = right @ (last[:D].T * roots)
+    return mixed_V, mixed_W
 
 
 def _mean_average_precision(judged: Lessons, V: Floats, W: Floats) -> float:

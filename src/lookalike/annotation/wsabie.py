@@ -14,7 +14,7 @@ from lookalike.annotation.held_out import Split
 from lookalike.annotation.layout import check_constant, widened
 from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.parts import Parts
-from lookalike.annotation.start import Start, random_start, ridge_start
+from lookalike.annotation.start import Start, random_start, ridge_start, with_start
 from lookalike.annotation.training import (
     UNAVERAGED,
     Descent,
@@ -33,6 +33,10 @@ from lookalike.core.stored import Arrays, Learned
 
 PATIENCE = 5
 """Averaged passes without better held-out precision after which training at a fixed rate ends."""
+
+
+Chosen = tuple[float | None, int | None]
+"""λ of the start and how many passes."""
 
 
 class WSABIE(InnerProductAnnotator):
@@ -119,8 +123,9 @@ class WSABIE(InnerProductAnnotator):
     pass, not drawn with replacement. After ten passes V and W are weighted means over the ends of
     the passes since, with later ones weighing more, where the paper uses the last step; the means
     are evaluated and kept (``docs/decisions/0006``). ``constant`` is not in the paper, nor is the
-    ridge start, with which held-out pictures are learned from in the end, too: V and W start again
-    and take as many passes as were kept, over all pictures (``docs/decisions/0009``).
+    ridge start, a third of which is kept in the end beside what was learned from there; held-out
+    pictures are then learned from, too: V and W start again and take as many passes as were kept,
+    over all pictures (``docs/decisions/0010``).
 
     Examples
     --------
@@ -140,7 +145,7 @@ class WSABIE(InnerProductAnnotator):
     mean_length_: float
     learning_rate_: float
     max_norm_: float
-    _penalty: float | None = None
+    _chosen: Chosen = (None, None)
 
     def __init__(
         self,
@@ -312,14 +317,13 @@ class WSABIE(InnerProductAnnotator):
         self._learn_from(InMemory(learned), judged, rng, _share(progress, 0, len(learned), total))
         history, confidence = self.history_, self.confidence_
         rest = _share(progress, len(learned), len(whole), total)
-        self._learn_from(InMemory(whole), None, rng, rest, chosen=(self._penalty, self.epochs_))
+        self._learn_from(InMemory(whole), None, rng, rest, chosen=self._chosen)
         self.history_, self.confidence_ = history, confidence
 
     def _learn_again(
         self, fitted: Self, split: Split, rng: np.random.Generator, progress: Progress
     ) -> None:
-        chosen = (fitted._penalty, fitted.epochs_)
-        self._learn_from(InMemory(split.whole), None, rng, progress, chosen=chosen)
+        self._learn_from(InMemory(split.whole), None, rng, progress, chosen=fitted._chosen)
 
     def _learn_from(
         self,
@@ -328,9 +332,9 @@ class WSABIE(InnerProductAnnotator):
         rng: np.random.Generator,
         progress: Progress,
         *,
-        chosen: tuple[float | None, int | None] = (None, None),
+        chosen: Chosen = (None, None),
     ) -> None:
-        """Learn from pictures, with the λ of the start and the passes ``chosen`` before, if any."""
+        """Learn from pictures, with what was ``chosen`` on held-out pictures before, if any."""
         mean_length = source.mean_length
         if mean_length == 0:
             raise InvalidInput("WSABIE: all vectors are zero, so there is nothing to learn from.")
@@ -342,10 +346,13 @@ class WSABIE(InnerProductAnnotator):
             wide = replace(judged, vectors=widened(judged.vectors, constant))
         penalty, passes = chosen
         start = self._started(source, wide, scale, rng, penalty)
+        ridge = (start.V.copy(), start.W.copy()) if self.start == "ridge" else None
         V, W, epochs, history = self._train(start, source, wide, scale, rng, progress, passes)
+        if ridge is not None:
+            V, W = with_start(ridge, V, W)
         self.mean_length_, self.constant_ = float(mean_length), constant
         self.learning_rate_, self.max_norm_ = start.learning_rate, start.max_norm
-        self._penalty = start.penalty
+        self._chosen = start.penalty, epochs
         self._publish(*self._parted(V), W, source.words, epochs, history)
         self.confidence_ = self._confidence_from(judged)
 
