@@ -154,13 +154,14 @@ def classic(
     methods = (*ORDER, "OMKS-U", "OMKS-W")
     results = run_methods(data, splits, methods=methods, ratio=WHOLE, random_state=0)
     what, against = f"classic views, objects-{pictures.name}", f"{len(folds)} folds"
-    spreads = {
-        name: found.mean_average_precision for name, found in results.items() if found is not None
-    }
-    found = [
-        Figure(f"{what}, mAP: {name}", one.mean, ">=", None, against, one.deviation)
-        for name, one in spreads.items()
-    ]
+    done = {name: found for name, found in results.items() if found is not None}
+    spreads = {name: found.mean_average_precision for name, found in done.items()}
+    options.settings[f"OMKS on objects-{pictures.name}"] = done["OMKS"].each[0].chosen
+    found = []
+    for name, one in spreads.items():
+        each = " ".join(f"{fold.mean_average_precision:.3f}" for fold in done[name].judgements)
+        told = f"folds: {each}"
+        found.append(Figure(f"{what}, mAP: {name}", one.mean, ">=", None, told, one.deviation))
     for better, worse in pairwise(ORDER):
         gain = spreads[better].mean - spreads[worse].mean
         found.append(Figure(f"{what}, mAP of {better} above {worse}", gain, ">=", 0.0, against))

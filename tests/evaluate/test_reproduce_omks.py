@@ -10,7 +10,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.evaluate import Spread
 from lookalike.evaluate.protocols import Fold
 from lookalike.evaluate.reproduce import omks, omks_figures, omks_methods, omks_paper, omks_tables
-from lookalike.evaluate.reproduce.omks_methods import Experiment, learn_kernel
+from lookalike.evaluate.reproduce.omks_methods import Experiment, Lesson, learn_kernel
 from lookalike.evaluate.reproduce.omks_tables import Outcomes, as_in_paper_1, best_of, four_parts
 from lookalike.evaluate.reproduce.omks_views import ViewSet, described, split_views
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
@@ -62,9 +62,11 @@ def test_parts_are_half_and_10_10_and_30_percent():
     _, labels = views()
     uneven = np.append(labels, ["class 0"] * 7)
     first, second = four_parts(uneven, splits=2, random_state=0)
-    sizes = [len(one) for one in (first.train, first.validation, first.query, first.test)]
+    ((learned, validation),) = first.choices
+    np.testing.assert_array_equal(learned, first.train)
+    sizes = [len(one) for one in (first.train, validation, first.query, first.test)]
     assert sizes == [CLASSES * size for size in (15, 3, 3, 9)]
-    every = np.concatenate([first.train, first.validation, first.query, first.test])
+    every = np.concatenate([first.train, validation, first.query, first.test])
     assert len(np.unique(every)) == len(every) == CLASSES * EACH
     assert not np.array_equal(first.train, second.train)
     with pytest.raises(InvalidInput, match="at least 10 pictures; 'rare' has 3"):
@@ -75,10 +77,24 @@ def test_as_in_paper_1_chooses_inside_the_training_part():
     _, labels = views()
     fold = Fold(np.arange(0, 120, 2), np.arange(1, 120, 2))
     (split,) = as_in_paper_1(labels, [fold], random_state=0)
-    assert set(split.first) | set(split.validation) == set(fold.train_rows)
-    assert not set(split.first) & set(split.validation)
+    held = np.concatenate([validation for _, validation in split.choices])
+    np.testing.assert_array_equal(np.sort(held), fold.train_rows)
+    assert len(split.choices) == omks_tables.PARTS
+    for learned, validation in split.choices:
+        np.testing.assert_array_equal(np.union1d(learned, validation), fold.train_rows)
+        assert not set(learned) & set(validation)
+        assert min(np.unique(labels[validation], return_counts=True)[1]) >= 2
     np.testing.assert_array_equal(split.query, fold.test_rows)
     np.testing.assert_array_equal(split.test, fold.test_rows)
+
+
+def test_small_classes_are_validated_in_pairs():
+    labels = np.repeat(["a", "b"], [9, 5])
+    fold = Fold(np.arange(14), np.arange(14))
+    (split,) = as_in_paper_1(labels, [fold], random_state=0)
+    assert len(split.choices) == 2
+    for _, validation in split.choices:
+        assert min(np.unique(labels[validation], return_counts=True)[1]) >= 2
 
 
 def test_triplets_are_a_share_of_the_positive_pairs():
@@ -100,7 +116,7 @@ def test_scores_are_those_of_the_similarity_in_the_span():
     inside = Experiment(
         one.views,
         one.labels,
-        omks_methods.Split(train, one.split.validation, train, train[:5], train),
+        omks_methods.Split(one.split.choices, train, train[:5], train),
         0.5,
         one.seed,
     )
@@ -114,12 +130,12 @@ def test_scores_are_those_of_the_similarity_in_the_span():
             )
             .fit_triplets(rows[train], inside.triplets(train, 0.5))
             .scores(rows[train[:5]], rows[train]),
-            found.scores,
-            atol=0.02 * np.abs(found.scores).max(),
+            found.whole.scores,
+            atol=0.02 * np.abs(found.whole.scores).max(),
         )
     )
     assert C in omks_methods.AGGRESSIVENESS
-    assert learned.mistakes == found.mistakes
+    assert learned.whole.mistakes == found.whole.mistakes
 
 
 def test_methods_choose_the_good_view_and_learning_helps():
@@ -140,10 +156,50 @@ def test_methods_choose_the_good_view_and_learning_helps():
 
 def test_weights_are_shares():
     every = list(experiment().kernel_scores().values())
-    for weights in ("hedge_weights", "validation_weights", "uniform_weights"):
-        shares = getattr(omks_methods, weights)(every)
+    lessons = [one.whole for one in every]
+    for shares in (
+        omks_methods.hedge_weights(lessons, None),
+        omks_methods.hedge_weights(lessons, 8.0),
+        omks_methods.validation_weights(every),
+        omks_methods.uniform_weights(every),
+    ):
         assert shares.sum() == pytest.approx(1)
         assert (shares >= 0).all()
+
+
+def test_the_discount_is_that_of_theorem_2_or_follows_from_the_penalty():
+    scores = np.zeros((1, 1), np.float32)
+    right, half, wrong = (Lesson(scores, mistakes, 100) for mistakes in (0, 50, 100))
+    shares = omks_methods.hedge_weights([right, half, wrong], None)
+    beta = 10 / (10 + np.sqrt(np.log(3)))
+    np.testing.assert_allclose(shares / shares[0], [1, beta**50, beta**100])
+    shares = omks_methods.hedge_weights([right, half, wrong], 8.0)
+    np.testing.assert_allclose(shares / shares[0], np.exp([0, -4, -8]))
+
+
+def test_omks_has_the_discount_that_is_best_on_the_validation_part():
+    one = experiment()
+    every = list(one.kernel_scores().values())
+
+    def value(penalty):
+        lessons = [kernel.held[0] for kernel in every]
+        shares = omks_methods.hedge_weights(lessons, penalty)
+        return one.valued([np.tensordot(shares, [it.scores for it in lessons], 1)])
+
+    values = {penalty: value(penalty) for penalty in (None, *omks_methods.PENALTIES)}
+    best = max(values, key=values.get)
+    assert values[best] > values[None]
+    lessons = [kernel.whole for kernel in every]
+    shares = omks_methods.hedge_weights(lessons, best)
+    found = np.tensordot(shares, [it.scores for it in lessons], 1)
+    outcome = omks_methods.METHODS["OMKS"].run(one)
+    assert f"{shares.max():.2f}" in outcome.chosen
+    expected = one.judged(found).mean_average_precision
+    assert outcome.judgement.mean_average_precision == pytest.approx(expected)
+
+
+def test_oasis_chooses_its_view_and_step():
+    assert omks_methods.METHODS["OASIS-Best"].run(experiment()).chosen in ("good 0.1", "good 1.0")
 
 
 class Fixed:

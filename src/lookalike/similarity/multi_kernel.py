@@ -38,7 +38,9 @@ class MultiKernelSimilarity(KernelLearner):
         (OMKS-W); ``best`` takes the best of those alone (OKS-Best); ``average`` learns one operator
         for the mean of all kernels (OKS-Avg).
     discount : float or None
-        β; None is √T/(√T + √ln m) for T triplets and m kernels, or views (Theorem 2).
+        β; None is √T/(√T + √ln m) for T triplets and m kernels, or views (Theorem 2). The more
+        triplets, the more of the weight that leaves to one; exp(−32/T) leaves e⁻³² to one that has
+        all of them wrong.
     aggressiveness, steps, positive, normalize, landmarks, dimension, random_state
         As for :class:`~lookalike.similarity.KernelSimilarity`; ``normalize`` divides each S_i by
         its own self-scores.

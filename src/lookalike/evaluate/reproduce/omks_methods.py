@@ -26,7 +26,10 @@ KERNELS = ("rbf:0.5", "rbf:1", "rbf:2", "cosine")
 
 CUTOFFS = (1, 2, 3, 4, 5, 10, 50)
 AGGRESSIVENESS = (0.1, 1.0)
-"""C to choose from on the validation part."""
+"""C to choose from on the validation parts."""
+
+PENALTIES = (8.0, 16.0, 32.0, 64.0)
+"""T·ln(1/β) to choose from on the validation parts, beside that of Theorem 2."""
 
 MOST_SLOW = 1000
 """Training pictures up to which the methods that take minutes are run."""
@@ -38,11 +41,11 @@ WHO = "reproduce omks"
 class Split:
     """Rows to learn from, to choose by, to ask with and to rank.
 
-    ``first`` are learned from to choose by ``validation``; then ``train`` are learned from.
+    Each of ``choices`` has rows to learn from and a validation part that judges what was learned.
+    With what was chosen, ``train`` are learned from.
     """
 
-    first: NDArray[np.intp]
-    validation: NDArray[np.intp]
+    choices: tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]
     train: NDArray[np.intp]
     query: NDArray[np.intp]
     test: NDArray[np.intp]
@@ -72,10 +75,11 @@ class Experiment:
         """Judge the scores of queries and test pictures."""
         return self._judge(scores, self.split.query, self.split.test)
 
-    def valued(self, scores: NDArray[Any]) -> float:
-        """Return the mean average precision of the validation pictures among themselves."""
-        rows = self.split.validation
-        return self._judge(scores, rows, rows).mean_average_precision
+    def valued(self, scores: Sequence[NDArray[Any]]) -> float:
+        """Return the mean average precision of each validation part by itself, on average."""
+        parts = zip(scores, self.split.choices, strict=True)
+        found = [self._judge(some, held, held).mean_average_precision for some, (_, held) in parts]
+        return float(np.mean(found))
 
     def _judge(
         self, scores: NDArray[Any], queries: NDArray[np.intp], items: NDArray[np.intp]
@@ -115,45 +119,62 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """What OKS learned with one kernel: how it scores pictures, as Eq. 19 has it.
+
+    ``mistakes`` and ``steps`` are Σ z of Algorithm 2 and the triplets.
+    """
+
+    scores: Floats
+    mistakes: int
+    steps: int
+
+
+@dataclass(frozen=True)
 class KernelScores:
     """OKS with one kernel: what it is worth, and how it scores.
 
     Attributes
     ----------
     value : float
-        The mean average precision on the validation part.
-    scores : ndarray
-        Of the queries and the test pictures, as Eq. 19 has them.
-    mistakes, steps : int
-        Σ z of Algorithm 2, and the triplets.
+        The mean average precision on the validation parts.
+    held : tuple of Lesson
+        With the scores of each validation part.
+    whole : Lesson
+        With the scores of the queries and the test pictures.
     seconds : float
-        The CPU time of learning.
+        The CPU time of learning ``whole``.
     """
 
     value: float
-    scores: Floats
-    mistakes: int
-    steps: int
+    held: tuple[Lesson, ...]
+    whole: Lesson
     seconds: float
 
 
 def learn_kernel(experiment: Experiment, K: Floats, ratio: float) -> KernelScores:
-    """Run Algorithm 1 on the kernel values of all pictures; C is chosen on the validation part."""
+    """Run Algorithm 1 on the kernel values of all pictures; C is chosen on validation parts."""
     split = experiment.split
-    best: tuple[float, float] = (-1.0, AGGRESSIVENESS[0])
-    triplets = experiment.triplets(split.first, ratio)
+
+    def learned(
+        C: float, rows: NDArray[np.intp], queries: NDArray[np.intp], items: NDArray[np.intp]
+    ) -> tuple[Lesson, float]:
+        triplets = experiment.triplets(rows, ratio)
+        own = K[np.ix_(rows, rows)]
+        begin = time.process_time()
+        A, margins = learn_coefficients(own, triplets, C)
+        seconds = time.process_time() - begin
+        mistakes = int(np.count_nonzero(margins <= 0))
+        return Lesson(_scores(K, A, rows, queries, items), mistakes, len(triplets)), seconds
+
+    value, best, held = -1.0, AGGRESSIVENESS[0], tuple[Lesson, ...]()
     for C in AGGRESSIVENESS:
-        A, _ = learn_coefficients(K[np.ix_(split.first, split.first)], triplets, C)
-        scores = _scores(K, A, split.first, split.validation, split.validation)
-        best = max(best, (experiment.valued(scores), -C))
-    value, C = best[0], abs(best[1])
-    triplets = experiment.triplets(split.train, ratio)
-    begin = time.process_time()
-    A, margins = learn_coefficients(K[np.ix_(split.train, split.train)], triplets, C)
-    seconds = time.process_time() - begin
-    scores = _scores(K, A, split.train, split.query, split.test)
-    mistakes = int(np.count_nonzero(margins <= 0))
-    return KernelScores(value, scores, mistakes, len(triplets), seconds)
+        tried = tuple(learned(C, first, part, part)[0] for first, part in split.choices)
+        worth = experiment.valued([one.scores for one in tried])
+        if worth > value:
+            value, best, held = worth, C, tried
+    whole, seconds = learned(best, split.train, split.query, split.test)
+    return KernelScores(value, held, whole, seconds)
 
 
 def _scores(
@@ -169,17 +190,17 @@ def _scores(
 
 
 def oks_best(experiment: Experiment) -> Outcome:
-    """OKS with the kernel that is best on the validation part."""
+    """OKS with the kernel that is best on the validation parts."""
     every = experiment.kernel_scores()
     name = max(every, key=lambda one: every[one].value)
-    return Outcome(experiment.judged(every[name].scores), every[name].seconds, name)
+    return Outcome(experiment.judged(every[name].whole.scores), every[name].seconds, name)
 
 
 def oks_average(experiment: Experiment) -> Outcome:
     """OKS with the mean of all kernels."""
     K = average_kernel(experiment)
     found = learn_kernel(experiment, K, experiment.ratio)
-    return Outcome(experiment.judged(found.scores), found.seconds)
+    return Outcome(experiment.judged(found.whole.scores), found.seconds)
 
 
 def average_kernel(experiment: Experiment) -> Floats:
@@ -192,32 +213,57 @@ def average_kernel(experiment: Experiment) -> Floats:
     return np.asarray(total / np.float32(count), dtype=np.float32)
 
 
-def omks(weights: Callable[[Sequence[KernelScores]], NDArray[np.float64]]) -> Any:
+def weighted(
+    weights: Callable[[Sequence[KernelScores]], NDArray[np.float64]],
+) -> Callable[[Experiment], Outcome]:
     """Return the method that adds the similarities of all kernels by some weights."""
 
     def run(experiment: Experiment) -> Outcome:
-        every = list(experiment.kernel_scores().values())
-        shares = weights(every)
-        scores = sum(share * one.scores for share, one in zip(shares, every, strict=True))
-        seconds = sum(one.seconds for one in every)
-        names = list(experiment.kernel_scores())
-        best = ", ".join(f"{names[at]} {shares[at]:.2f}" for at in np.argsort(-shares)[:3])
-        return Outcome(experiment.judged(np.asarray(scores)), seconds, best)
+        return _added(experiment, weights(list(experiment.kernel_scores().values())))
 
     return run
 
 
-def hedge_weights(every: Sequence[KernelScores]) -> NDArray[np.float64]:
-    """Return θ of Algorithm 2 as shares, with β of Theorem 2."""
-    mistakes = np.array([one.mistakes for one in every])
-    root = np.sqrt(every[0].steps)
-    beta = root / (root + np.sqrt(np.log(len(every))))
-    powers = beta ** (mistakes - mistakes.min()).astype(float)
+def omks(experiment: Experiment) -> Outcome:
+    """OMKS, with the discount that is best on the validation parts."""
+    every = list(experiment.kernel_scores().values())
+
+    def value(penalty: float | None) -> float:
+        lessons = zip(*(one.held for one in every), strict=True)
+        return experiment.valued([_sum(hedge_weights(some, penalty), some) for some in lessons])
+
+    best = max((None, *PENALTIES), key=value)
+    return _added(experiment, hedge_weights([one.whole for one in every], best))
+
+
+def _added(experiment: Experiment, shares: NDArray[np.float64]) -> Outcome:
+    """Return what the similarities of all kernels reach together."""
+    every = experiment.kernel_scores()
+    scores = _sum(shares, [one.whole for one in every.values()])
+    seconds = sum(one.seconds for one in every.values())
+    names = list(every)
+    best = ", ".join(f"{names[at]} {shares[at]:.2f}" for at in np.argsort(-shares)[:5])
+    return Outcome(experiment.judged(scores), seconds, best)
+
+
+def _sum(shares: NDArray[np.float64], lessons: Sequence[Lesson]) -> NDArray[Any]:
+    """Return Eq. 20."""
+    total: Any = sum(share * one.scores for share, one in zip(shares, lessons, strict=True))
+    return np.asarray(total)
+
+
+def hedge_weights(lessons: Sequence[Lesson], penalty: float | None) -> NDArray[np.float64]:
+    """Return θ of Algorithm 2 as shares, with β = exp(−penalty/T), or that of Theorem 2."""
+    mistakes = np.array([one.mistakes for one in lessons])
+    steps = lessons[0].steps
+    if penalty is None:
+        penalty = steps * np.log1p(np.sqrt(np.log(len(lessons)) / steps))
+    powers = np.exp(-penalty / steps * (mistakes - mistakes.min()))
     return np.asarray(powers / powers.sum())
 
 
 def validation_weights(every: Sequence[KernelScores]) -> NDArray[np.float64]:
-    """Return e to the mean average precision on the validation part, as shares (OMKS-W)."""
+    """Return e to the mean average precision on the validation parts, as shares (OMKS-W)."""
     powers = np.exp([one.value for one in every])
     return np.asarray(powers / powers.sum())
 
@@ -228,26 +274,31 @@ def uniform_weights(every: Sequence[KernelScores]) -> NDArray[np.float64]:
 
 
 def vectors_best(
-    model: Callable[[str, Experiment], Any], kernels: Sequence[str] = ("",), *, joined: bool = False
+    model: Callable[[str, Experiment], Any],
+    settings: Sequence[str] = ("",),
+    *,
+    joined: bool = False,
 ) -> Any:
-    """Return a method on the view, or kernel of a view, that is best on the validation part."""
+    """Return a method on the view, with the kernel or C, that is best on the validation parts."""
 
     def run(experiment: Experiment) -> Outcome:
         split, labels = experiment.split, experiment.labels
         views = experiment.concatenated() if joined else experiment.views
         best: tuple[float, str, str] = (-1.0, "", "")
-        several = len(views) * len(kernels) > 1
+        several = len(views) * len(settings) > 1
         for view, rows in views.items() if several else ():
-            for kernel in kernels:
-                learned = model(kernel, experiment).fit(rows[split.first], labels[split.first])
-                asked = rows[split.validation]
-                best = max(best, (experiment.valued(learned.scores(asked, asked)), view, kernel))
-        _, view, kernel = best if several else (0.0, next(iter(views)), kernels[0])
+            for setting in settings:
+                scores = []
+                for first, held in split.choices:
+                    learned = model(setting, experiment).fit(rows[first], labels[first])
+                    scores.append(learned.scores(rows[held], rows[held]))
+                best = max(best, (experiment.valued(scores), view, setting))
+        _, view, setting = best if several else (0.0, next(iter(views)), settings[0])
         begin = time.process_time()
-        learned = model(kernel, experiment).fit(views[view][split.train], labels[split.train])
+        learned = model(setting, experiment).fit(views[view][split.train], labels[split.train])
         seconds = time.process_time() - begin
         scores = learned.scores(views[view][split.query], views[view][split.test])
-        return Outcome(experiment.judged(scores), seconds, f"{view} {kernel}".strip())
+        return Outcome(experiment.judged(scores), seconds, f"{view} {setting}".strip())
 
     return run
 
@@ -267,10 +318,13 @@ def kitml_average(experiment: Experiment) -> Outcome:
     return Outcome(experiment.judged(scores), seconds)
 
 
-def _oasis(kernel: str, experiment: Experiment) -> Any:
+OASIS_C = tuple(map(str, AGGRESSIVENESS))
+
+
+def _oasis(C: str, experiment: Experiment) -> Any:
     """Return OASIS with as many triplets as the kernels have (section 6.6)."""
     steps = len(experiment.triplets(experiment.split.train, experiment.ratio))
-    return plain_oasis(steps=steps, random_state=experiment.seed)
+    return plain_oasis(steps=steps, aggressiveness=float(C), random_state=experiment.seed)
 
 
 @dataclass(frozen=True)
@@ -286,7 +340,7 @@ METHODS: dict[str, Method] = {
     "Eucl.-Best": Method(vectors_best(lambda kernel, on: Euclidean())),
     "RCA-Best": Method(vectors_best(lambda kernel, on: RCA())),
     "LMNN-Best": Method(vectors_best(lambda kernel, on: LMNN()), slow=True, quick=False),
-    "OASIS-Best": Method(vectors_best(_oasis)),
+    "OASIS-Best": Method(vectors_best(_oasis, OASIS_C)),
     "KRCA-Best": Method(
         vectors_best(lambda kernel, on: KRCA(kernel=kernel), KERNELS), slow=True, quick=False
     ),
@@ -301,7 +355,7 @@ METHODS: dict[str, Method] = {
     "LMNN-Con": Method(
         vectors_best(lambda kernel, on: LMNN(), joined=True), slow=True, quick=False
     ),
-    "OASIS-Con": Method(vectors_best(_oasis, joined=True)),
+    "OASIS-Con": Method(vectors_best(_oasis, OASIS_C, joined=True)),
     "KRCA-Con": Method(
         vectors_best(lambda kernel, on: KRCA(kernel=kernel), KERNELS, joined=True),
         slow=True,
@@ -316,8 +370,8 @@ METHODS: dict[str, Method] = {
     ),
     "OKS-Best": Method(oks_best),
     "OKS-Avg": Method(oks_average),
-    "OMKS-U": Method(omks(uniform_weights)),
-    "OMKS-W": Method(omks(validation_weights)),
-    "OMKS": Method(omks(hedge_weights)),
+    "OMKS-U": Method(weighted(uniform_weights)),
+    "OMKS-W": Method(weighted(validation_weights)),
+    "OMKS": Method(omks),
 }
 """The methods by name, in the order of Table 1."""

@@ -32,6 +32,9 @@ LEVEL = 0.05
 ORDER = ("OMKS", "OKS-Best", "OASIS-Best", "Eucl.-Best")
 """The methods of Table 3, best first, and Euclidean."""
 
+PARTS = 4
+"""Parts of cross-validation."""
+
 SPLITS = 5
 LEAST = 10
 """Pictures of a class for which each of the four parts has one."""
@@ -80,25 +83,29 @@ def four_parts(labels: NDArray[np.str_], *, splits: int, random_state: int) -> l
         train, validation, query, test = (
             np.sort(np.concatenate([part[at] for part in parts])) for at in range(4)
         )
-        found.append(Split(train, validation, train, query, test))
+        found.append(Split(((train, validation),), train, query, test))
     return found
 
 
 def as_in_paper_1(
     labels: NDArray[np.str_], folds: Sequence[Fold], *, random_state: int
 ) -> list[Split]:
-    """Rank the test part of each fold by itself; choose by a fifth of the training part."""
+    """Rank the test part of each fold by itself; choose by cross-validation in its training part.
+
+    Every part has two pictures of each class, so there are fewer parts for small classes.
+    """
     found = []
     for number, fold in enumerate(folds):
         rng = np.random.default_rng([random_state, number])
-        first, held = [], []
-        for one in np.unique(labels[fold.train_rows]):
-            order = rng.permutation(fold.train_rows[labels[fold.train_rows] == one])
-            cut = max(2, len(order) // 5)
-            held.append(order[:cut])
-            first.append(order[cut:])
-        learned, judging = (np.sort(np.concatenate(some)) for some in (first, held))
-        found.append(Split(learned, judging, fold.train_rows, fold.test_rows, fold.test_rows))
+        train = fold.train_rows
+        classes, sizes = np.unique(labels[train], return_counts=True)
+        parts = max(2, min(PARTS, int(sizes.min()) // 2))
+        part = np.empty(len(train), dtype=np.intp)
+        for one in classes:
+            own = rng.permutation(np.flatnonzero(labels[train] == one))
+            part[own] = np.arange(len(own)) % parts
+        choices = tuple((train[part != at], train[part == at]) for at in range(parts))
+        found.append(Split(choices, train, fold.test_rows, fold.test_rows))
     return found
 
 
