@@ -28,7 +28,7 @@ from lookalike.core.checks import check_choice, check_number, check_share, check
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors, squared_lengths
 
 PATIENCE = 5
@@ -199,6 +199,7 @@ class LinearAnnotator(InnerProductAnnotator):
         return self
 
 
+@with_settings
 class LinearRanker(LinearAnnotator):
     """Learn a vector for each word so that true words score above others by a margin of 1.
 
@@ -262,26 +263,14 @@ class LinearRanker(LinearAnnotator):
     name = "linear"
     file_kind = "linear_ranker/1"
 
-    def __init__(
-        self,
-        *,
-        loss: Literal["warp", "auc"] = "warp",
-        learning_rate: float = 0.1,
-        schedule: Literal["decay", "fixed"] = "decay",
-        max_norm: float | None = None,
-        aggressiveness: float = 1.0,
-        epochs: int | None = None,
-        held_out: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.max_norm = max_norm
-        self.aggressiveness = aggressiveness
-        self.epochs = epochs
-        self.held_out = held_out
-        self.random_state = random_state
+    loss: Literal["warp", "auc"] = "warp"
+    learning_rate: float = 0.1
+    schedule: Literal["decay", "fixed"] = "decay"
+    max_norm: float | None = None
+    aggressiveness: float = 1.0
+    epochs: int | None = None
+    held_out: float = 0.1
+    random_state: RandomState = None
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 5) -> Self:
         """Continue with more pictures, and with new words, which start at zero.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from lookalike.core import sparse as sp
 from lookalike.core.checks import check_share, check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors, unit_rows
 
 CANDIDATES = (1, 3, 5, 10, 20, 50)
@@ -95,6 +96,7 @@ class StoredPictures:
         return units
 
 
+@with_settings
 class NearestNeighbours(Annotator):
     """Score a word by the pictures that have it among the k most similar ones.
 
@@ -162,24 +164,15 @@ class NearestNeighbours(Annotator):
     name = "neighbours"
     file_kind = "nearest_neighbours/1"
 
-    neighbours_: int
-    pictures_: StoredPictures
-    has_: sp.csr_matrix
+    neighbours: int | None = None
+    trees: int = 0
+    leaf: int = 1000
+    held_out: float = 0.1
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        neighbours: int | None = None,
-        trees: int = 0,
-        leaf: int = 1000,
-        held_out: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.neighbours = neighbours
-        self.trees = trees
-        self.leaf = leaf
-        self.held_out = held_out
-        self.random_state = random_state
+    neighbours_: int = field(init=False)
+    pictures_: StoredPictures = field(init=False)
+    has_: sp.csr_matrix = field(init=False)
 
     def scores(self, X: ArrayLike | sp.spmatrix) -> Matrix:
         """Return every word's score for each picture; at most 0 for words that no neighbour has."""

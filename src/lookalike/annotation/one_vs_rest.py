@@ -8,8 +8,10 @@ from lookalike.annotation.linear import LinearAnnotator, Matrix, Taught
 from lookalike.core.checks import check_number
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState
+from lookalike.core.stored import with_settings
 
 
+@with_settings
 class OneVsRest(LinearAnnotator):
     """Learn which pictures have each word, independently of the other words.
 
@@ -53,18 +55,10 @@ class OneVsRest(LinearAnnotator):
 
     name = "one_vs_rest"
 
-    def __init__(
-        self,
-        *,
-        aggressiveness: float = 0.1,
-        epochs: int | None = None,
-        held_out: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.aggressiveness = aggressiveness
-        self.epochs = epochs
-        self.held_out = held_out
-        self.random_state = random_state
+    aggressiveness: float = 0.1
+    epochs: int | None = None
+    held_out: float = 0.1
+    random_state: RandomState = None
 
     def _pass(
         self, W: Matrix, taught: Taught, left: float, rng: np.random.Generator, progress: Progress

@@ -40,23 +40,13 @@ def reproduce(
 ) -> list[Table]:
     """Reproduce the experiments of paper 5, sections 6.5 to 6.7.
 
-    Write ``report.md`` with all tables and plots, a PNG for each panel and a CSV for each figure
-    to ``out``. The nine views of the pictures are cached in ``out/vectors``, so a second run is
-    faster.
-
     Parameters
     ----------
-    data : Path
-        The folder of Caltech-256, whose classes are those of paper 1, Appendix B; any other folder
-        with one folder per class; or one with ``splits/<set>_fold<number>.csv``.
-    out : Path
-        The folder to write to.
     quick : bool
         The smallest set, two splits, and the methods that take seconds.
-    random_state : int
-        Makes all but the times repeatable.
-    progress : callable
-        Called with the number of parts done and the total.
+    data, out, random_state, progress
+        As for :func:`lookalike.evaluate.reproduce.oasis.reproduce`; ``out/vectors`` caches the nine
+        views of the pictures.
 
     Returns
     -------

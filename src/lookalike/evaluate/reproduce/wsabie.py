@@ -40,26 +40,19 @@ def reproduce(
 ) -> list[Table]:
     """Reproduce the experiments of paper 2, section 6.
 
-    Write ``report.md`` with all tables and plots, a PNG for each panel and a CSV for each figure
-    to ``out``. The pictures' vectors are cached in ``out/vectors``, so a second run is faster.
-
     Parameters
     ----------
     data, labels, words, isa, levels
         The pictures and their words, as for
         :func:`~lookalike.evaluate.reproduce.wsabie_data.tagged_pictures`.
-    out : Path
-        The folder to write to.
     feature : {"visterms", "embedding"}
         The feature that describes pictures; visterms in the paper.
     dimension : int, optional
         d of visterms; by default 10,000 as in the paper, and 1,000 if ``quick``.
     quick : bool
         Smaller grids, embeddings and codebook, and fewer passes.
-    random_state : int
-        Makes all but the times repeatable.
-    progress : callable
-        Called with the number of parts done and the total.
+    out, random_state, progress
+        As for :func:`lookalike.evaluate.reproduce.oasis.reproduce`.
 
     Returns
     -------
