@@ -113,14 +113,7 @@ def figure_5(study: Study, most: int) -> Drawn:
         both = [(train_precision(one, fold), test_precision(one, fold)) for one in models]
         for name, values in zip(curves, zip(*both, strict=True), strict=True):
             curves[name].append(list(values))
-    return draw(
-        study.path(5),
-        f"Figure 5: OASIS while it learns, {study.pictures.title}",
-        looks,
-        curves,
-        levels=[_euclidean(study.folds)],
-        logarithmic=True,
-    )
+    return _draw_learning(study, 5, "OASIS while it learns", looks, curves)
 
 
 def figure_6(pictures: PictureSet, results: dict[str, Result | None], out: Path) -> Drawn:
@@ -165,15 +158,8 @@ def figure_7(study: Study, most: int) -> Drawn:
             points.append((ten, five, float(np.mean(alone))))
         for name, values in zip(curves, zip(*points, strict=True), strict=True):
             curves[name].append(list(values))
-    return draw(
-        study.path(7),
-        f"Figure 7: averages of rankers, {study.pictures.title}",
-        looks,
-        curves,
-        levels=[_euclidean(study.folds)],
-        x_label="training steps of each ranker",
-        logarithmic=True,
-    )
+    x_label = "training steps of each ranker"
+    return _draw_learning(study, 7, "averages of rankers", looks, curves, x_label=x_label)
 
 
 def figure_8(study: Study, most: int) -> Drawn:
@@ -198,14 +184,7 @@ def figure_8(study: Study, most: int) -> Drawn:
         ):
             models = learning(plain_oasis(symmetric=symmetric), fold, looks, stream)
             curves[name].append([test_precision(one, fold) for one in models])
-    return draw(
-        study.path(8),
-        f"Figure 8: symmetric variants, {study.pictures.title}",
-        looks,
-        curves,
-        levels=[_euclidean(study.folds)],
-        logarithmic=True,
-    )
+    return _draw_learning(study, 8, "symmetric variants", looks, curves)
 
 
 def figure_9(study: Study, most: int) -> Drawn:
@@ -267,6 +246,26 @@ def _euclidean(folds: Sequence[FoldVectors]) -> Level:
     return Level("Euclidean", 100 * found.mean, 100 * found.error)
 
 
+def _draw_learning(
+    study: Study,
+    figure: int,
+    title: str,
+    looks: Sequence[int],
+    curves: dict[str, list[list[float]]],
+    x_label: str = STEPS_LABEL,
+) -> Drawn:
+    """Plot curves over the steps on a logarithmic axis, with that of Euclidean as a level."""
+    return draw(
+        study.path(figure),
+        f"Figure {figure}: {title}, {study.pictures.title}",
+        looks,
+        curves,
+        levels=[_euclidean(study.folds)],
+        x_label=x_label,
+        logarithmic=True,
+    )
+
+
 def draw(
     path: Path,
     title: str,
@@ -302,14 +301,16 @@ def write_report(
     path: Path,
     heading: Sequence[str],
     tables: Sequence[Table],
-    errors: str,
     panels: Mapping[int, Sequence[Drawn]],
+    *,
+    errors: str = "",
 ) -> None:
     """Write tables and figures to one page; ``errors`` says what error bars stand for."""
     lines = list(heading)
     for table in tables:
         lines += ["", table.markdown()]
-    lines += ["", errors]
+    if errors:
+        lines += ["", errors]
     for number, drawn in panels.items():
         lines += ["", f"## Figure {number}"]
         for panel in drawn:

@@ -118,7 +118,14 @@ def reproduce(
     tables = [table_1(results, _notes_1(data, splits)), table_2(results), *third]
     for number, some in panels.items():
         write_csv(some, out / f"figure-{number}.csv")
-    _report(out / "report.md", data, tables, panels)
+    heading = [
+        "# OMKS: Tables 1 to 3 and Figures 2 and 3",
+        "",
+        "Xia, Hoi, Jin and Zhao, *Online Multiple Kernel Similarity Learning for Visual Search* "
+        f"(2014), reproduced on the pictures in `{data.name}`.",
+    ]
+    errors = "Error bars are standard errors over the splits."
+    write_report(out / "report.md", heading, tables, panels, errors=errors)
     return tables
 
 
@@ -136,19 +143,3 @@ def _notes_3(pictures: PictureSet, folds: int) -> list[str]:
         f"The settings of paper 1: {pictures.shape} pictures per class to train on and to test "
         f"on, the test part ranked by itself; {folds} folds, a triplet for each positive pair.",
     ]
-
-
-def _report(path: Path, data: Path, tables: list[Table], panels: dict[int, list[Drawn]]) -> None:
-    lines = [
-        "# OMKS: Tables 1 to 3 and Figures 2 and 3",
-        "",
-        "Xia, Hoi, Jin and Zhao, *Online Multiple Kernel Similarity Learning for Visual Search* "
-        f"(2014), reproduced on the pictures in `{data.name}`.",
-    ]
-    write_report(
-        path,
-        lines,
-        tables,
-        "Error bars are standard errors over the splits.",
-        panels,
-    )

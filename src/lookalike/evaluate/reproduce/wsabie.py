@@ -8,12 +8,11 @@ from typing import cast
 from lookalike.annotation.base import Annotator
 from lookalike.annotation.ensemble import Ensemble
 from lookalike.annotation.wsabie import WSABIE
-from lookalike.core.arrays import write_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.evaluate.reproduce import wsabie_figures as figures
 from lookalike.evaluate.reproduce import wsabie_methods as methods
 from lookalike.evaluate.reproduce import wsabie_tables as tables
-from lookalike.evaluate.reproduce.oasis_figures import Drawn
+from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_report
 from lookalike.evaluate.reproduce.vectors import FeatureName, kept_vectors
 from lookalike.evaluate.reproduce.wsabie_data import TaggedPictures, tagged_pictures
 from lookalike.evaluate.reproduce.wsabie_methods import Chosen, Judged, Part, Study, choose
@@ -90,7 +89,13 @@ def reproduce(
     made, panels = _run(study, data.name, notes, out)
     for number, drawn in panels.items():
         figures.write_csv(drawn, out / f"figure-{number}.csv")
-    _report(out / "report.md", data, made, panels)
+    heading = [
+        "# WSABIE: Tables 1 to 7 and Figures 1 and 2",
+        "",
+        "Weston, Bengio and Usunier, *Large Scale Image Annotation: Learning to Rank with Joint "
+        f"Word-Image Embeddings* (2010), reproduced on the pictures in `{data.name}`.",
+    ]
+    write_report(out / "report.md", heading, made, panels)
     return made
 
 
@@ -184,19 +189,3 @@ class _Count:
         if done > self._done:
             self._done = done
             self._progress(done, self._total)
-
-
-def _report(path: Path, data: Path, made: list[Table], panels: dict[int, list[Drawn]]) -> None:
-    lines = [
-        "# WSABIE: Tables 1 to 7 and Figures 1 and 2",
-        "",
-        "Weston, Bengio and Usunier, *Large Scale Image Annotation: Learning to Rank with Joint "
-        f"Word-Image Embeddings* (2010), reproduced on the pictures in `{data.name}`.",
-    ]
-    for table in made:
-        lines += ["", table.markdown()]
-    for number, drawn in panels.items():
-        lines += ["", f"## Figure {number}"]
-        for panel in drawn:
-            lines += ["", f"![{panel.caption}]({panel.path.name})"]
-    write_whole(path, ("\n".join(lines) + "\n").encode())

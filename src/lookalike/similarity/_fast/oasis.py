@@ -7,22 +7,13 @@ A dense step costs O(d²).
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit, uint64
-
-Floats = NDArray[np.float32]
+from lookalike.core._fast import F32, LOOP, U32, U64, njit, uint64
 
 
 @njit(**LOOP, fastmath=True)
 def merge_difference(
-    data: Floats,
-    indices: NDArray[np.uint32],
-    indptr: NDArray[np.uint64],
-    plus: np.uint64,
-    minus: np.uint64,
-    where: NDArray[np.uint64],
-    values: Floats,
+    data: F32, indices: U32, indptr: U64, plus: np.uint64, minus: np.uint64, where: U64, values: F32
 ) -> tuple[np.uint64, np.float32]:
     """Merge two sorted rows into the entries of p⁺ − p⁻; return their number and squared norm."""
     a, a_end = indptr[plus], indptr[plus + uint64(1)]
@@ -50,16 +41,16 @@ def merge_difference(
 
 @njit(**LOOP, fastmath=True)
 def sparse_steps(
-    W: Floats,
+    W: F32,
     width: np.uint64,
-    data: Floats,
-    indices: NDArray[np.uint32],
-    indptr: NDArray[np.uint64],
-    triplets: NDArray[np.uint32],
+    data: F32,
+    indices: U32,
+    indptr: U64,
+    triplets: U32,
     aggressiveness: np.float32,
     symmetric: bool,
-    where: NDArray[np.uint64],
-    values: Floats,
+    where: U64,
+    values: F32,
 ) -> tuple[int, float]:
     """Take Eq. 8 and 11 for each triplet of sparse rows.
 
@@ -107,38 +98,46 @@ def sparse_steps(
     return updates, total
 
 
+@njit(**LOOP, fastmath=True, inline="always")
+def dense_margin(
+    W: F32, width: np.uint64, X: F32, triplet: U32, difference: F32
+) -> tuple[np.float32, np.float32]:
+    """Return pᵀW(p⁺ − p⁻) and |p|²·|p⁺ − p⁻|², and write p⁺ − p⁻ to ``difference``."""
+    image, plus = uint64(triplet[0]) * width, uint64(triplet[1]) * width
+    minus = uint64(triplet[2]) * width
+    own = np.float32(0.0)
+    squares = np.float32(0.0)
+    for j in range(width):
+        difference[j] = X[plus + j] - X[minus + j]
+        squares += difference[j] * difference[j]
+        own += X[image + j] * X[image + j]
+    margin = np.float32(0.0)
+    for i in range(width):
+        row = i * width
+        product = np.float32(0.0)
+        for j in range(width):
+            product += W[row + j] * difference[j]
+        margin += X[image + i] * product
+    return margin, own * squares
+
+
 @njit(**LOOP, fastmath=True)
 def dense_steps(
-    W: Floats,
+    W: F32,
     width: np.uint64,
-    X: Floats,
-    triplets: NDArray[np.uint32],
+    X: F32,
+    triplets: U32,
     aggressiveness: np.float32,
     symmetric: bool,
-    difference: Floats,
+    difference: F32,
 ) -> tuple[int, float]:
     """Take Eq. 8 and 11 for each triplet of dense rows (``X`` flat, ``difference`` of width d)."""
     updates = 0
     total = 0.0
     for t in range(uint64(triplets.shape[0])):
         image = uint64(triplets[t, 0]) * width
-        plus = uint64(triplets[t, 1]) * width
-        minus = uint64(triplets[t, 2]) * width
-        own = np.float32(0.0)
-        squares = np.float32(0.0)
-        for j in range(width):
-            difference[j] = X[plus + j] - X[minus + j]
-            squares += difference[j] * difference[j]
-            own += X[image + j] * X[image + j]
-        score = np.float32(0.0)
-        for i in range(width):
-            row = i * width
-            product = np.float32(0.0)
-            for j in range(width):
-                product += W[row + j] * difference[j]
-            score += X[image + i] * product
-        loss = np.float32(1.0) - score
-        norm = own * squares
+        margin, norm = dense_margin(W, width, X, triplets[t], difference)
+        loss = np.float32(1.0) - margin
         if loss > np.float32(0.0):
             total += float(loss)
             if norm > np.float32(0.0):
@@ -162,9 +161,7 @@ def dense_steps(
 
 
 @njit(**LOOP, fastmath=True)
-def _quadratic(
-    W: Floats, width: np.uint64, where: NDArray[np.uint64], values: Floats, count: np.uint64
-) -> np.float32:
+def _quadratic(W: F32, width: np.uint64, where: U64, values: F32, count: np.uint64) -> np.float32:
     total = np.float32(0.0)
     for a in range(count):
         row = where[a] * width
@@ -177,12 +174,7 @@ def _quadratic(
 
 @njit(**LOOP, fastmath=True)
 def _add_square(
-    W: Floats,
-    width: np.uint64,
-    where: NDArray[np.uint64],
-    values: Floats,
-    count: np.uint64,
-    factor: np.float32,
+    W: F32, width: np.uint64, where: U64, values: F32, count: np.uint64, factor: np.float32
 ) -> None:
     for a in range(count):
         row = where[a] * width
@@ -193,12 +185,7 @@ def _add_square(
 
 @njit(**LOOP, fastmath=True)
 def _inner(
-    where_a: NDArray[np.uint64],
-    values_a: Floats,
-    count_a: np.uint64,
-    where_b: NDArray[np.uint64],
-    values_b: Floats,
-    count_b: np.uint64,
+    where_a: U64, values_a: F32, count_a: np.uint64, where_b: U64, values_b: F32, count_b: np.uint64
 ) -> np.float32:
     total = np.float32(0.0)
     a = b = uint64(0)
@@ -216,15 +203,15 @@ def _inner(
 
 @njit(**LOOP, fastmath=True)
 def sparse_dissimilarity_steps(
-    W: Floats,
+    W: F32,
     width: np.uint64,
-    data: Floats,
-    indices: NDArray[np.uint32],
-    indptr: NDArray[np.uint64],
-    triplets: NDArray[np.uint32],
+    data: F32,
+    indices: U32,
+    indptr: U64,
+    triplets: U32,
     aggressiveness: np.float32,
-    where: NDArray[np.uint64],
-    values: Floats,
+    where: U64,
+    values: F32,
 ) -> tuple[int, float]:
     """Take the steps of Dissim-OASIS (Eq. 22) on sparse rows.
 
@@ -264,13 +251,7 @@ def sparse_dissimilarity_steps(
 
 @njit(**LOOP, fastmath=True)
 def dense_dissimilarity_steps(
-    W: Floats,
-    width: np.uint64,
-    X: Floats,
-    triplets: NDArray[np.uint32],
-    aggressiveness: np.float32,
-    a: Floats,
-    b: Floats,
+    W: F32, width: np.uint64, X: F32, triplets: U32, aggressiveness: np.float32, a: F32, b: F32
 ) -> tuple[int, float]:
     """Take the steps of Dissim-OASIS (Eq. 22) on dense rows; see the sparse form."""
     updates = 0
