@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lookalike.annotation._fast.linear import Rows, pair_steps, score_rows, warp_steps
 from lookalike.annotation._fast.wsabie import Pictures, Truth
@@ -19,7 +19,7 @@ from lookalike.annotation.base import (
     check_fitted,
     check_matrix,
 )
-from lookalike.annotation.held_out import Split, clearly_worse, precision
+from lookalike.annotation.held_out import Matrix, Split, clearly_worse, precision
 from lookalike.annotation.layout import LARGEST, lay_out, mean_length
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import read_words
@@ -35,8 +35,6 @@ PATIENCE = 5
 """Training ends when a fifth of the passes in a row brought no better precision."""
 
 _STEPS = 4096
-
-Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation._fast.trees import Forest, Room, grow, list_products, search_trees
 from lookalike.annotation.base import Annotator
 from lookalike.annotation.confidence import Confidence, enough
-from lookalike.annotation.held_out import Split, precision
+from lookalike.annotation.held_out import Matrix, Split, precision
 from lookalike.annotation.layout import lay_out
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.core import sparse as sp
@@ -35,7 +35,6 @@ _PRIOR = 1e-6
 _SCORES = 1 << 22
 _ITEMS = 1 << 13
 
-Matrix = NDArray[np.float32]
 Found = tuple[NDArray[np.int64], Matrix]
 """Rows of stored pictures, the nearest first and −1 for none, and their cosines."""
 

@@ -3,8 +3,9 @@
 import numpy as np
 
 from lookalike.annotation._fast.linear import WIDE, one_vs_rest_steps
+from lookalike.annotation.held_out import Matrix
 from lookalike.annotation.lessons import blocks
-from lookalike.annotation.linear import LinearAnnotator, Matrix, Taught
+from lookalike.annotation.linear import LinearAnnotator, Taught
 from lookalike.core.checks import check_number
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState

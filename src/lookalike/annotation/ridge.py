@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation.base import Annotator, check_matrix
 from lookalike.annotation.confidence import Confidence, enough
-from lookalike.annotation.held_out import Split, average_precision
+from lookalike.annotation.held_out import Matrix, Split, average_precision
 from lookalike.annotation.layout import check_constant, mean_length, widened
 from lookalike.annotation.lessons import blocks
 from lookalike.annotation.regression import (
@@ -34,8 +34,6 @@ from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors
 
 _WORDS = 256
-
-Matrix = NDArray[np.float32]
 
 
 @with_settings

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.annotation.held_out import average_precision
+from lookalike.annotation.held_out import Matrix, average_precision
 from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.regression import GRID, UNJUDGED, Floats, Regression, low_rank
 
@@ -17,8 +16,6 @@ STEP = 0.03
 
 TIGHT = 0.75
 """The bound on the rows' norms, as a share of the longest row of the ridge solution."""
-
-Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookalike.annotation.base import InnerProductAnnotator, check_fitted, check_matrix
-from lookalike.annotation.held_out import Split
+from lookalike.annotation.held_out import Matrix, Split
 from lookalike.annotation.layout import check_constant, widened
 from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.parts import Parts
@@ -19,7 +19,6 @@ from lookalike.annotation.training import (
     UNAVERAGED,
     Descent,
     InMemory,
-    Matrix,
     OnDisk,
     bounded,
 )

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.codes.base import label_matrix, stored_array
+from lookalike.codes.base import Matrix, label_matrix, stored_array
 from lookalike.core.checks import check_number, check_whole
 from lookalike.core.codes import Codes, check_bits, check_codes
 from lookalike.core.errors import InvalidInput, NotFitted
@@ -18,8 +18,6 @@ from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, Stored, with_settings
 from lookalike.core.vectors import check_vectors, dense, unit_rows
 from lookalike.supervision import Relevance
-
-Matrix = NDArray[np.float64]
 
 _DISTANCES = 1 << 22
 

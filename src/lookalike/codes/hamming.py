@@ -15,7 +15,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState
 from lookalike.core.stored import Arrays, Learned, parameters, with_settings
-from lookalike.core.vectors import Vectors, check_vectors
+from lookalike.core.vectors import Vectors
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.linear_map import moderate
 from lookalike.similarity.registry import learning_from
@@ -83,17 +83,11 @@ class HammingSimilarity(Similarity):
     ) -> Self:
         """Learn the codes from vectors, and the weights of their bits from labels.
 
-        Parameters
-        ----------
-        y : labels, sets of labels or Relevance
-            May be None for an encoder that needs none. Pictures without a label only help to
-            learn the codes.
-        X, progress
-            As for :meth:`Similarity.fit`.
+        Without ``y``, for an encoder that needs none, all bits weigh the same; pictures without a
+        label only help to learn the codes.
         """
         who = "HammingSimilarity"
-        self._check_parameters()
-        vectors = moderate(who, check_vectors(who, X))
+        vectors = moderate(who, self._given(X))
         encoder = new_encoder(self.encoder, self.bits, self.random_state)
         relevance = None
         if y is not None or encoder.needs_labels:

@@ -185,8 +185,7 @@ class OASIS(Similarity):
 
         ``progress`` is called with the number of steps done and the maximum.
         """
-        self._check_parameters()
-        given = usable(check_vectors("OASIS", X))
+        given = usable(self._given(X))
         relevance = Relevance.of(y, n=given.shape[0])
         why = relevance.trainable() if self.negatives == "unrelated" else None
         if why:
@@ -223,8 +222,7 @@ class OASIS(Similarity):
         ``steps=None`` and ``blend=None`` are chosen by the share of held-out triplets that are
         in the right order.
         """
-        self._check_parameters()
-        given = usable(check_vectors("OASIS", X))
+        given = usable(self._given(X))
         checked = check_triplets("OASIS", triplets, given.shape[0])
         if not len(checked):
             raise InvalidInput("OASIS: triplets must have at least one row; got none.")

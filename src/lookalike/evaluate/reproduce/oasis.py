@@ -104,16 +104,13 @@ def reproduce(
         if one is late:
             panels[7].append(figures.figure_7(study, most))
     tables += [table_5(results), table_of_text(results)]
-    for number, drawn in panels.items():
-        figures.write_csv(drawn, out / f"figure-{number}.csv")
-    heading = [
-        "# OASIS: Tables 4 and 5 and Figures 5 to 9",
-        "",
+    heading = (
+        "# OASIS: Tables 4 and 5 and Figures 5 to 9\n\n"
         "Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image Similarity "
-        f"through Ranking* (2010), reproduced on the pictures in `{data.name}`.",
-    ]
+        f"through Ranking* (2010), reproduced on the pictures in `{data.name}`."
+    )
     errors = "Error bars and the band of Euclidean are standard errors over the folds."
-    write_report(out / "report.md", heading, tables, panels, errors=errors)
+    write_report(out, heading, tables, panels, errors=errors)
     return tables
 
 

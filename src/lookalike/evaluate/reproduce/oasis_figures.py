@@ -230,13 +230,6 @@ def projecting(
             yield model
 
 
-def write_csv(panels: Sequence[Drawn], path: Path) -> None:
-    """Write the curves of all panels of a figure to one CSV file."""
-    rows = [[panel.path.stem, *row] for panel in panels for row in panel.rows]
-    table = Table(["panel", "curve", "x", "mean", "standard error"], rows)
-    write_whole(path, table.csv().encode())
-
-
 def _symmetric(W: NDArray[np.float32]) -> NDArray[np.float32]:
     return (W + W.T) / np.float32(2)
 
@@ -298,15 +291,19 @@ def draw(
 
 
 def write_report(
-    path: Path,
-    heading: Sequence[str],
+    out: Path,
+    heading: str,
     tables: Sequence[Table],
     panels: Mapping[int, Sequence[Drawn]],
     *,
+    values: Sequence[str] = ("mean", "standard error"),
     errors: str = "",
 ) -> None:
-    """Write tables and figures to one page; ``errors`` says what error bars stand for."""
-    lines = list(heading)
+    """Write tables and figures to one page, and the curves of each figure to a CSV file.
+
+    ``values`` are the columns of a curve besides x; ``errors`` says what error bars stand for.
+    """
+    lines = [heading]
     for table in tables:
         lines += ["", table.markdown()]
     if errors:
@@ -315,4 +312,7 @@ def write_report(
         lines += ["", f"## Figure {number}"]
         for panel in drawn:
             lines += ["", f"![{panel.caption}]({panel.path.name})"]
-    write_whole(path, ("\n".join(lines) + "\n").encode())
+        rows = [[panel.path.stem, *row] for panel in drawn for row in panel.rows]
+        curves = Table(["panel", "curve", "x", *values], rows)
+        write_whole(out / f"figure-{number}.csv", curves.csv().encode())
+    write_whole(out / "report.md", ("\n".join(lines) + "\n").encode())

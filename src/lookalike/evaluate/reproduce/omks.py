@@ -5,7 +5,7 @@ from pathlib import Path
 from lookalike.core.progress import Count, Progress, silent
 from lookalike.evaluate.reproduce import omks_figures as figures
 from lookalike.evaluate.reproduce.caltech256 import class_sets
-from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_csv, write_report
+from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_report
 from lookalike.evaluate.reproduce.omks_methods import KERNELS, METHODS
 from lookalike.evaluate.reproduce.omks_tables import (
     ORDER,
@@ -40,13 +40,9 @@ def reproduce(
 ) -> list[Table]:
     """Reproduce the experiments of paper 5, sections 6.5 to 6.7.
 
-    Parameters
-    ----------
-    quick : bool
-        The smallest set, two splits, and the methods that take seconds.
-    data, out, random_state, progress
-        As for :func:`lookalike.evaluate.reproduce.oasis.reproduce`; ``out/vectors`` caches the nine
-        views of the pictures.
+    The parameters are those of :func:`lookalike.evaluate.reproduce.oasis.reproduce`; ``quick``
+    takes the smallest set, two splits, and the methods that take seconds, and ``out/vectors``
+    caches the nine views of the pictures.
 
     Returns
     -------
@@ -116,16 +112,13 @@ def reproduce(
                 )
             )
     tables = [table_1(results, _notes_1(data, splits)), table_2(results), *third]
-    for number, some in panels.items():
-        write_csv(some, out / f"figure-{number}.csv")
-    heading = [
-        "# OMKS: Tables 1 to 3 and Figures 2 and 3",
-        "",
+    heading = (
+        "# OMKS: Tables 1 to 3 and Figures 2 and 3\n\n"
         "Xia, Hoi, Jin and Zhao, *Online Multiple Kernel Similarity Learning for Visual Search* "
-        f"(2014), reproduced on the pictures in `{data.name}`.",
-    ]
+        f"(2014), reproduced on the pictures in `{data.name}`."
+    )
     errors = "Error bars are standard errors over the splits."
-    write_report(out / "report.md", heading, tables, panels, errors=errors)
+    write_report(out, heading, tables, panels, errors=errors)
     return tables
 
 

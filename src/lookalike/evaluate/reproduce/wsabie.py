@@ -87,15 +87,12 @@ def reproduce(
     width = f"{vectors.shape[1]:,} numbers"
     notes = (*pictures.notes, f"Pictures are described by {feature} of {width}.")
     made, panels = _run(study, data.name, notes, out)
-    for number, drawn in panels.items():
-        figures.write_csv(drawn, out / f"figure-{number}.csv")
-    heading = [
-        "# WSABIE: Tables 1 to 7 and Figures 1 and 2",
-        "",
+    heading = (
+        "# WSABIE: Tables 1 to 7 and Figures 1 and 2\n\n"
         "Weston, Bengio and Usunier, *Large Scale Image Annotation: Learning to Rank with Joint "
-        f"Word-Image Embeddings* (2010), reproduced on the pictures in `{data.name}`.",
-    ]
-    write_report(out / "report.md", heading, made, panels)
+        f"Word-Image Embeddings* (2010), reproduced on the pictures in `{data.name}`."
+    )
+    write_report(out, heading, made, panels, values=["percent"])
     return made
 
 

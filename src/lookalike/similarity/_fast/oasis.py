@@ -6,16 +6,27 @@ O(k_i(k₊+k₋)) and is bound by memory traffic: it touches that many scattered
 A dense step costs O(d²).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lookalike.core._fast import F32, LOOP, U32, U64, njit, uint64
 
 
+class SparseRows(NamedTuple):
+    """The arrays of a CSR matrix, its columns in order."""
+
+    data: F32
+    indices: U32
+    indptr: U64
+
+
 @njit(**LOOP, fastmath=True)
 def merge_difference(
-    data: F32, indices: U32, indptr: U64, plus: np.uint64, minus: np.uint64, where: U64, values: F32
+    rows: SparseRows, plus: np.uint64, minus: np.uint64, where: U64, values: F32
 ) -> tuple[np.uint64, np.float32]:
     """Merge two sorted rows into the entries of p⁺ − p⁻; return their number and squared norm."""
+    data, indices, indptr = rows
     a, a_end = indptr[plus], indptr[plus + uint64(1)]
     b, b_end = indptr[minus], indptr[minus + uint64(1)]
     count = uint64(0)
@@ -43,9 +54,7 @@ def merge_difference(
 def sparse_steps(
     W: F32,
     width: np.uint64,
-    data: F32,
-    indices: U32,
-    indptr: U64,
+    rows: SparseRows,
     triplets: U32,
     aggressiveness: np.float32,
     symmetric: bool,
@@ -58,12 +67,13 @@ def sparse_steps(
     a symmetric W is half of the step and half of its transpose. ``where`` and ``values`` are room
     for one merged difference: twice the longest row.
     """
+    data, indices, indptr = rows
     updates = 0
     total = 0.0
     for t in range(uint64(triplets.shape[0])):
         image = uint64(triplets[t, 0])
         count, squares = merge_difference(
-            data, indices, indptr, uint64(triplets[t, 1]), uint64(triplets[t, 2]), where, values
+            rows, uint64(triplets[t, 1]), uint64(triplets[t, 2]), where, values
         )
         begin, end = indptr[image], indptr[image + uint64(1)]
         score = np.float32(0.0)
@@ -205,9 +215,7 @@ def _inner(
 def sparse_dissimilarity_steps(
     W: F32,
     width: np.uint64,
-    data: F32,
-    indices: U32,
-    indptr: U64,
+    rows: SparseRows,
     triplets: U32,
     aggressiveness: np.float32,
     where: U64,
@@ -226,12 +234,8 @@ def sparse_dissimilarity_steps(
     total = 0.0
     for t in range(uint64(triplets.shape[0])):
         image = uint64(triplets[t, 0])
-        count_a, square_a = merge_difference(
-            data, indices, indptr, image, uint64(triplets[t, 1]), where_a, values_a
-        )
-        count_b, square_b = merge_difference(
-            data, indices, indptr, image, uint64(triplets[t, 2]), where_b, values_b
-        )
+        count_a, square_a = merge_difference(rows, image, uint64(triplets[t, 1]), where_a, values_a)
+        count_b, square_b = merge_difference(rows, image, uint64(triplets[t, 2]), where_b, values_b)
         loss = (
             np.float32(1.0)
             + _quadratic(W, width, where_a, values_a, count_a)
