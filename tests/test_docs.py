@@ -14,6 +14,7 @@ from types import FunctionType
 import pytest
 
 import lookalike
+from lookalike.core.stored import Stored
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = ROOT / "docs" / "papers.md"
@@ -198,7 +199,8 @@ def undocumented(thing):
     """List what the docstring of a class or function leaves unsaid.
 
     A section of parameters must name all of them; without one, up to two speak for themselves
-    and more must all be named in the text. Fields of a dataclass are left to its own words.
+    and more must all be named in the text. Fields of a dataclass are left to its own words, unless
+    they are the settings of a part.
     """
     text = inspect.cleandoc(thing.__doc__ or "")
     # A dataclass without a docstring is given its signature for one.
@@ -214,7 +216,7 @@ def undocumented(thing):
             if isinstance(vars(thing)[name], FunctionType | classmethod | staticmethod | property)
             and not inspect.getdoc(getattr(thing, name))
         ]
-        if "__init__" not in vars(thing) or is_dataclass(thing):
+        if "__init__" not in vars(thing) or (is_dataclass(thing) and not issubclass(thing, Stored)):
             return unsaid
     else:
         unsaid = []
@@ -413,6 +415,7 @@ sys.addaudithook(refuse)
 A_DAY_OF_WORK = """
 import importlib, pkgutil
 import lookalike
+from lookalike.core.stored import Stored
 
 for module in pkgutil.walk_packages(lookalike.__path__, "lookalike."):
     importlib.import_module(module.name)

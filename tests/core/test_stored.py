@@ -1,6 +1,7 @@
 import importlib
 import sys
 import types
+from dataclasses import field
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from lookalike.core.arrays import save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, MissingPart, NotFitted
 from lookalike.core.registry import Registry
-from lookalike.core.stored import Stored, package_of
+from lookalike.core.stored import Stored, package_of, with_settings
 
 
+@with_settings
 class Shift(Stored):
     """Add what was learned.
 
@@ -20,9 +22,10 @@ class Shift(Stored):
     name = "shift"
     __module__ = "shifts_of_mine.parts"
 
-    def __init__(self, *, factor=1.0, random_state=None):
-        self.factor = factor
-        self.random_state = random_state
+    factor: float = 1.0
+    random_state: int | None = None
+
+    by_: np.ndarray = field(init=False)
 
     def fit(self):
         self.by_ = np.arange(3.0)
@@ -47,6 +50,20 @@ def registry():
     made = Registry("shift", "lookalike.test-shifts", {"pure": "pathlib:PurePath"})
     made.register(Shift)
     return made
+
+
+def test_settings_are_taken_by_keyword_and_stored_and_nothing_is_learned_yet():
+    part = Shift(factor=2.0)
+    assert part.settings() == {"factor": 2.0, "random_state": None}
+    assert not hasattr(part, "by_")
+    for wrong in ({"by_": 1}, {"fraction": 1}):
+        with pytest.raises(TypeError):
+            Shift(**wrong)
+    with pytest.raises(TypeError):
+        Shift(2.0)
+    # Compared and hashed by identity, as arrays cannot be.
+    assert part != Shift(factor=2.0)
+    assert len({part, Shift(factor=2.0)}) == 2
 
 
 def test_round_trip(tmp_path):

@@ -219,7 +219,7 @@ def test_rare_words_are_dropped_where_pictures_have_several(files):
     assert {word for some in found.words for word in some} == {"even", "Odd", "ODD"}
     assert sum(found.sizes) == 39
     assert "21 of 23 words" in found.notes[0]
-    assert "1 pictures left" in found.notes[0]
+    assert "1 picture left" in found.notes[0]
 
 
 def test_cells_are_cut_as_their_column_says(files):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lookalike.annotation._fast.linear import Rows, pair_steps, score_rows, warp_steps
 from lookalike.annotation._fast.wsabie import Pictures, Truth
@@ -19,7 +19,7 @@ from lookalike.annotation.base import (
     check_fitted,
     check_matrix,
 )
-from lookalike.annotation.held_out import Split, clearly_worse, precision
+from lookalike.annotation.held_out import Matrix, Split, clearly_worse, precision
 from lookalike.annotation.layout import LARGEST, lay_out, mean_length
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import read_words
@@ -28,15 +28,13 @@ from lookalike.core.checks import check_choice, check_number, check_share, check
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors, squared_lengths
 
 PATIENCE = 5
 """Training ends when a fifth of the passes in a row brought no better precision."""
 
 _STEPS = 4096
-
-Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -199,6 +197,7 @@ class LinearAnnotator(InnerProductAnnotator):
         return self
 
 
+@with_settings
 class LinearRanker(LinearAnnotator):
     """Learn a vector for each word so that true words score above others by a margin of 1.
 
@@ -262,26 +261,14 @@ class LinearRanker(LinearAnnotator):
     name = "linear"
     file_kind = "linear_ranker/1"
 
-    def __init__(
-        self,
-        *,
-        loss: Literal["warp", "auc"] = "warp",
-        learning_rate: float = 0.1,
-        schedule: Literal["decay", "fixed"] = "decay",
-        max_norm: float | None = None,
-        aggressiveness: float = 1.0,
-        epochs: int | None = None,
-        held_out: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.max_norm = max_norm
-        self.aggressiveness = aggressiveness
-        self.epochs = epochs
-        self.held_out = held_out
-        self.random_state = random_state
+    loss: Literal["warp", "auc"] = "warp"
+    learning_rate: float = 0.1
+    schedule: Literal["decay", "fixed"] = "decay"
+    max_norm: float | None = None
+    aggressiveness: float = 1.0
+    epochs: int | None = None
+    held_out: float = 0.1
+    random_state: RandomState = None
 
     def partial_fit(self, X: ArrayLike | sp.spmatrix, y: Any, *, epochs: int = 5) -> Self:
         """Continue with more pictures, and with new words, which start at zero.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ from lookalike.annotation._fast.top import keep_top
 from lookalike.annotation._fast.trees import Forest, Room, grow, list_products, search_trees
 from lookalike.annotation.base import Annotator
 from lookalike.annotation.confidence import Confidence, enough
-from lookalike.annotation.held_out import Split, precision
+from lookalike.annotation.held_out import Matrix, Split, precision
 from lookalike.annotation.layout import lay_out
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.core import sparse as sp
 from lookalike.core.checks import check_share, check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors, unit_rows
 
 CANDIDATES = (1, 3, 5, 10, 20, 50)
@@ -34,7 +35,6 @@ _PRIOR = 1e-6
 _SCORES = 1 << 22
 _ITEMS = 1 << 13
 
-Matrix = NDArray[np.float32]
 Found = tuple[NDArray[np.int64], Matrix]
 """Rows of stored pictures, the nearest first and −1 for none, and their cosines."""
 
@@ -95,6 +95,7 @@ class StoredPictures:
         return units
 
 
+@with_settings
 class NearestNeighbours(Annotator):
     """Score a word by the pictures that have it among the k most similar ones.
 
@@ -162,24 +163,15 @@ class NearestNeighbours(Annotator):
     name = "neighbours"
     file_kind = "nearest_neighbours/1"
 
-    neighbours_: int
-    pictures_: StoredPictures
-    has_: sp.csr_matrix
+    neighbours: int | None = None
+    trees: int = 0
+    leaf: int = 1000
+    held_out: float = 0.1
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        neighbours: int | None = None,
-        trees: int = 0,
-        leaf: int = 1000,
-        held_out: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.neighbours = neighbours
-        self.trees = trees
-        self.leaf = leaf
-        self.held_out = held_out
-        self.random_state = random_state
+    neighbours_: int = field(init=False)
+    pictures_: StoredPictures = field(init=False)
+    has_: sp.csr_matrix = field(init=False)
 
     def scores(self, X: ArrayLike | sp.spmatrix) -> Matrix:
         """Return every word's score for each picture; at most 0 for words that no neighbour has."""

@@ -3,13 +3,16 @@
 import numpy as np
 
 from lookalike.annotation._fast.linear import WIDE, one_vs_rest_steps
+from lookalike.annotation.held_out import Matrix
 from lookalike.annotation.lessons import blocks
-from lookalike.annotation.linear import LinearAnnotator, Matrix, Taught
+from lookalike.annotation.linear import LinearAnnotator, Taught
 from lookalike.core.checks import check_number
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState
+from lookalike.core.stored import with_settings
 
 
+@with_settings
 class OneVsRest(LinearAnnotator):
     """Learn which pictures have each word, independently of the other words.
 
@@ -53,18 +56,10 @@ class OneVsRest(LinearAnnotator):
 
     name = "one_vs_rest"
 
-    def __init__(
-        self,
-        *,
-        aggressiveness: float = 0.1,
-        epochs: int | None = None,
-        held_out: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.aggressiveness = aggressiveness
-        self.epochs = epochs
-        self.held_out = held_out
-        self.random_state = random_state
+    aggressiveness: float = 0.1
+    epochs: int | None = None
+    held_out: float = 0.1
+    random_state: RandomState = None
 
     def _pass(
         self, W: Matrix, taught: Taught, left: float, rng: np.random.Generator, progress: Progress

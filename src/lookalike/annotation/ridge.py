@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from functools import partial
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.annotation.base import Annotator, check_matrix
 from lookalike.annotation.confidence import Confidence, enough
-from lookalike.annotation.held_out import Split, average_precision
+from lookalike.annotation.held_out import Matrix, Split, average_precision
 from lookalike.annotation.layout import check_constant, mean_length, widened
 from lookalike.annotation.lessons import blocks
 from lookalike.annotation.regression import (
@@ -29,14 +30,13 @@ from lookalike.core.checks import check_number, check_share
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors
 
 _WORDS = 256
 
-Matrix = NDArray[np.float32]
 
-
+@with_settings
 class Ridge(Annotator):
     """Learn a vector and an offset for each word by least squares: 1 if a picture has it, else 0.
 
@@ -89,25 +89,17 @@ class Ridge(Annotator):
 
     name = "ridge"
 
-    W_: Matrix
-    offsets_: Matrix
-    regularisation_: float
-    mean_length_: float
-    constant_: float
-    _gram: Floats | None
+    regularisation: float | None = None
+    constant: float = 1.0
+    held_out: float = 0.1
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        regularisation: float | None = None,
-        constant: float = 1.0,
-        held_out: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.regularisation = regularisation
-        self.constant = constant
-        self.held_out = held_out
-        self.random_state = random_state
+    W_: Matrix = field(init=False)
+    offsets_: Matrix = field(init=False)
+    regularisation_: float = field(init=False)
+    mean_length_: float = field(init=False)
+    constant_: float = field(init=False)
+    _gram: Floats | None = field(init=False)
 
     @property
     def refits(self) -> bool:

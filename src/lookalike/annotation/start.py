@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.annotation.held_out import average_precision
+from lookalike.annotation.held_out import Matrix, average_precision
 from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.regression import GRID, UNJUDGED, Floats, Regression, low_rank
 
@@ -20,8 +19,6 @@ TIGHT = 0.75
 
 KEPT = 0.35
 """How much of the ridge solution is kept beside what was learned from there."""
-
-Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

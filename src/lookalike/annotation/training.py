@@ -19,6 +19,7 @@ from lookalike.annotation._fast.wsabie import (
 )
 from lookalike.annotation.held_out import (
     MOST_HELD_OUT,
+    Matrix,
     average_precision,
     hold_out,
     precision,
@@ -40,8 +41,6 @@ _HANDFUL = 512
 
 UNAVERAGED = 10
 """First passes that are not averaged, since a short run has not converged when it ends."""
-
-Matrix = NDArray[np.float32]
 
 
 class Descent:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lookalike.annotation.base import InnerProductAnnotator, check_fitted, check_matrix
-from lookalike.annotation.held_out import Split
+from lookalike.annotation.held_out import Matrix, Split
 from lookalike.annotation.layout import check_constant, widened
 from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.parts import Parts
@@ -19,7 +19,6 @@ from lookalike.annotation.training import (
     UNAVERAGED,
     Descent,
     InMemory,
-    Matrix,
     OnDisk,
     bounded,
 )
@@ -29,7 +28,7 @@ from lookalike.core.checks import check_choice, check_number, check_share, check
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 
 PATIENCE = 5
 """Averaged passes without better held-out precision after which training at a fixed rate ends."""
@@ -39,6 +38,7 @@ Chosen = tuple[float | None, int | None]
 """λ of the start and how many passes."""
 
 
+@with_settings
 class WSABIE(InnerProductAnnotator):
     """Learn an embedding of pictures and words in one space, by ranking.
 
@@ -137,46 +137,29 @@ class WSABIE(InnerProductAnnotator):
 
     name = "wsabie"
 
-    V_: Matrix
-    W_: Matrix
-    constant_: float
-    constant_row_: Matrix
-    epochs_: int
-    mean_length_: float
-    learning_rate_: float
-    max_norm_: float
-    _chosen: Chosen = (None, None)
+    dimension: int = 100
+    loss: Literal["warp", "auc", "owpc"] = "warp"
+    start: Literal["random", "ridge"] = "random"
+    learning_rate: float | None = None
+    schedule: Literal["decay", "fixed"] = "decay"
+    max_norm: float | None = None
+    constant: float = 0.0
+    epochs: int | None = None
+    max_trials: int | None = None
+    choose_by: Literal["P@1", "MAP"] = "P@1"
+    held_out: float = 0.1
+    threads: int = 1
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        dimension: int = 100,
-        loss: Literal["warp", "auc", "owpc"] = "warp",
-        start: Literal["random", "ridge"] = "random",
-        learning_rate: float | None = None,
-        schedule: Literal["decay", "fixed"] = "decay",
-        max_norm: float | None = None,
-        constant: float = 0.0,
-        epochs: int | None = None,
-        max_trials: int | None = None,
-        choose_by: Literal["P@1", "MAP"] = "P@1",
-        held_out: float = 0.1,
-        threads: int = 1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.dimension = dimension
-        self.loss = loss
-        self.start = start
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.max_norm = max_norm
-        self.constant = constant
-        self.epochs = epochs
-        self.max_trials = max_trials
-        self.choose_by = choose_by
-        self.held_out = held_out
-        self.threads = threads
-        self.random_state = random_state
+    V_: Matrix = field(init=False)
+    W_: Matrix = field(init=False)
+    constant_: float = field(init=False)
+    constant_row_: Matrix = field(init=False)
+    epochs_: int = field(init=False)
+    mean_length_: float = field(init=False)
+    learning_rate_: float = field(init=False)
+    max_norm_: float = field(init=False)
+    _chosen: Chosen = field(default=(None, None), init=False)
 
     def fit(
         self,

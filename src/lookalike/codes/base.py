@@ -55,12 +55,10 @@ class Encoder(Stored, Estimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
-            One row per picture.
         y : labels, sets of labels or Relevance
             The labels of each picture; ignored where they are not needed.
-        progress : callable
-            Called with the work done and the total.
+        X, progress
+            As for :meth:`lookalike.similarity.base.Similarity.fit`.
         """
         who = type(self).__name__
         check_bits(who, self.bits)

@@ -1,12 +1,13 @@
 """Weights of bits for each class, and from them for each query: query-adaptive Hamming distance."""
 
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.codes.base import label_matrix, stored_array
+from lookalike.codes.base import Matrix, label_matrix, stored_array
 from lookalike.core.checks import check_number, check_share, check_whole
 from lookalike.core.codes import Codes, check_bits, check_codes
 from lookalike.core.errors import InvalidInput, NotFitted
@@ -14,11 +15,9 @@ from lookalike.core.estimator import Estimator
 from lookalike.core.fingerprint import check_fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned, Stored
+from lookalike.core.stored import Arrays, Learned, Stored, with_settings
 from lookalike.core.vectors import check_vectors, dense, unit_rows
 from lookalike.supervision import Relevance
-
-Matrix = NDArray[np.float64]
 
 _DISTANCES = 1 << 22
 
@@ -26,6 +25,7 @@ _PARTS = 48
 """Votes fall by a factor of e with each such part of the bits."""
 
 
+@with_settings
 class BitWeights(Stored, Estimator):
     """Learn what each bit of a code is worth for each class, and mix classes for a query.
 
@@ -97,32 +97,19 @@ class BitWeights(Stored, Estimator):
 
     name = "bit_weights"
 
-    weights_: Matrix
-    classes_: tuple[str, ...]
-    energy_: tuple[float, ...]
+    bits: int = 64
+    balance: float = 1.0
+    smoothing: float = 10.0
+    tolerance: float = 1e-6
+    max_rounds: int = 100
+    neighbours: int = 500
+    leading: int = 3
+    agreement: float = 0.9
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        bits: int = 64,
-        balance: float = 1.0,
-        smoothing: float = 10.0,
-        tolerance: float = 1e-6,
-        max_rounds: int = 100,
-        neighbours: int = 500,
-        leading: int = 3,
-        agreement: float = 0.9,
-        random_state: RandomState = None,
-    ) -> None:
-        self.bits = bits
-        self.balance = balance
-        self.smoothing = smoothing
-        self.tolerance = tolerance
-        self.max_rounds = max_rounds
-        self.neighbours = neighbours
-        self.leading = leading
-        self.agreement = agreement
-        self.random_state = random_state
+    weights_: Matrix = field(init=False)
+    classes_: tuple[str, ...] = field(init=False)
+    energy_: tuple[float, ...] = field(init=False)
 
     def _check_parameters(self) -> None:
         who = "BitWeights"

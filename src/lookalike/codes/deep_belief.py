@@ -1,6 +1,7 @@
 """A deep belief net: layers trained one by one without labels, then together by neighbours."""
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors
 
 
+@with_settings
 class DeepBeliefCodes(Encoder):
     """Encode by a deep belief net, pre-trained by contrastive divergence, tuned by labels.
 
@@ -69,27 +71,17 @@ class DeepBeliefCodes(Encoder):
     name = "deep_belief"
     needs_labels = True
 
-    weights_: tuple[NDArray[np.float32], ...]
-    biases_: tuple[NDArray[np.float32], ...]
-    mean_: NDArray[np.float32]
-    scale_: float
+    bits: int = 64
+    hidden: Sequence[int] = (500, 500, 256)
+    epochs: int = 20
+    batches: int = 50
+    batch_size: int = 1000
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        bits: int = 64,
-        hidden: Sequence[int] = (500, 500, 256),
-        epochs: int = 20,
-        batches: int = 50,
-        batch_size: int = 1000,
-        random_state: RandomState = None,
-    ) -> None:
-        self.bits = bits
-        self.hidden = hidden
-        self.epochs = epochs
-        self.batches = batches
-        self.batch_size = batch_size
-        self.random_state = random_state
+    weights_: tuple[NDArray[np.float32], ...] = field(init=False)
+    biases_: tuple[NDArray[np.float32], ...] = field(init=False)
+    mean_: NDArray[np.float32] = field(init=False)
+    scale_: float = field(init=False)
 
     def _check_parameters(self) -> None:
         who = "DeepBeliefCodes"

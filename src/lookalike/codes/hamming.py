@@ -1,5 +1,6 @@
 """The weighted Hamming distance of binary codes as a similarity of vectors."""
 
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,14 +14,15 @@ from lookalike.core.codes import check_bits
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState
-from lookalike.core.stored import Arrays, Learned, parameters
-from lookalike.core.vectors import Vectors, check_vectors
+from lookalike.core.stored import Arrays, Learned, parameters, with_settings
+from lookalike.core.vectors import Vectors
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.linear_map import moderate
 from lookalike.similarity.registry import learning_from
 from lookalike.supervision import Relevance
 
 
+@with_settings
 class HammingSimilarity(Similarity):
     """Rank by the Hamming distance of codes, its bits weighted for each query.
 
@@ -68,40 +70,24 @@ class HammingSimilarity(Similarity):
     learns_from: ClassVar[tuple[str, ...]] = ("classes", "labels")
     index_kind: ClassVar[str | None] = "bits"
 
-    encoder_: Encoder
-    weights_: BitWeights | None
+    encoder: str = "s3plh"
+    bits: int = 64
+    margins: bool = False
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        encoder: str = "s3plh",
-        bits: int = 64,
-        margins: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        self.encoder = encoder
-        self.bits = bits
-        self.margins = margins
-        self.random_state = random_state
+    encoder_: Encoder = field(init=False)
+    weights_: BitWeights | None = field(init=False)
 
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
         """Learn the codes from vectors, and the weights of their bits from labels.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            One row per picture.
-        y : labels, sets of labels or Relevance
-            May be None for an encoder that needs none. Pictures without a label only help to
-            learn the codes.
-        progress : callable
-            Called with the work done and the total.
+        Without ``y``, for an encoder that needs none, all bits weigh the same; pictures without a
+        label only help to learn the codes.
         """
         who = "HammingSimilarity"
-        self._check_parameters()
-        vectors = moderate(who, check_vectors(who, X))
+        vectors = moderate(who, self._given(X))
         encoder = new_encoder(self.encoder, self.bits, self.random_state)
         relevance = None
         if y is not None or encoder.needs_labels:

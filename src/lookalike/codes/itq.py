@@ -8,9 +8,11 @@ from lookalike.codes.base import LinearEncoder, centred, principal
 from lookalike.core.checks import check_whole
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 
 
+@with_settings
 class ITQCodes(LinearEncoder):
     """Encode principal components, rotated so that signs lose least.
 
@@ -37,12 +39,9 @@ class ITQCodes(LinearEncoder):
 
     name = "itq"
 
-    def __init__(
-        self, *, bits: int = 64, rounds: int = 50, random_state: RandomState = None
-    ) -> None:
-        self.bits = bits
-        self.rounds = rounds
-        self.random_state = random_state
+    bits: int = 64
+    rounds: int = 50
+    random_state: RandomState = None
 
     def _check_parameters(self) -> None:
         check_whole("ITQCodes", "rounds", self.rounds, 1)

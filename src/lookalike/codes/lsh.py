@@ -5,9 +5,11 @@ from typing import Any
 from lookalike.codes.base import LinearEncoder, centred
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 
 
+@with_settings
 class LSHCodes(LinearEncoder):
     """Encode by the side of random hyperplanes through the mean.
 
@@ -30,9 +32,8 @@ class LSHCodes(LinearEncoder):
 
     name = "lsh"
 
-    def __init__(self, *, bits: int = 64, random_state: RandomState = None) -> None:
-        self.bits = bits
-        self.random_state = random_state
+    bits: int = 64
+    random_state: RandomState = None
 
     def _learn(self, vectors: Vectors, has: Any, progress: Progress) -> None:
         rng = generator(self.random_state)

@@ -9,11 +9,13 @@ from lookalike.codes.base import LinearEncoder, Matrix, centred
 from lookalike.core.checks import check_number
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 
 _CANDIDATES = 200
 
 
+@with_settings
 class RidgeCodes(LinearEncoder):
     """Supervised linear codes: each class has a code, and pictures are regressed onto it.
 
@@ -41,12 +43,9 @@ class RidgeCodes(LinearEncoder):
     name = "ridge_codes"
     needs_labels = True
 
-    def __init__(
-        self, *, bits: int = 64, regularisation: float = 1.0, random_state: RandomState = None
-    ) -> None:
-        self.bits = bits
-        self.regularisation = regularisation
-        self.random_state = random_state
+    bits: int = 64
+    regularisation: float = 1.0
+    random_state: RandomState = None
 
     def _check_parameters(self) -> None:
         check_number("RidgeCodes", "regularisation", self.regularisation)

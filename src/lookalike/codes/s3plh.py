@@ -10,11 +10,13 @@ from lookalike.codes.base import LinearEncoder, Matrix, centred
 from lookalike.core.checks import check_number, check_whole
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 
 _ROWS = 256
 
 
+@with_settings
 class S3PLH(LinearEncoder):
     """Semi-supervised sequential projection learning for hashing.
 
@@ -63,20 +65,11 @@ class S3PLH(LinearEncoder):
     name = "s3plh"
     needs_labels = True
 
-    def __init__(
-        self,
-        *,
-        bits: int = 64,
-        labelled: int = 5000,
-        regularisation: float = 0.1,
-        step: float = 0.5,
-        random_state: RandomState = None,
-    ) -> None:
-        self.bits = bits
-        self.labelled = labelled
-        self.regularisation = regularisation
-        self.step = step
-        self.random_state = random_state
+    bits: int = 64
+    labelled: int = 5000
+    regularisation: float = 0.1
+    step: float = 0.5
+    random_state: RandomState = None
 
     def _check_parameters(self) -> None:
         check_whole("S3PLH", "labelled", self.labelled, 2)

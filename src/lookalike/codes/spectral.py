@@ -1,5 +1,6 @@
 """Spectral hashing: waves along the principal directions, the slowest first."""
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ from lookalike.codes.base import Encoder, centred, principal, stored_array
 from lookalike.core.errors import NotFitted
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors
 
 
+@with_settings
 class SpectralCodes(Encoder):
     """Encode by the sign of waves along principal directions.
 
@@ -44,12 +46,11 @@ class SpectralCodes(Encoder):
 
     name = "spectral"
 
-    components_: NDArray[np.float32]
-    phases_: NDArray[np.float32]
+    bits: int = 64
+    random_state: RandomState = None
 
-    def __init__(self, *, bits: int = 64, random_state: RandomState = None) -> None:
-        self.bits = bits
-        self.random_state = random_state
+    components_: NDArray[np.float32] = field(init=False)
+    phases_: NDArray[np.float32] = field(init=False)
 
     def _learn(self, vectors: Vectors, has: Any, progress: Progress) -> None:
         rows, mean = centred(vectors, generator(self.random_state))

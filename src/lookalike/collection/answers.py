@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from lookalike.collection.store.filter import Where
+from lookalike.core.text import counted
 from lookalike.images import Refused
 
 Ref: TypeAlias = int | str
@@ -267,8 +268,9 @@ class CodeFigures:
 
     def __str__(self) -> str:
         return (
-            f"recall@{self.nearest} of exact search {self.recall:.3f} with {self.candidates:,} "
-            f"candidates of {self.pictures:,} pictures, on {self.queries:,} held-out queries"
+            f"recall@{self.nearest} of exact search {self.recall:.3f} with "
+            f"{counted(self.candidates, 'candidate')} of {counted(self.pictures, 'picture')}, on "
+            f"{counted(self.queries, 'held-out query', 'held-out queries')}"
         )
 
 

@@ -1312,10 +1312,8 @@ class Collection:
             If given: none of ``pictures`` is a duplicate of one of these.
         verdict : {"different", "keep"}
             Why: they show different things, or are all to be kept. Both have the same effect.
-        who : str
-            Who says it, where there are several.
-        key : str, optional
-            A name for it: sent twice, it counts once.
+        who, key
+            As for :meth:`say_many`.
 
         Raises
         ------

@@ -131,16 +131,10 @@ def load_arrays(
 def map_arrays(
     path: Path, *, kind: str, mapping: mmap.mmap | None = None
 ) -> tuple["Loaded", dict[str, Any]]:
-    """Return read-only arrays that :func:`save_arrays` wrote, mapped from the file, not copied.
+    """Return what :func:`load_arrays` does, read-only and mapped from the file, not copied.
 
-    All of the file is read once, for its checksum. Raise DamagedFile if it is missing, damaged or
-    of another kind. Replacing the file by :func:`save_arrays` leaves mapped arrays as they are.
-    ``mapping`` is that of :func:`map_file`, where the caller needs it.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-    manifest : dict
+    All of the file is read once, for its checksum. Replacing the file by :func:`save_arrays` leaves
+    mapped arrays as they are. ``mapping`` is that of :func:`map_file`, where the caller needs it.
     """
     with _opened(path) as file:
         manifest = file.manifest(kind)

@@ -3,9 +3,10 @@
 import inspect
 import sys
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,18 @@ Learned = dict[str, Any]
 
 NOT_WHOLE = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
 """What reading a file with invalid content raises."""
+
+
+Part = TypeVar("Part")
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def with_settings(part: type[Part]) -> type[Part]:
+    """Give a class a constructor that takes its fields by keyword and only stores them.
+
+    The fields are its settings; what it learns is declared as ``field(init=False)``.
+    """
+    return dataclass(kw_only=True, eq=False, repr=False)(part)
 
 
 class Stored(ABC):

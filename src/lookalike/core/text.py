@@ -57,6 +57,28 @@ def label_name(value: Any) -> str:
     )
 
 
+def counted(count: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun, in the plural unless it is one.
+
+    Examples
+    --------
+    >>> counted(1, "picture"), counted(4009, "picture"), counted(2, "query", "queries")
+    ('1 picture', '4,009 pictures', '2 queries')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or f'{noun}s'}"
+
+
+def is_utf8(text: str) -> bool:
+    r"""Return whether text can be written as UTF-8, as the names of some files cannot.
+
+    Examples
+    --------
+    >>> is_utf8("Grün"), is_utf8("Gr\udcfcn")
+    (True, False)
+    """
+    return _UNDECODED.search(text) is None
+
+
 def word_key(word: str) -> str:
     """Return the key that all spellings of a word share, whatever their case and Unicode form.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.progress import Count, Progress, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors
 from lookalike.features._fast.kmeans import STEPS, in_threads, kmeans, nearest, pack
 from lookalike.features._fast.visterms import CELL, PATTERNS, count_colours, count_patterns
@@ -36,6 +37,7 @@ KIND = "visterms/1"
 """The kind of the first version's files; still part of the fingerprint."""
 
 
+@with_settings
 class Visterms(Feature):
     """Describe pictures as bags of visual terms, sparse rows of unit length.
 
@@ -111,22 +113,14 @@ class Visterms(Feature):
     file_kind: ClassVar[str] = "visterms/2"
     sparse: ClassVar[bool] = True
 
-    palette_: NDArray[np.uint8]
-    codebook_: NDArray[np.float32]
-    idf_: NDArray[np.float32]
+    dimension: int = 1000
+    colours: int = 20
+    longest_side: int = 1024
+    random_state: RandomState = 0
 
-    def __init__(
-        self,
-        *,
-        dimension: int = 1000,
-        colours: int = 20,
-        longest_side: int = 1024,
-        random_state: RandomState = 0,
-    ) -> None:
-        self.dimension = dimension
-        self.colours = colours
-        self.longest_side = longest_side
-        self.random_state = random_state
+    palette_: NDArray[np.uint8] = field(init=False)
+    codebook_: NDArray[np.float32] = field(init=False)
+    idf_: NDArray[np.float32] = field(init=False)
 
     @property
     def decode_side(self) -> int:

@@ -29,7 +29,7 @@ from lookalike.index._fast.row_order import GROUP
 from lookalike.index._fast.shuffle import LANES
 from lookalike.index.base import Matrix
 from lookalike.index.bit_cells import SortedCodes
-from lookalike.index.exact import Rows
+from lookalike.index.exact import Best, Rows
 
 SORTED_FROM = 1 << 19
 """Fewer codes are scanned: the tables rule out half a million in a fraction of a millisecond."""
@@ -147,14 +147,10 @@ class BitRows(Rows):
         return scores
 
     def offer_codes(
-        self,
-        queries: NDArray[np.float64],
-        names: NDArray[np.int64],
-        excluded: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        ids: NDArray[np.int64],
+        self, queries: NDArray[np.float64], names: NDArray[np.int64], found: Best
     ) -> None:
         """Merge all codes into each query's best; ``names`` are ids, or the first of a run."""
+        scores, ids, excluded = found
         layout = Layout(self.blocks, self.near.covered, self.near.rows, names)
         for first in range(0, len(queries), _QUERIES):
             some = slice(first, first + _QUERIES)

@@ -14,7 +14,7 @@ from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.index._fast.best import FREE
 from lookalike.index.base import Hits
 from lookalike.index.bit_rows import BitRows
-from lookalike.index.exact import ExactIndex, State
+from lookalike.index.exact import Best, ExactIndex, State
 from lookalike.index.growing import ConsecutiveIds, GrowingArray, UnitScales
 
 
@@ -216,19 +216,13 @@ class BitIndex(ExactIndex):
         return adds
 
     def _offer(
-        self,
-        state: State,
-        asked: NDArray[np.float64],
-        chosen: NDArray[np.intp] | None,
-        excluded: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        ids: NDArray[np.int64],
+        self, state: State, asked: NDArray[np.float64], chosen: NDArray[np.intp] | None, best: Best
     ) -> None:
         """Merge the codes in the rows ``chosen``, or all, into each query's best."""
         if chosen is None and isinstance(state.scales, UnitScales):
-            _rows(state).offer_codes(asked, _names(state), excluded, scores, ids)
+            _rows(state).offer_codes(asked, _names(state), best)
         else:
-            super()._offer(state, asked, chosen, excluded, scores, ids)
+            super()._offer(state, asked, chosen, best)
 
 
 def _rows(state: State) -> BitRows:

@@ -14,7 +14,7 @@ from lookalike.core.arrays import map_arrays, map_file
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import squared_lengths
 from lookalike.index._fast.dense import exact_products, offer_block
-from lookalike.index.exact import ExactIndex, Rows
+from lookalike.index.exact import Best, ExactIndex, Items, Rows
 from lookalike.index.growing import GrowingArray, MappedArray
 
 # A product uses all cores and is bound by memory: eight at once completed only a quarter as many
@@ -83,16 +83,15 @@ class DenseRows(Rows):
         self,
         queries: NDArray[np.float32],
         chosen: NDArray[np.intp] | None,
-        names: NDArray[np.int64],
-        scales: NDArray[np.float32],
-        excluded: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        ids: NDArray[np.int64],
+        items: Items,
+        best: Best,
     ) -> None:
         """Merge the pictures in the rows ``chosen``, or all, into each query's best."""
+        names, scales = items
         if queries.size * len(names) <= _SMALL:
-            self._offer_few(queries, chosen, names, scales, excluded, scores, ids)
+            self._offer_few(queries, slice(None) if chosen is None else chosen, items, best)
             return
+        scores, ids, excluded = best
         called, gathered = names, chosen
         if chosen is not None and 2 * len(chosen) > len(names):
             # Scanning all and skipping some is then faster than gathering so many.
@@ -125,26 +124,18 @@ class DenseRows(Rows):
                 )
 
     def _offer_few(
-        self,
-        queries: NDArray[np.float32],
-        chosen: NDArray[np.intp] | None,
-        names: NDArray[np.int64],
-        scales: NDArray[np.float32],
-        excluded: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        ids: NDArray[np.int64],
+        self, queries: NDArray[np.float32], rows: NDArray[np.intp] | slice, items: Items, best: Best
     ) -> None:
         """Do what :meth:`offer` does, into empty places, without compiled loops."""
-        rows = slice(None) if chosen is None else chosen
+        names, scales = items.names[rows], items.scales[rows].astype(np.float64)
         with np.errstate(over="ignore", under="ignore"):
-            found = _products(queries, self.kept_vectors.take(rows)) * scales[rows].astype(
-                np.float64
-            )
+            found = _products(queries, self.kept_vectors.take(rows)) * scales
             rounded = found.astype(np.float32)
         for row, some in enumerate(rounded):
-            allowed = np.flatnonzero(~np.isin(names[rows], excluded[row]))
-            best = allowed[np.lexsort((names[rows][allowed], -some[allowed]))][: ids.shape[1]]
-            scores[row, : len(best)], ids[row, : len(best)] = some[best], names[rows][best]
+            allowed = np.flatnonzero(~np.isin(names, best.excluded[row]))
+            first = allowed[np.lexsort((names[allowed], -some[allowed]))][: best.ids.shape[1]]
+            best.scores[row, : len(first)] = some[first]
+            best.ids[row, : len(first)] = names[first]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,21 @@ _QUERIES = 16
 
 MOST_FOUND = 1 << 24
 """The most that may be asked for where there are fewer: answers are padded to that length."""
+
+
+class Items(NamedTuple):
+    """The id of each row, and the factor of its scores."""
+
+    names: NDArray[np.int64]
+    scales: NDArray[np.float32]
+
+
+class Best(NamedTuple):
+    """The best of each query so far, and the ids that it leaves out."""
+
+    scores: NDArray[np.float32]
+    ids: NDArray[np.int64]
+    excluded: NDArray[np.int64]
 
 
 class Rows(ABC):
@@ -91,19 +106,11 @@ class Rows(ABC):
         """Return the vectors that :meth:`arrays` returned, or raise InvalidInput."""
 
     def offer(
-        self,
-        queries: Any,
-        chosen: NDArray[np.intp] | None,
-        names: NDArray[np.int64],
-        scales: NDArray[np.float32],
-        excluded: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        ids: NDArray[np.int64],
+        self, queries: Any, chosen: NDArray[np.intp] | None, items: Items, best: Best
     ) -> None:
-        """Merge the pictures in the rows ``chosen``, or all, into each query's best.
-
-        ``names`` and ``scales`` belong to all rows; ``scores`` and ``ids`` are the best so far.
-        """
+        """Merge the pictures in the rows ``chosen``, or all, into each query's best."""
+        names, scales = items
+        scores, ids, excluded = best
         places = np.arange(len(names)) if chosen is None else chosen
         rows = places.astype(np.uint64)
         totals = np.empty(len(names))
@@ -360,7 +367,7 @@ class ExactIndex(Index):
         scores = np.full((q, columns), -np.inf, np.float32)
         ids = np.full((q, columns), FREE, np.int64)
         if columns:
-            self._offer(state, asked, chosen, excluded, scores, ids)
+            self._offer(state, asked, chosen, Best(scores, ids, excluded))
         order = np.lexsort((ids, -scores), axis=-1)
         hits = Hits(np.full((q, most), -1, np.int64), np.full((q, most), -np.inf, np.float32))
         hits.scores[:, :columns] = np.take_along_axis(scores, order, axis=-1)
@@ -368,18 +375,9 @@ class ExactIndex(Index):
         hits.ids[hits.ids == FREE] = -1
         return hits
 
-    def _offer(
-        self,
-        state: State,
-        asked: Any,
-        chosen: NDArray[np.intp] | None,
-        excluded: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        ids: NDArray[np.int64],
-    ) -> None:
+    def _offer(self, state: State, asked: Any, chosen: NDArray[np.intp] | None, best: Best) -> None:
         """Merge the pictures in the rows ``chosen``, or all, into each query's best."""
-        names, scales = state.ids.rows, state.scales.rows
-        state.rows.offer(asked, chosen, names, scales, excluded, scores, ids)
+        state.rows.offer(asked, chosen, Items(state.ids.rows, state.scales.rows), best)
 
     def _check_fingerprint(self, fingerprint: str | None) -> None:
         if fingerprint is not None:

@@ -14,7 +14,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.index._fast.sparse import add_lists, offer_rows, set_rows
 from lookalike.index.base import Matrix
-from lookalike.index.exact import ExactIndex, Rows
+from lookalike.index.exact import Best, ExactIndex, Items, Rows
 from lookalike.index.growing import GrowingArray
 
 _TAIL = 4096
@@ -113,13 +113,12 @@ class SparseRows(Rows):
         self,
         queries: sp.csr_matrix | NDArray[np.float32],
         chosen: NDArray[np.intp] | None,
-        names: NDArray[np.int64],
-        scales: NDArray[np.float32],
-        excluded: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        ids: NDArray[np.int64],
+        items: Items,
+        best: Best,
     ) -> None:
         """Merge the pictures in the rows ``chosen``, or all, into each query's best."""
+        names, scales = items
+        scores, ids, excluded = best
         lists, ends, columns, values = self.lists, *self._lists_by_row()
         if chosen is None:
             rows, entries = np.arange(len(names), dtype=np.uint64), int(ends[-1])

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from lookalike.service.screen import Screen, counted
+from lookalike.core.text import counted
+from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
     from lookalike.collection import Figures

@@ -43,17 +43,6 @@ def _sign(sign: str) -> str:
     return sign.encode("unicode_escape").decode("ascii")
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one.
-
-    Examples
-    --------
-    >>> counted(1, "picture"), counted(4009, "picture")
-    ('1 picture', '4,009 pictures')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 @contextmanager
 def kept(message: str) -> Iterator[None]:
     """Add a message to an interruption of the work inside: what is kept, how to continue."""

@@ -179,6 +179,11 @@ class Similarity(Stored, Estimator):
             raise NotFitted(f"{type(self).__name__} is not fitted; call fit first.")
         return self.n_features_in_
 
+    def _given(self, X: ArrayLike | sp.spmatrix) -> Vectors:
+        """Return vectors to learn from, or raise InvalidInput; also if a parameter is not valid."""
+        self._check_parameters()
+        return check_vectors(type(self).__name__, X)
+
     def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
         """Return checked vectors of the width set by ``fit``."""
         return check_vectors(type(self).__name__, X, width=self._width())

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import counted
 from lookalike.similarity.registry import learning_from
 from lookalike.supervision import Relevance
 
@@ -42,8 +43,9 @@ def class_codes(who: str, y: Any, rows: int) -> NDArray[np.int64]:
         raise InvalidInput(f"{who}: y must not mix text and numbers; {error}.") from error
     if np.count_nonzero(counts > 1) < 2:
         raise InvalidInput(
-            f"{who}: y must have at least two classes of at least two rows; got {len(counts)} "
-            f"classes, the largest with {counts.max(initial=0)} rows. Label more pictures."
+            f"{who}: y must have at least two classes of at least two rows; got "
+            f"{counted(len(counts), 'class', 'classes')}, the largest with "
+            f"{counted(counts.max(initial=0), 'row')}. Label more pictures."
         )
     return codes.astype(np.int64)
 

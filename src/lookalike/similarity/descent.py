@@ -37,6 +37,19 @@ class Descent(LinearMap):
 
     It stops after ``max_iterations`` evaluations of the gradient, or when a step lowers the loss
     by less than a fraction ``tolerance`` and a new round brings nothing new.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (d, d)
+        The root of M; outside the span of the training vectors, M stays the identity.
+    n_iter_ : int
+        Iterations used.
+
+    Notes
+    -----
+    Departures of those that descend: the step is Barzilai and Borwein's; vectors are first rotated
+    to their principal components without reduction, as in paper 1, and scaled to a mean squared
+    distance of 1, which is where M = I starts and what a change of their unit does not touch.
     """
 
     _numbers: ClassVar[Mapping[str, type]] = {"n_iter_": int}

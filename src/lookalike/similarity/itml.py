@@ -1,6 +1,7 @@
 """Learn the metric nearest to the Euclidean that keeps pairs near and far (ITML)."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -9,11 +10,13 @@ from numpy.typing import NDArray
 from lookalike.core.checks import check_number, check_whole
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 from lookalike.similarity._fast.itml import project
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Matrix, Rotated
 
 
+@with_settings
 class ITML(LinearMap):
     """Information-theoretic metric learning: minimise D_ld(A, I) under constraints of pairs.
 
@@ -63,24 +66,14 @@ class ITML(LinearMap):
     name = "itml"
     _numbers: ClassVar[Mapping[str, type]] = {"n_iter_": int}
 
-    n_iter_: int
+    slack: float = 1.0
+    pairs: int = 20_000
+    max_passes: int = 10
+    tolerance: float = 1e-3
+    dimension: int | None = None
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        slack: float = 1.0,
-        pairs: int = 20_000,
-        max_passes: int = 10,
-        tolerance: float = 1e-3,
-        dimension: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.slack = slack
-        self.pairs = pairs
-        self.max_passes = max_passes
-        self.tolerance = tolerance
-        self.dimension = dimension
-        self.random_state = random_state
+    n_iter_: int = field(init=False)
 
     def _check_parameters(self) -> None:
         who = type(self).__name__

@@ -1,11 +1,13 @@
 """Online kernel similarity (OKS): OASIS in the space of a kernel."""
 
 from lookalike.core.seeds import RandomState
+from lookalike.core.stored import with_settings
 from lookalike.similarity.kernel_learner import KernelLearner
 from lookalike.similarity.kernels import Kernel, KernelFunction
 from lookalike.similarity.operator import Source
 
 
+@with_settings
 class KernelSimilarity(KernelLearner):
     """Learn S(q, p) = ⟨κ(q, ·), L[κ(p, ·)]⟩ so that related pictures score above others.
 
@@ -75,28 +77,15 @@ class KernelSimilarity(KernelLearner):
     name = "oks"
     file_kind = "oks/2"
 
-    def __init__(
-        self,
-        *,
-        kernel: str | KernelFunction = "rbf:0.5",
-        aggressiveness: float = 0.1,
-        steps: int = 150_000,
-        positive: bool = True,
-        normalize: bool = True,
-        blend: float = 1.0,
-        landmarks: int = 1024,
-        dimension: int = 512,
-        random_state: RandomState = None,
-    ) -> None:
-        self.kernel = kernel
-        self.aggressiveness = aggressiveness
-        self.steps = steps
-        self.positive = positive
-        self.normalize = normalize
-        self.blend = blend
-        self.landmarks = landmarks
-        self.dimension = dimension
-        self.random_state = random_state
+    kernel: str | KernelFunction = "rbf:0.5"
+    aggressiveness: float = 0.1
+    steps: int = 150_000
+    positive: bool = True
+    normalize: bool = True
+    blend: float = 1.0
+    landmarks: int = 1024
+    dimension: int = 512
+    random_state: RandomState = None
 
     def _sources(self, width: int) -> list[Source]:
         kernel = Kernel.of(type(self).__name__, self.kernel)

@@ -105,9 +105,8 @@ class KernelLearner(Similarity):
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
         """Learn from vectors and which of them are similar, as a Relevance or what makes one."""
-        self._check_parameters()
         who = type(self).__name__
-        rows = dense_rows(check_vectors(who, X))
+        rows = dense_rows(self._given(X))
         relevance = Relevance.of(y, n=len(rows))
         why = relevance.trainable()
         if why:
@@ -127,9 +126,8 @@ class KernelLearner(Similarity):
         self, X: ArrayLike | sp.spmatrix, triplets: ArrayLike, *, progress: Progress = silent
     ) -> Self:
         """Learn from explicit triplets, each once and in order, as the algorithms are printed."""
-        self._check_parameters()
         who = type(self).__name__
-        rows = dense_rows(check_vectors(who, X))
+        rows = dense_rows(self._given(X))
         checked = check_triplets(who, triplets, len(rows))
         if not len(checked):
             raise InvalidInput(f"{who}: triplets must have at least one row; got none.")

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.checks import check_number, check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned
-from lookalike.core.vectors import check_vectors
 from lookalike.similarity.base import Formula, Similarity, stored_array
 from lookalike.similarity.kernels import Floats, Kernel
 from lookalike.similarity.linear_map import LinearMap, moderate
@@ -48,9 +47,8 @@ class KernelMap(LinearMap):
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
     ) -> Self:
         """Learn from vectors and one class label for each, as a sequence or a Relevance."""
-        self._check_parameters()
         who = type(self).__name__
-        rows = dense_rows(check_vectors(who, X))
+        rows = dense_rows(self._given(X))
         source = _source(who, self.kernel, rows.shape[1]).fitted(who, rows)
         chosen = choose_landmarks(rows, MOST_EXACT, np.random.default_rng(0))
         found = Coordinates.of(who, source, rows, chosen)

@@ -1,6 +1,6 @@
 """Learn a metric that keeps pairs near and far, in the space of a kernel (KITML)."""
 
-from lookalike.core.seeds import RandomState
+from lookalike.core.stored import with_settings
 from lookalike.similarity.itml import ITML
 from lookalike.similarity.kernel_map import KernelMap
 
@@ -8,6 +8,7 @@ MOST, SHARE = 200, 5
 """The dimension of the paper: a fifth of the pictures, at most 200."""
 
 
+@with_settings
 class KITML(KernelMap, ITML):
     """Kernel ITML of low rank: ITML on the leading coordinates of a kernel.
 
@@ -39,26 +40,7 @@ class KITML(KernelMap, ITML):
 
     name = "kitml"
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf:1",
-        dimension: int | None = None,
-        slack: float = 1.0,
-        pairs: int = 20_000,
-        max_passes: int = 10,
-        tolerance: float = 1e-3,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(
-            slack=slack,
-            pairs=pairs,
-            max_passes=max_passes,
-            tolerance=tolerance,
-            dimension=dimension,
-            random_state=random_state,
-        )
-        self.kernel = kernel
+    kernel: str = "rbf:1"
 
     def _rank(self, pictures: int) -> int | None:
         return min(MOST, max(1, pictures // SHARE)) if self.dimension is None else self.dimension

@@ -1,9 +1,11 @@
 """Whiten what varies within classes, in the space of a kernel (KRCA)."""
 
+from lookalike.core.stored import with_settings
 from lookalike.similarity.kernel_map import KernelMap
 from lookalike.similarity.rca import RCA
 
 
+@with_settings
 class KRCA(KernelMap, RCA):
     """Kernel relevant component analysis: RCA on the coordinates of a kernel.
 
@@ -36,6 +38,4 @@ class KRCA(KernelMap, RCA):
 
     name = "krca"
 
-    def __init__(self, *, kernel: str = "rbf:1", dimension: int | None = None) -> None:
-        self.kernel = kernel
-        self.dimension = dimension
+    kernel: str = "rbf:1"

@@ -7,10 +7,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
 
+@with_settings
 class LDA(LinearMap):
     """Linear discriminant analysis with shrinkage, compared by cosine.
 
@@ -45,8 +47,7 @@ class LDA(LinearMap):
     name = "lda"
     _cosine = True
 
-    def __init__(self, *, dimension: int = 128) -> None:
-        self.dimension = dimension
+    dimension: int = 128
 
     def _check_parameters(self) -> None:
         check_whole("LDA", "dimension", self.dimension, 1)

@@ -1,6 +1,7 @@
 """Learn a metric online with the LogDet divergence (LEGO)."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from lookalike.core.checks import check_number, check_whole
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator, loop_state
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 from lookalike.similarity._fast.lego import learn
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
@@ -17,6 +19,7 @@ ROUND = 1000
 """Steps between two progress reports."""
 
 
+@with_settings
 class LEGO(LinearMap):
     """LogDet exact gradient online: keep pairs of a class near and others far, one at a time.
 
@@ -68,18 +71,11 @@ class LEGO(LinearMap):
     name = "lego"
     _numbers: ClassVar[Mapping[str, type]] = {"moved_": int}
 
-    moved_: int
+    regularization: float = 0.08
+    steps: int = 30_000
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        regularization: float = 0.08,
-        steps: int = 30_000,
-        random_state: RandomState = None,
-    ) -> None:
-        self.regularization = regularization
-        self.steps = steps
-        self.random_state = random_state
+    moved_: int = field(init=False)
 
     def _check_parameters(self) -> None:
         check_number("LEGO", "regularization", self.regularization)

@@ -14,7 +14,7 @@ from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned
-from lookalike.core.vectors import Vectors, check_vectors, dense, unit_rows
+from lookalike.core.vectors import Vectors, dense, unit_rows
 from lookalike.similarity.base import Formula, Similarity, stored_array, with_column
 from lookalike.similarity.classes import class_codes
 
@@ -64,9 +64,8 @@ class LinearMap(Similarity):
 
         At least two classes must have at least two pictures.
         """
-        self._check_parameters()
         who = type(self).__name__
-        vectors = check_vectors(who, X)
+        vectors = self._given(X)
         codes = class_codes(who, y, vectors.shape[0])
         found = self._learn(vectors, codes, progress)
         with np.errstate(over="ignore"):

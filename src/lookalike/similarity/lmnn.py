@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from lookalike.core import sparse as sp
 from lookalike.core.checks import check_number, check_whole
+from lookalike.core.stored import with_settings
 from lookalike.similarity._fast.lmnn import hinges
 from lookalike.similarity.descent import Descent
 from lookalike.similarity.linear_map import Matrix
@@ -15,6 +16,7 @@ BLOCK = 512
 """Rows of the distance matrix in memory at once."""
 
 
+@with_settings
 class LMNN(Descent):
     """Large margin nearest neighbours: pull target neighbours, push impostors.
 
@@ -43,19 +45,6 @@ class LMNN(Descent):
         Stop when a step lowers the loss by less than this fraction and a full pass finds no new
         impostors.
 
-    Attributes
-    ----------
-    components_ : ndarray of shape (d, d)
-        The root of M; outside the span of the training vectors, M stays the identity.
-    n_iter_ : int
-        Iterations used.
-
-    Notes
-    -----
-    Departures: the step is Barzilai and Borwein's; vectors are rotated to their principal
-    components without reduction, as in paper 1, and scaled to a mean squared distance of 1, which
-    is where M = I starts and what a change of their unit does not touch.
-
     Examples
     --------
     >>> X = [[0.0, 0.0], [0.1, 5.0], [1.0, 0.0], [1.1, 5.0]]
@@ -65,18 +54,10 @@ class LMNN(Descent):
 
     name = "lmnn"
 
-    def __init__(
-        self,
-        *,
-        neighbours: int = 3,
-        weight: float = 0.5,
-        max_iterations: int = 100,
-        tolerance: float = 1e-4,
-    ) -> None:
-        self.neighbours = neighbours
-        self.weight = weight
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
+    neighbours: int = 3
+    weight: float = 0.5
+    max_iterations: int = 100
+    tolerance: float = 1e-4
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

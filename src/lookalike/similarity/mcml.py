@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.core.stored import with_settings
 from lookalike.similarity.descent import Descent
 from lookalike.similarity.linear_map import Matrix
 
 
+@with_settings
 class MCML(Descent):
     """Maximally collapsing metric learning: gradient descent on a convex divergence.
 
@@ -32,19 +34,6 @@ class MCML(Descent):
     tolerance : float
         Stop when a step lowers the loss by less than this fraction.
 
-    Attributes
-    ----------
-    components_ : ndarray of shape (d, d)
-        The root of M; outside the span of the training vectors, M stays the identity.
-    n_iter_ : int
-        Iterations used.
-
-    Notes
-    -----
-    Departures: the step is Barzilai and Borwein's; vectors are first rotated to their span and
-    scaled to a mean squared distance of 1, which is where M = I starts and what a change of their
-    unit does not touch.
-
     Examples
     --------
     >>> X = [[0.0, 0.0], [0.1, 5.0], [1.0, 0.0], [1.1, 5.0]]
@@ -54,9 +43,8 @@ class MCML(Descent):
 
     name = "mcml"
 
-    def __init__(self, *, max_iterations: int = 30, tolerance: float = 1e-4) -> None:
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
+    max_iterations: int = 30
+    tolerance: float = 1e-4
 
     def _loss(self, Z: Matrix, codes: NDArray[np.int64]) -> "Divergence":
         return Divergence(Z, collapsed(codes))

@@ -5,6 +5,7 @@ from typing import get_args
 
 from lookalike.core.checks import check_choice
 from lookalike.core.seeds import RandomState
+from lookalike.core.stored import with_settings
 from lookalike.similarity.kernel_learner import Combine, KernelLearner
 from lookalike.similarity.kernels import Blocks, KernelFunction, kernels_of, views_of
 from lookalike.similarity.operator import Source
@@ -12,6 +13,7 @@ from lookalike.similarity.operator import Source
 AVERAGE = "average"
 
 
+@with_settings
 class MultiKernelSimilarity(KernelLearner):
     """Learn an operator for each kernel of each view, and how much each counts.
 
@@ -84,36 +86,19 @@ class MultiKernelSimilarity(KernelLearner):
     name = "omks"
     file_kind = "omks/2"
 
-    def __init__(
-        self,
-        *,
-        kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.5",
-        blocks: Blocks = None,
-        combine: Combine = "views",
-        discount: float | None = None,
-        aggressiveness: float = 0.1,
-        steps: int = 150_000,
-        positive: bool = True,
-        normalize: bool = True,
-        blend: float | None = None,
-        landmarks: int = 1024,
-        dimension: int = 512,
-        held_out: float = 0.2,
-        random_state: RandomState = None,
-    ) -> None:
-        self.kernels = kernels
-        self.blocks = blocks
-        self.combine = combine
-        self.discount = discount
-        self.aggressiveness = aggressiveness
-        self.steps = steps
-        self.positive = positive
-        self.normalize = normalize
-        self.blend = blend
-        self.landmarks = landmarks
-        self.dimension = dimension
-        self.held_out = held_out
-        self.random_state = random_state
+    kernels: str | Sequence[str | KernelFunction] = "linear,rbf:0.5"
+    blocks: Blocks = None
+    combine: Combine = "views"
+    discount: float | None = None
+    aggressiveness: float = 0.1
+    steps: int = 150_000
+    positive: bool = True
+    normalize: bool = True
+    blend: float | None = None
+    landmarks: int = 1024
+    dimension: int = 512
+    held_out: float = 0.2
+    random_state: RandomState = None
 
     def _sources(self, width: int) -> list[Source]:
         who = type(self).__name__

@@ -1,6 +1,7 @@
 """Learn a map in which random neighbours are of the same class (NCA)."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from lookalike.core.checks import check_whole
 from lookalike.core.progress import Progress
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
@@ -16,6 +18,7 @@ PRINCIPAL = 128
 """Principal components kept before learning."""
 
 
+@with_settings
 class NCA(LinearMap):
     """Neighbourhood components analysis after 128 principal components.
 
@@ -53,11 +56,10 @@ class NCA(LinearMap):
     name = "nca"
     _numbers: ClassVar[Mapping[str, type]] = {"n_iter_": int}
 
-    n_iter_: int
+    dimension: int = 64
+    max_iterations: int = 50
 
-    def __init__(self, *, dimension: int = 64, max_iterations: int = 50) -> None:
-        self.dimension = dimension
-        self.max_iterations = max_iterations
+    n_iter_: int = field(init=False)
 
     def _check_parameters(self) -> None:
         check_whole("NCA", "dimension", self.dimension, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import field
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
@@ -15,7 +16,7 @@ from lookalike.core.checks import check_choice, check_number, check_whole, is_nu
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, with_settings
 from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.similarity.base import (
     Formula,
@@ -59,6 +60,7 @@ LONGER = 3
 _log = logging.getLogger(__name__)
 
 
+@with_settings
 class OASIS(Similarity):
     """Learn S(p, q) = pᵀWq so that related pictures score above others by a margin of 1.
 
@@ -161,35 +163,20 @@ class OASIS(Similarity):
     file_kind = "oasis/3"
     learns_from = ("classes", "labels", "relevance", "triplets")
 
-    W_: NDArray[np.float32]
-    reach_: Reach | None
+    aggressiveness: float = 0.3
+    steps: int | None = None
+    symmetric: Symmetric = "no"
+    positive: Literal["auto", "no", "after"] | int = "auto"
+    normalize: bool | None = None
+    blend: float | None = None
+    rankers: int = 1
+    sampling: Sampling = "uniform"
+    negatives: Negatives = "unrelated"
+    held_out: float = 0.2
+    random_state: RandomState = None
 
-    def __init__(
-        self,
-        *,
-        aggressiveness: float = 0.3,
-        steps: int | None = None,
-        symmetric: Symmetric = "no",
-        positive: Literal["auto", "no", "after"] | int = "auto",
-        normalize: bool | None = None,
-        blend: float | None = None,
-        rankers: int = 1,
-        sampling: Sampling = "uniform",
-        negatives: Negatives = "unrelated",
-        held_out: float = 0.2,
-        random_state: RandomState = None,
-    ) -> None:
-        self.aggressiveness = aggressiveness
-        self.steps = steps
-        self.symmetric = symmetric
-        self.positive = positive
-        self.normalize = normalize
-        self.blend = blend
-        self.rankers = rankers
-        self.sampling = sampling
-        self.negatives = negatives
-        self.held_out = held_out
-        self.random_state = random_state
+    W_: NDArray[np.float32] = field(init=False)
+    reach_: Reach | None = field(init=False)
 
     def fit(
         self, X: ArrayLike | sp.spmatrix, y: Any = None, *, progress: Progress = silent
@@ -198,8 +185,7 @@ class OASIS(Similarity):
 
         ``progress`` is called with the number of steps done and the maximum.
         """
-        self._check_parameters()
-        given = usable(check_vectors("OASIS", X))
+        given = usable(self._given(X))
         relevance = Relevance.of(y, n=given.shape[0])
         why = relevance.trainable() if self.negatives == "unrelated" else None
         if why:
@@ -236,8 +222,7 @@ class OASIS(Similarity):
         ``steps=None`` and ``blend=None`` are chosen by the share of held-out triplets that are
         in the right order.
         """
-        self._check_parameters()
-        given = usable(check_vectors("OASIS", X))
+        given = usable(self._given(X))
         checked = check_triplets("OASIS", triplets, given.shape[0])
         if not len(checked):
             raise InvalidInput("OASIS: triplets must have at least one row; got none.")

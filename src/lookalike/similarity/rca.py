@@ -1,6 +1,7 @@
 """Whiten what varies within classes (RCA)."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
+from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
@@ -18,6 +20,7 @@ LEAST = 1e-3
 """The minimum shrinkage: Ledoit and Wolf's can be 0 on a singular covariance."""
 
 
+@with_settings
 class RCA(LinearMap):
     """Relevant component analysis: the metric is the inverse of the covariance within classes.
 
@@ -54,10 +57,9 @@ class RCA(LinearMap):
     name = "rca"
     _numbers: ClassVar[Mapping[str, type]] = {"shrinkage_": float}
 
-    shrinkage_: float
+    dimension: int | None = None
 
-    def __init__(self, *, dimension: int | None = None) -> None:
-        self.dimension = dimension
+    shrinkage_: float = field(init=False)
 
     def _check_parameters(self) -> None:
         if self.dimension is not None:

@@ -99,7 +99,7 @@ class Stepper:
             lengths = np.diff(vectors.indptr)
             longest = int(lengths.max()) if len(lengths) else 0
             room = max(1, 2 * longest) * (2 if dissimilarity else 1)
-            self._rows: tuple[NDArray[Any], ...] = (
+            self._rows: loops.SparseRows | NDArray[np.float32] = loops.SparseRows(
                 vectors.data,
                 vectors.indices.astype(np.uint32),
                 vectors.indptr.astype(np.uint64),
@@ -109,23 +109,20 @@ class Stepper:
                 np.empty(room, dtype=np.float32),
             )
         else:
-            self._rows = (vectors.reshape(-1),)
+            self._rows = vectors.reshape(-1)
             count = 2 if dissimilarity else 1
             self._room = tuple(np.empty(vectors.shape[1], dtype=np.float32) for _ in range(count))
 
     def take(self, W: NDArray[np.float32], triplets: NDArray[np.uint32]) -> tuple[int, float]:
         """Take ``triplets`` in order, changing W; return the steps that moved it and the losses."""
         flat = W.reshape(-1)
-        common = (flat, self._width, *self._rows, triplets, self._aggressiveness)
+        common = (flat, self._width, self._rows, triplets, self._aggressiveness)
+        sparse = isinstance(self._rows, loops.SparseRows)
         if self._dissimilarity:
-            loop = (
-                loops.sparse_dissimilarity_steps
-                if len(self._rows) == 3
-                else loops.dense_dissimilarity_steps
-            )
+            loop = loops.sparse_dissimilarity_steps if sparse else loops.dense_dissimilarity_steps
             updates, loss = loop(*common, *self._room)
         else:
-            loop = loops.sparse_steps if len(self._rows) == 3 else loops.dense_steps
+            loop = loops.sparse_steps if sparse else loops.dense_steps
             updates, loss = loop(*common, self._symmetric, *self._room)
         return int(updates), float(loss)
 

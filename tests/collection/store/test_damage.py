@@ -93,7 +93,7 @@ def test_a_flipped_bit_in_a_row_is_noticed(collection, table, caplog):
             # One damaged record must not stop all searches: its picture is left out.
             assert 5 not in {match.id for match in read(other)}
             assert len(read(other)) == 22
-            assert "1 pictures are missing or damaged" in caplog.text
+            assert "1 picture are missing or damaged" in caplog.text
         else:
             with pytest.raises(DamagedFile, match="checksum differs"):
                 read(other)

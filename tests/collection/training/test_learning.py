@@ -223,10 +223,10 @@ def test_clicks(stripes):
         ({"labels": labels(), "random_state": -1}, "random_state"),
         ({"labels": labels(), "threshold": 0.1}, "threshold needs clicks"),
         ({"clicks": {"x": {"1.png": 1, "2.png": 1}}, "threshold": 1.5}, "threshold must be"),
-        ({"clicks": {"x": {"1.png": 1, "2.png": 1}}}, "pictures clicked for 1 queries"),
+        ({"clicks": {"x": {"1.png": 1, "2.png": 1}}}, "pictures clicked for 1 query"),
         (
             {"clicks": {"x": {f"{n}.png": 1 for n in range(60)}}},
-            "of 60 pictures clicked for 1 queries, none is related .* Give clicks on",
+            "of 60 pictures clicked for 1 query, none is related .* Give clicks on",
         ),
         ({"clicks": CLICKS, "threshold": 0.9}, "lower the threshold"),
         ({"labels": labels(), "method": "magic"}, "no similarity 'magic'. Choose one of oasis,"),

@@ -3,20 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit, uint64
-
-Floats = NDArray[np.float32]
+from lookalike.core._fast import F32, I64, LOOP, njit, uint64
 
 
 @njit(**LOOP, fastmath={"reassoc", "contract", "nsz"})
 def may_be_best(
     codes: NDArray[np.int8],
-    units: Floats,
-    query: Floats,
+    units: F32,
+    query: F32,
     slack: np.float32,
-    best: Floats,
-    words: NDArray[np.int64],
-    highest: Floats,
+    best: F32,
+    words: I64,
+    highest: F32,
 ) -> int:
     """Collect in ``words`` those that may be among the ``len(best)`` best; return how many.
 

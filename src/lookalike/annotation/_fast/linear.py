@@ -8,13 +8,10 @@ dense pictures it is row-major, and a score runs along a row.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.annotation._fast.wsabie import Pictures, Truth, embed
-from lookalike.core._fast import LOOP, njit, uint64
+from lookalike.annotation._fast.wsabie import Pictures, Truth, draw_true, embed
+from lookalike.core._fast import F32, F64, LOOP, U32, U64, njit, uint64
 from lookalike.core._fast.random import next_below
-
-Floats = NDArray[np.float32]
 
 LEAST_SCALE = 1e-4
 """The scale at which it is multiplied into a word's row, long before float32 underflows."""
@@ -29,13 +26,13 @@ class Rows(NamedTuple):
     So projecting a vector into its ball changes one number, not a row.
     """
 
-    W: Floats
-    scales: Floats
-    squares: NDArray[np.float64]
+    W: F32
+    scales: F32
+    squares: F64
 
 
 @njit(**LOOP, fastmath=True, inline="always")
-def product(W: Floats, word: np.uint64, pictures: Pictures, row: np.uint64) -> np.float32:
+def product(W: F32, word: np.uint64, pictures: Pictures, row: np.uint64) -> np.float32:
     """Return W[word]ᵀx."""
     begin, end = pictures.indptr[row], pictures.indptr[row + uint64(1)]
     total = np.float32(0.0)
@@ -49,7 +46,7 @@ def product(W: Floats, word: np.uint64, pictures: Pictures, row: np.uint64) -> n
 
 
 @njit(**LOOP, fastmath=True, inline="always")
-def add(W: Floats, word: np.uint64, step: np.float32, pictures: Pictures, row: np.uint64) -> None:
+def add(W: F32, word: np.uint64, step: np.float32, pictures: Pictures, row: np.uint64) -> None:
     """Add ``step``·x to W[word]."""
     begin, end = pictures.indptr[row], pictures.indptr[row + uint64(1)]
     if pictures.dense:
@@ -61,16 +58,14 @@ def add(W: Floats, word: np.uint64, step: np.float32, pictures: Pictures, row: n
 
 
 @njit(**LOOP)
-def score_rows(W: Floats, pictures: Pictures, scores: Floats) -> None:
+def score_rows(W: F32, pictures: Pictures, scores: F32) -> None:
     """Write W x of every sparse picture to the rows of ``scores``."""
     for row in range(uint64(scores.shape[0])):
         embed(W.T, pictures, row, scores[row])
 
 
 @njit(**LOOP, inline="always")
-def draw_other(
-    truth: Truth, row: np.uint64, others: np.uint64, state: NDArray[np.uint64]
-) -> np.uint64:
+def draw_other(truth: Truth, row: np.uint64, others: np.uint64, state: U64) -> np.uint64:
     """Draw uniformly from the ``others`` words that a picture does not have."""
     word = next_below(state, others)
     for e in range(truth.indptr[row], truth.indptr[row + uint64(1)]):
@@ -113,14 +108,14 @@ def move(
 def warp_steps(
     rows: Rows,
     pictures: Pictures,
-    lengths: Floats,
+    lengths: F32,
     truth: Truth,
-    order: NDArray[np.uint32],
+    order: U32,
     rate: np.float32,
     max_norm: np.float32,
-    penalties: Floats,
-    state: NDArray[np.uint64],
-    scores: Floats,
+    penalties: F32,
+    state: U64,
+    scores: F32,
 ) -> tuple[int, int]:
     """Run Algorithm 1 on each picture of ``order``; return the steps taken and words tried.
 
@@ -135,14 +130,13 @@ def warp_steps(
     tried = 0
     for t in range(uint64(order.shape[0])):
         row = uint64(order[t])
-        first = truth.indptr[row]
-        count = truth.indptr[row + uint64(1)] - first
-        if count == uint64(0) or count >= Y or lengths[row] == np.float32(0.0):
+        if lengths[row] == np.float32(0.0):
             continue
-        true = uint64(truth.words[first + next_below(state, count)])
+        true, others = draw_true(truth, row, Y, state)
+        if others == uint64(0):
+            continue
         own = rows.scales[true] * product(rows.W, true, pictures, row)
         goal = own - np.float32(1.0)
-        others = Y - count
         trials = uint64(0)
         known = False
         while trials < others:
@@ -156,7 +150,7 @@ def warp_steps(
                 for word in range(Y):
                     scores[word] *= rows.scales[word]
                     violators += scores[word] > goal
-                for e in range(first, first + count):
+                for e in range(truth.indptr[row], truth.indptr[row + uint64(1)]):
                     violators -= scores[uint64(truth.words[e])] > goal
                 if violators == 0:
                     break
@@ -179,13 +173,13 @@ def warp_steps(
 
 @njit(**LOOP, fastmath=True)
 def pair_steps(
-    W: Floats,
+    W: F32,
     pictures: Pictures,
-    lengths: Floats,
+    lengths: F32,
     truth: Truth,
-    order: NDArray[np.uint32],
+    order: U32,
     aggressiveness: np.float32,
-    state: NDArray[np.uint64],
+    state: U64,
 ) -> tuple[int, int]:
     """Take a passive-aggressive step for each picture of ``order`` on |1 − f_y + f_ȳ|₊.
 
@@ -197,12 +191,12 @@ def pair_steps(
     tried = 0
     for t in range(uint64(order.shape[0])):
         row = uint64(order[t])
-        first = truth.indptr[row]
-        count = truth.indptr[row + uint64(1)] - first
-        if count == uint64(0) or count >= Y or lengths[row] == np.float32(0.0):
+        if lengths[row] == np.float32(0.0):
             continue
-        true = uint64(truth.words[first + next_below(state, count)])
-        other = draw_other(truth, row, Y - count, state)
+        true, others = draw_true(truth, row, Y, state)
+        if others == uint64(0):
+            continue
+        other = draw_other(truth, row, others, state)
         tried += 1
         loss = np.float32(1.0) - product(W, true, pictures, row) + product(W, other, pictures, row)
         if loss > np.float32(0.0):
@@ -215,12 +209,12 @@ def pair_steps(
 
 @njit(**LOOP, fastmath=True)
 def one_vs_rest_steps(
-    block: Floats,
+    block: F32,
     offset: np.uint64,
     pictures: Pictures,
-    lengths: Floats,
+    lengths: F32,
     truth: Truth,
-    order: NDArray[np.uint32],
+    order: U32,
     aggressiveness: np.float32,
 ) -> int:
     """Take a PA-I step of each of ``WIDE`` words for each picture of ``order``.

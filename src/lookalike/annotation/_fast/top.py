@@ -1,18 +1,12 @@
 """Keep the best words of each picture."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit, uint64
+from lookalike.core._fast import F32, I64, LOOP, njit, uint64
 
 
 @njit(**LOOP)
-def keep_top(
-    scores: NDArray[np.float32],
-    offset: int,
-    best: NDArray[np.float32],
-    words: NDArray[np.int64],
-) -> None:
+def keep_top(scores: F32, offset: int, best: F32, words: I64) -> None:
     """Merge a block of scores, one row per picture, into the best so far.
 
     ``best`` decreases along each row and ``words`` are the indices of those words; the first

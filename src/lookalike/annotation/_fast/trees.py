@@ -11,13 +11,10 @@ into the same leaf.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lookalike.annotation._fast.linear import product
 from lookalike.annotation._fast.wsabie import Pictures
-from lookalike.core._fast import LOOP, njit, uint64
-
-Floats = NDArray[np.float32]
+from lookalike.core._fast import F32, F64, I64, LOOP, U32, U64, njit, uint64
 
 
 class Forest(NamedTuple):
@@ -27,20 +24,20 @@ class Forest(NamedTuple):
     and others to ``rights``; a leaf has 0 there, and its pictures are ``order[begins:ends]``.
     """
 
-    thresholds: NDArray[np.float64]
-    rights: NDArray[np.uint64]
-    begins: NDArray[np.uint64]
-    ends: NDArray[np.uint64]
-    order: NDArray[np.uint32]
-    roots: NDArray[np.uint64]
+    thresholds: F64
+    rights: U64
+    begins: U64
+    ends: U64
+    order: U32
+    roots: U64
     key: np.uint64
 
 
 class Room(NamedTuple):
     """Buffers for one query: its values in a row of d, and the last query at each point."""
 
-    spread: Floats
-    met: NDArray[np.uint32]
+    spread: F32
+    met: U32
 
 
 @njit(**LOOP, inline="always")
@@ -116,7 +113,7 @@ def grow(
 
 
 @njit(**LOOP, inline="always")
-def offer(best: Floats, rows: NDArray[np.int64], similarity: np.float32, row: np.int64) -> None:
+def offer(best: F32, rows: I64, similarity: np.float32, row: np.int64) -> None:
     """Insert a row into the best of a query; ties go to the lower number."""
     place = best.shape[0] - 1
     if similarity < best[place] or (similarity == best[place] and row > rows[place]):
@@ -134,11 +131,11 @@ def offer(best: Floats, rows: NDArray[np.int64], similarity: np.float32, row: np
 @njit(**LOOP, fastmath={"reassoc", "contract", "nsz"})
 def search_trees(
     points: Pictures,
-    halves: Floats,
+    halves: F32,
     forest: Forest,
     queries: Pictures,
-    best: Floats,
-    rows: NDArray[np.int64],
+    best: F32,
+    rows: I64,
     room: Room,
 ) -> None:
     """Find for each query the points with the largest xᵀp − ``halves`` in its leaves.
@@ -170,9 +167,7 @@ def search_trees(
 
 
 @njit(**LOOP)
-def list_products(
-    lists: Pictures, queries: Pictures, first: np.uint64, similarities: Floats
-) -> None:
+def list_products(lists: Pictures, queries: Pictures, first: np.uint64, similarities: F32) -> None:
     """Add xᵀp of sparse queries, from ``first`` on, to the rows of ``similarities``.
 
     ``lists`` has one row for each column of the points: which points have it, and their values.

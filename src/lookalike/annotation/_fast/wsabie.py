@@ -8,36 +8,33 @@ traffic: the rows of V that the picture has are read once, and written if there 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit, uint64
+from lookalike.core._fast import F32, LOOP, U32, U64, njit, uint64
 from lookalike.core._fast.random import next_below
-
-Floats = NDArray[np.float32]
 
 
 class Pictures(NamedTuple):
     """Rows of numbers: CSR arrays; or, if ``dense``, ``columns`` are 0 .. d-1 for every row."""
 
-    data: Floats
-    columns: NDArray[np.uint32]
-    indptr: NDArray[np.uint64]
+    data: F32
+    columns: U32
+    indptr: U64
     dense: bool
 
 
 class Truth(NamedTuple):
     """The true words of each picture, sorted: CSR without values."""
 
-    words: NDArray[np.uint32]
-    indptr: NDArray[np.uint64]
+    words: U32
+    indptr: U64
 
 
 class Model(NamedTuple):
     """What is learned, and an upper bound on the norm of each row of V."""
 
-    V: Floats
-    W: Floats
-    V_norms: Floats
+    V: F32
+    W: F32
+    V_norms: F32
 
 
 class Pace(NamedTuple):
@@ -53,13 +50,13 @@ class Pace(NamedTuple):
 class Room(NamedTuple):
     """Buffers for one thread: the picture's Vx, a difference of words, all words' scores."""
 
-    place: Floats
-    difference: Floats
-    scores: Floats
+    place: F32
+    difference: F32
+    scores: F32
 
 
 @njit(**LOOP, fastmath=True)
-def embed(V: Floats, pictures: Pictures, row: np.uint64, place: Floats) -> None:
+def embed(V: F32, pictures: Pictures, row: np.uint64, place: F32) -> None:
     """Write Vx to ``place``, four features at a time, so that it is written a fourth as often."""
     D = uint64(V.shape[1])
     e, end = pictures.indptr[row], pictures.indptr[row + uint64(1)]
@@ -85,7 +82,7 @@ def embed(V: Floats, pictures: Pictures, row: np.uint64, place: Floats) -> None:
 
 
 @njit(**LOOP, fastmath=True)
-def score(W: Floats, word: np.uint64, place: Floats) -> np.float32:
+def score(W: F32, word: np.uint64, place: F32) -> np.float32:
     """Return W_iᵀVx."""
     total = np.float32(0.0)
     for k in range(uint64(place.shape[0])):
@@ -106,8 +103,23 @@ def is_true(truth: Truth, row: np.uint64, word: np.uint64) -> bool:
     return low < truth.indptr[row + uint64(1)] and uint64(truth.words[low]) == word
 
 
+@njit(**LOOP, inline="always")
+def draw_true(
+    truth: Truth, row: np.uint64, Y: np.uint64, state: U64
+) -> tuple[np.uint64, np.uint64]:
+    """Draw one of a picture's words; return it and how many of all ``Y`` the picture has not.
+
+    Return 0 and 0 for a picture with no word or all of them, which teaches nothing.
+    """
+    begin = truth.indptr[row]
+    count = truth.indptr[row + uint64(1)] - begin
+    if count == uint64(0) or count >= Y:
+        return uint64(0), uint64(0)
+    return uint64(truth.words[begin + next_below(state, count)]), Y - count
+
+
 @njit(**LOOP, fastmath=True)
-def norm(vector: Floats) -> np.float32:
+def norm(vector: F32) -> np.float32:
     """Return the Euclidean norm."""
     squares = np.float32(0.0)
     for k in range(uint64(vector.shape[0])):
@@ -117,12 +129,12 @@ def norm(vector: Floats) -> np.float32:
 
 @njit(**LOOP, fastmath=True)
 def move_features(
-    V: Floats,
-    norms: Floats,
+    V: F32,
+    norms: F32,
     pictures: Pictures,
     row: np.uint64,
     step: np.float32,
-    difference: Floats,
+    difference: F32,
     max_norm: np.float32,
 ) -> None:
     """Move the rows of V that a picture has by ``step``·x_j times the difference of words.
@@ -158,13 +170,7 @@ def move_features(
 
 
 @njit(**LOOP, fastmath=True)
-def move_word(
-    W: Floats,
-    word: np.uint64,
-    step: np.float32,
-    place: Floats,
-    max_norm: np.float32,
-) -> None:
+def move_word(W: F32, word: np.uint64, step: np.float32, place: F32, max_norm: np.float32) -> None:
     """Move a word by ``step`` times Vx, and project it into the ball of Eq. 3."""
     D = uint64(place.shape[0])
     squares = np.float32(0.0)
@@ -210,11 +216,11 @@ def sampled_steps(
     model: Model,
     pictures: Pictures,
     truth: Truth,
-    order: NDArray[np.uint32],
+    order: U32,
     pace: Pace,
-    penalties: Floats,
+    penalties: F32,
     max_trials: np.uint64,
-    state: NDArray[np.uint64],
+    state: U64,
     room: Room,
 ) -> tuple[int, int, float]:
     """Run Algorithm 1 on each picture of ``order``; return steps taken, words tried, losses.
@@ -261,11 +267,11 @@ def exact_steps(
     model: Model,
     pictures: Pictures,
     truth: Truth,
-    order: NDArray[np.uint32],
+    order: U32,
     pace: Pace,
-    penalties: Floats,
+    penalties: F32,
     max_trials: np.uint64,
-    state: NDArray[np.uint64],
+    state: U64,
     room: Room,
 ) -> tuple[int, int, float]:
     """Run OWPC-SGD on each picture: the rank of Eq. 7 is exact, all violators move at once.
@@ -279,11 +285,9 @@ def exact_steps(
     losses = 0.0
     for t in range(uint64(order.shape[0])):
         row = uint64(order[t])
-        begin = truth.indptr[row]
-        count = truth.indptr[row + uint64(1)] - begin
-        if count == uint64(0) or count >= Y:
+        true, others = draw_true(truth, row, Y, state)
+        if others == uint64(0):
             continue
-        true = uint64(truth.words[begin + next_below(state, count)])
         embed(model.V, pictures, row, room.place)
         goal = score(model.W, true, room.place) - np.float32(1.0)
         violators = uint64(0)
@@ -295,7 +299,7 @@ def exact_steps(
                 room.scores[word] = margin
                 violators += uint64(1)
                 margins += margin
-        tried += int(Y - count)
+        tried += int(others)
         if violators == uint64(0):
             continue
         penalty = penalties[violators]
@@ -318,9 +322,7 @@ def exact_steps(
 
 
 @njit(**LOOP, fastmath=True)
-def merge_copies(
-    V: Floats, copies: Floats, norms: Floats, limit: np.float32, begin: int, end: int
-) -> None:
+def merge_copies(V: F32, copies: F32, norms: F32, limit: np.float32, begin: int, end: int) -> None:
     """Add up the changes of threads to their copies of V, in rows begin .. end-1.
 
     ``copies`` is threads × d × D and ``norms`` threads × d. V and all copies become V + Σ(copy −

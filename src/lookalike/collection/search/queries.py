@@ -15,7 +15,7 @@ from lookalike.collection.answers import Ask, Ref
 from lookalike.collection.search.space import Space
 from lookalike.collection.store import pictures, rankers
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.sums import damaged, is_sound
+from lookalike.collection.store.sums import sound_jpeg
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput, NotFound
 from lookalike.core.vectors import Vectors, unit_rows
@@ -214,11 +214,7 @@ def stored_thumbnail(database: Database, token: str) -> bytes | None:
     if token in database.passing:
         return database.passing[token][0]
     row = database.row("SELECT jpeg, crc FROM usable_queries WHERE token = ?", token)
-    if row is None:
-        return None
-    if not is_sound(row[1], token, row[0]):
-        raise damaged(f"the picture of the query {token:.40}")
-    return bytes(row[0])
+    return sound_jpeg(f"the picture of the query {token:.40}", token, row)
 
 
 def spread(ids: Sequence[int], most: int) -> list[int]:

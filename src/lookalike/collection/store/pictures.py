@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lookalike.collection.answers import PictureRow
 from lookalike.collection.store.database import Database, numbers, stored
-from lookalike.collection.store.sums import PLACE, damaged, is_sound
+from lookalike.collection.store.sums import PLACE, damaged, is_sound, sound_jpeg
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.images import Refused
@@ -23,29 +23,31 @@ FACTS = "id, sha256, format, width, height, bytes, taken, added, crc"
 
 def find_id(database: Database, picture: object) -> int | None:
     """Return the id of a picture named by id or path, or None."""
-    if is_whole(picture):
-        row = database.row("SELECT id FROM pictures WHERE id = ?", int(picture))  # type: ignore[call-overload]
-    elif isinstance(picture, str | os.PathLike):
-        row = database.row(
-            "SELECT picture FROM places WHERE path = CAST(? AS TEXT) "
-            "AND picture NOT IN (SELECT picture FROM bin) ORDER BY lost DESC NULLS FIRST LIMIT 1",
-            stored(Path(picture)),
-        )
-    else:
-        raise _unnamed(picture)
-    return None if row is None else int(row[0])
+    return _find(
+        database,
+        picture,
+        by_id="SELECT id FROM pictures WHERE id = ?",
+        by_path="SELECT picture FROM places WHERE path = CAST(? AS TEXT) "
+        "AND picture NOT IN (SELECT picture FROM bin) ORDER BY lost DESC NULLS FIRST LIMIT 1",
+    )
 
 
 def find_binned(database: Database, picture: object) -> int | None:
     """Return the id of a picture in the bin, named by id or path, or None."""
+    return _find(
+        database,
+        picture,
+        by_id="SELECT picture FROM bin WHERE picture = ?",
+        by_path="SELECT picture FROM places WHERE path = CAST(? AS TEXT) "
+        "AND picture IN (SELECT picture FROM bin)",
+    )
+
+
+def _find(database: Database, picture: object, *, by_id: str, by_path: str) -> int | None:
     if is_whole(picture):
-        row = database.row("SELECT picture FROM bin WHERE picture = ?", int(picture))  # type: ignore[call-overload]
+        row = database.row(by_id, int(picture))  # type: ignore[call-overload]
     elif isinstance(picture, str | os.PathLike):
-        row = database.row(
-            "SELECT picture FROM places WHERE path = CAST(? AS TEXT) "
-            "AND picture IN (SELECT picture FROM bin)",
-            stored(Path(picture)),
-        )
+        row = database.row(by_path, stored(Path(picture)))
     else:
         raise _unnamed(picture)
     return None if row is None else int(row[0])
@@ -204,11 +206,7 @@ def read_numbers(text: str | None) -> NDArray[np.int64]:
 def thumbnail(database: Database, number: int) -> bytes | None:
     """Return a small JPEG of a picture, or None."""
     row = database.row("SELECT jpeg, crc FROM thumbnails WHERE picture = ?", number)
-    if row is None:
-        return None
-    if not is_sound(row[1], number, row[0]):
-        raise damaged(f"the thumbnail of picture {number}")
-    return bytes(row[0])
+    return sound_jpeg(f"the thumbnail of picture {number}", number, row)
 
 
 def thumbnails(database: Database, ids: Iterable[int]) -> dict[int, bytes]:

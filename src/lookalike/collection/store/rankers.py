@@ -15,6 +15,7 @@ from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.schema import create_records, records_table
 from lookalike.collection.store.sums import damaged, is_sound, row_sum
 from lookalike.core.errors import DamagedFile
+from lookalike.core.text import counted
 
 _log = logging.getLogger(__name__)
 
@@ -200,9 +201,9 @@ def sound_records(
     if len(sound) < len(wanted):
         lost = sorted({*wanted} - {row[0] for row in sound})
         _log.warning(
-            "the records of %d pictures are missing or damaged, so they are not found: %s. "
+            "the records of %s are missing or damaged, so they are not found: %s. "
             "“lookalike check” says what to do",
-            *(len(lost), ", ".join(map(str, lost[:10]))),
+            *(counted(len(lost), "picture"), ", ".join(map(str, lost[:10]))),
         )
     return [row[0] for row in sound], [row[1] for row in sound]
 
@@ -220,8 +221,9 @@ def records(database: Database, ranker: int, ids: Iterable[int]) -> list[bytes]:
     missing = len(wanted) - len(found)
     if missing:
         raise DamagedFile(
-            f"the database lacks the records of {missing} pictures, or they are damaged. Restore "
-            f"a backup of the collection, or index again; “lookalike check” lists them."
+            f"the database lacks the records of {counted(missing, 'picture')}, or they are "
+            f"damaged. Restore a backup of the collection, or index again; “lookalike check” lists "
+            f"them."
         )
     return found
 

@@ -50,6 +50,15 @@ def is_sound(crc: int | None, *values: Any) -> bool:
     return crc is None or crc == row_sum(*values)
 
 
+def sound_jpeg(what: str, key: int | str, row: Sequence[Any] | None) -> bytes | None:
+    """Return the JPEG of a row of it and its checksum, None for no row, or raise DamagedFile."""
+    if row is None:
+        return None
+    if not is_sound(row[1], key, row[0]):
+        raise damaged(what)
+    return bytes(row[0])
+
+
 def check_rows(what: str, rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """Return rows without their last column, the checksum.
 

@@ -17,6 +17,7 @@ from lookalike.collection.store.models import Ids
 from lookalike.collection.training.given import Given
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import counted
 from lookalike.core.vectors import Vectors
 from lookalike.supervision import Relevance, clicks_to_relevance
 
@@ -138,9 +139,10 @@ class Alike:
 
     @property
     def _extent(self) -> str:
+        pictures = counted(len(self.ids), "picture")
         if self.source == "clicks":
-            return f"{len(self.ids)} pictures clicked for {self.labels} queries"
-        return f"{len(self.ids)} pictures with {self.labels} labels"
+            return f"{pictures} clicked for {counted(self.labels, 'query', 'queries')}"
+        return f"{pictures} with {counted(self.labels, 'label')}"
 
     @property
     def _remedy(self) -> str:

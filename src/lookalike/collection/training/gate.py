@@ -9,6 +9,7 @@ from lookalike.collection.answers import CodesTrial, Figures, Learned, Trial
 from lookalike.collection.store.models import IN_USE, Ids, Kind, NewModel
 from lookalike.collection.training.codes import CodesLesson
 from lookalike.core.evidence import Difference
+from lookalike.core.text import counted
 from lookalike.similarity.base import Similarity
 
 _WORDS = (
@@ -43,7 +44,7 @@ class Gain:
     def __str__(self) -> str:
         return (
             f"mean average precision {self.mean_average_precision}, "
-            f"precision at 1 {self.precision_at_1}, judged by {self.pictures:,} pictures"
+            f"precision at 1 {self.precision_at_1}, judged by {counted(self.pictures, 'picture')}"
         )
 
     @property

@@ -1,5 +1,5 @@
 """Compiled loops shared by several stages: random numbers, ranking; and how loops are compiled."""
 
-from lookalike.core._fast.loop import LOOP, njit, uint64
+from lookalike.core._fast.loop import F32, F64, I32, I64, LOOP, U8, U32, U64, njit, uint64
 
-__all__ = ["LOOP", "njit", "uint64"]
+__all__ = ["F32", "F64", "I32", "I64", "LOOP", "U8", "U32", "U64", "njit", "uint64"]

@@ -5,6 +5,18 @@ from functools import update_wrapper
 from threading import RLock
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+# The arrays of loops, by the type of their numbers.
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+U8 = NDArray[np.uint8]
+U32 = NDArray[np.uint32]
+U64 = NDArray[np.uint64]
+
 LOOP = {"nogil": True, "cache": True, "error_model": "numpy"}
 """The options with which every loop is compiled."""
 

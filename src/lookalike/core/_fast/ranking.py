@@ -5,18 +5,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F64, I64, LOOP, njit
 
 
 @njit(**LOOP)
 def judge_rows(
     scores: NDArray[Any],
     relevant: NDArray[np.bool_],
-    own: NDArray[np.int64],
-    cutoffs: NDArray[np.int64],
-    average_precision: NDArray[np.float64],
-    precision: NDArray[np.float64],
-    found: NDArray[np.int64],
+    own: I64,
+    cutoffs: I64,
+    average_precision: F64,
+    precision: F64,
+    found: I64,
 ) -> int:
     """Fill the last three, one row per query; return the first row with a NaN score, or -1.
 

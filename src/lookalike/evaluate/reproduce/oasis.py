@@ -104,9 +104,13 @@ def reproduce(
         if one is late:
             panels[7].append(figures.figure_7(study, most))
     tables += [table_5(results), table_of_text(results)]
-    for number, drawn in panels.items():
-        figures.write_csv(drawn, out / f"figure-{number}.csv")
-    _report(out / "report.md", data, tables, panels)
+    heading = (
+        "# OASIS: Tables 4 and 5 and Figures 5 to 9\n\n"
+        "Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image Similarity "
+        f"through Ranking* (2010), reproduced on the pictures in `{data.name}`."
+    )
+    errors = "Error bars and the band of Euclidean are standard errors over the folds."
+    write_report(out, heading, tables, panels, errors=errors)
     return tables
 
 
@@ -117,19 +121,3 @@ def _notes(pictures: PictureSet, folds: int, data: Path) -> list[str]:
         f"{folds} folds; visterms, d = 1,000, their codebook from the training part of each "
         f"fold (the paper's from the web).",
     ]
-
-
-def _report(path: Path, data: Path, tables: list[Table], panels: dict[int, list[Drawn]]) -> None:
-    lines = [
-        "# OASIS: Tables 4 and 5 and Figures 5 to 9",
-        "",
-        "Chechik, Sharma, Shalit and Bengio, *Large Scale Online Learning of Image Similarity "
-        f"through Ranking* (2010), reproduced on the pictures in `{data.name}`.",
-    ]
-    write_report(
-        path,
-        lines,
-        tables,
-        "Error bars and the band of Euclidean are standard errors over the folds.",
-        panels,
-    )

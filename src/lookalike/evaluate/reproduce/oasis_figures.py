@@ -113,14 +113,7 @@ def figure_5(study: Study, most: int) -> Drawn:
         both = [(train_precision(one, fold), test_precision(one, fold)) for one in models]
         for name, values in zip(curves, zip(*both, strict=True), strict=True):
             curves[name].append(list(values))
-    return draw(
-        study.path(5),
-        f"Figure 5: OASIS while it learns, {study.pictures.title}",
-        looks,
-        curves,
-        levels=[_euclidean(study.folds)],
-        logarithmic=True,
-    )
+    return _draw_learning(study, 5, "OASIS while it learns", looks, curves)
 
 
 def figure_6(pictures: PictureSet, results: dict[str, Result | None], out: Path) -> Drawn:
@@ -165,15 +158,8 @@ def figure_7(study: Study, most: int) -> Drawn:
             points.append((ten, five, float(np.mean(alone))))
         for name, values in zip(curves, zip(*points, strict=True), strict=True):
             curves[name].append(list(values))
-    return draw(
-        study.path(7),
-        f"Figure 7: averages of rankers, {study.pictures.title}",
-        looks,
-        curves,
-        levels=[_euclidean(study.folds)],
-        x_label="training steps of each ranker",
-        logarithmic=True,
-    )
+    x_label = "training steps of each ranker"
+    return _draw_learning(study, 7, "averages of rankers", looks, curves, x_label=x_label)
 
 
 def figure_8(study: Study, most: int) -> Drawn:
@@ -198,14 +184,7 @@ def figure_8(study: Study, most: int) -> Drawn:
         ):
             models = learning(plain_oasis(symmetric=symmetric), fold, looks, stream)
             curves[name].append([test_precision(one, fold) for one in models])
-    return draw(
-        study.path(8),
-        f"Figure 8: symmetric variants, {study.pictures.title}",
-        looks,
-        curves,
-        levels=[_euclidean(study.folds)],
-        logarithmic=True,
-    )
+    return _draw_learning(study, 8, "symmetric variants", looks, curves)
 
 
 def figure_9(study: Study, most: int) -> Drawn:
@@ -251,13 +230,6 @@ def projecting(
             yield model
 
 
-def write_csv(panels: Sequence[Drawn], path: Path) -> None:
-    """Write the curves of all panels of a figure to one CSV file."""
-    rows = [[panel.path.stem, *row] for panel in panels for row in panel.rows]
-    table = Table(["panel", "curve", "x", "mean", "standard error"], rows)
-    write_whole(path, table.csv().encode())
-
-
 def _symmetric(W: NDArray[np.float32]) -> NDArray[np.float32]:
     return (W + W.T) / np.float32(2)
 
@@ -265,6 +237,26 @@ def _symmetric(W: NDArray[np.float32]) -> NDArray[np.float32]:
 def _euclidean(folds: Sequence[FoldVectors]) -> Level:
     found = Spread.of(test_precision(Euclidean().fit(fold.train), fold) for fold in folds)
     return Level("Euclidean", 100 * found.mean, 100 * found.error)
+
+
+def _draw_learning(
+    study: Study,
+    figure: int,
+    title: str,
+    looks: Sequence[int],
+    curves: dict[str, list[list[float]]],
+    x_label: str = STEPS_LABEL,
+) -> Drawn:
+    """Plot curves over the steps on a logarithmic axis, with that of Euclidean as a level."""
+    return draw(
+        study.path(figure),
+        f"Figure {figure}: {title}, {study.pictures.title}",
+        looks,
+        curves,
+        levels=[_euclidean(study.folds)],
+        x_label=x_label,
+        logarithmic=True,
+    )
 
 
 def draw(
@@ -299,19 +291,28 @@ def draw(
 
 
 def write_report(
-    path: Path,
-    heading: Sequence[str],
+    out: Path,
+    heading: str,
     tables: Sequence[Table],
-    errors: str,
     panels: Mapping[int, Sequence[Drawn]],
+    *,
+    values: Sequence[str] = ("mean", "standard error"),
+    errors: str = "",
 ) -> None:
-    """Write tables and figures to one page; ``errors`` says what error bars stand for."""
-    lines = list(heading)
+    """Write tables and figures to one page, and the curves of each figure to a CSV file.
+
+    ``values`` are the columns of a curve besides x; ``errors`` says what error bars stand for.
+    """
+    lines = [heading]
     for table in tables:
         lines += ["", table.markdown()]
-    lines += ["", errors]
+    if errors:
+        lines += ["", errors]
     for number, drawn in panels.items():
         lines += ["", f"## Figure {number}"]
         for panel in drawn:
             lines += ["", f"![{panel.caption}]({panel.path.name})"]
-    write_whole(path, ("\n".join(lines) + "\n").encode())
+        rows = [[panel.path.stem, *row] for panel in drawn for row in panel.rows]
+        curves = Table(["panel", "curve", "x", *values], rows)
+        write_whole(out / f"figure-{number}.csv", curves.csv().encode())
+    write_whole(out / "report.md", ("\n".join(lines) + "\n").encode())

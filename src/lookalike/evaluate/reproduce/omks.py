@@ -5,7 +5,7 @@ from pathlib import Path
 from lookalike.core.progress import Count, Progress, silent
 from lookalike.evaluate.reproduce import omks_figures as figures
 from lookalike.evaluate.reproduce.caltech256 import class_sets
-from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_csv, write_report
+from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_report
 from lookalike.evaluate.reproduce.omks_methods import KERNELS, METHODS
 from lookalike.evaluate.reproduce.omks_tables import (
     ORDER,
@@ -40,23 +40,9 @@ def reproduce(
 ) -> list[Table]:
     """Reproduce the experiments of paper 5, sections 6.5 to 6.7.
 
-    Write ``report.md`` with all tables and plots, a PNG for each panel and a CSV for each figure
-    to ``out``. The nine views of the pictures are cached in ``out/vectors``, so a second run is
-    faster.
-
-    Parameters
-    ----------
-    data : Path
-        The folder of Caltech-256, whose classes are those of paper 1, Appendix B; any other folder
-        with one folder per class; or one with ``splits/<set>_fold<number>.csv``.
-    out : Path
-        The folder to write to.
-    quick : bool
-        The smallest set, two splits, and the methods that take seconds.
-    random_state : int
-        Makes all but the times repeatable.
-    progress : callable
-        Called with the number of parts done and the total.
+    The parameters are those of :func:`lookalike.evaluate.reproduce.oasis.reproduce`; ``quick``
+    takes the smallest set, two splits, and the methods that take seconds, and ``out/vectors``
+    caches the nine views of the pictures.
 
     Returns
     -------
@@ -128,9 +114,13 @@ def reproduce(
                 )
             )
     tables = [table_1(results, _notes_1(data, splits)), table_2(results), *third]
-    for number, some in panels.items():
-        write_csv(some, out / f"figure-{number}.csv")
-    _report(out / "report.md", data, tables, panels)
+    heading = (
+        "# OMKS: Tables 1 to 3 and Figures 2 and 3\n\n"
+        "Xia, Hoi, Jin and Zhao, *Online Multiple Kernel Similarity Learning for Visual Search* "
+        f"(2014), reproduced on the pictures in `{data.name}`."
+    )
+    errors = "Error bars are standard errors over the splits."
+    write_report(out, heading, tables, panels, errors=errors)
     return tables
 
 
@@ -149,19 +139,3 @@ def _notes_3(pictures: PictureSet, folds: int) -> list[str]:
         f"on, the test part ranked by itself; {folds} folds, a triplet for each positive pair; "
         f"choices by cross-validation in the training part.",
     ]
-
-
-def _report(path: Path, data: Path, tables: list[Table], panels: dict[int, list[Drawn]]) -> None:
-    lines = [
-        "# OMKS: Tables 1 to 3 and Figures 2 and 3",
-        "",
-        "Xia, Hoi, Jin and Zhao, *Online Multiple Kernel Similarity Learning for Visual Search* "
-        f"(2014), reproduced on the pictures in `{data.name}`.",
-    ]
-    write_report(
-        path,
-        lines,
-        tables,
-        "Error bars are standard errors over the splits.",
-        panels,
-    )

@@ -65,22 +65,15 @@ def reproduce(
 ) -> list[Table]:
     """Reproduce the experiments of paper 3, section 6.
 
-    Write ``report.md`` with all tables and plots, a PNG and a CSV for each figure to ``out``. The
-    pictures' vectors are cached in ``out/vectors``, so a second run is faster.
-
     Parameters
     ----------
     data, labels, words
         The pictures and their labels, as for
         :func:`~lookalike.evaluate.reproduce.wsabie_data.tagged_pictures`.
-    out : Path
-        The folder to write to.
     quick : bool
         A small net and 16 bits instead of 32.
-    random_state : int
-        Makes all but the times repeatable.
-    progress : callable
-        Called with the number of parts done and the total.
+    out, random_state, progress
+        As for :func:`lookalike.evaluate.reproduce.oasis.reproduce`.
 
     Returns
     -------

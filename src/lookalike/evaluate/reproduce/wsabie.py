@@ -8,12 +8,11 @@ from typing import cast
 from lookalike.annotation.base import Annotator
 from lookalike.annotation.ensemble import Ensemble
 from lookalike.annotation.wsabie import WSABIE
-from lookalike.core.arrays import write_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.evaluate.reproduce import wsabie_figures as figures
 from lookalike.evaluate.reproduce import wsabie_methods as methods
 from lookalike.evaluate.reproduce import wsabie_tables as tables
-from lookalike.evaluate.reproduce.oasis_figures import Drawn
+from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_report
 from lookalike.evaluate.reproduce.vectors import FeatureName, kept_vectors
 from lookalike.evaluate.reproduce.wsabie_data import TaggedPictures, tagged_pictures
 from lookalike.evaluate.reproduce.wsabie_methods import Chosen, Judged, Part, Study, choose
@@ -40,26 +39,19 @@ def reproduce(
 ) -> list[Table]:
     """Reproduce the experiments of paper 2, section 6.
 
-    Write ``report.md`` with all tables and plots, a PNG for each panel and a CSV for each figure
-    to ``out``. The pictures' vectors are cached in ``out/vectors``, so a second run is faster.
-
     Parameters
     ----------
     data, labels, words, isa, levels
         The pictures and their words, as for
         :func:`~lookalike.evaluate.reproduce.wsabie_data.tagged_pictures`.
-    out : Path
-        The folder to write to.
     feature : {"visterms", "embedding"}
         The feature that describes pictures; visterms in the paper.
     dimension : int, optional
         d of visterms; by default 10,000 as in the paper, and 1,000 if ``quick``.
     quick : bool
         Smaller grids, embeddings and codebook, and fewer passes.
-    random_state : int
-        Makes all but the times repeatable.
-    progress : callable
-        Called with the number of parts done and the total.
+    out, random_state, progress
+        As for :func:`lookalike.evaluate.reproduce.oasis.reproduce`.
 
     Returns
     -------
@@ -95,9 +87,12 @@ def reproduce(
     width = f"{vectors.shape[1]:,} numbers"
     notes = (*pictures.notes, f"Pictures are described by {feature} of {width}.")
     made, panels = _run(study, data.name, notes, out)
-    for number, drawn in panels.items():
-        figures.write_csv(drawn, out / f"figure-{number}.csv")
-    _report(out / "report.md", data, made, panels)
+    heading = (
+        "# WSABIE: Tables 1 to 7 and Figures 1 and 2\n\n"
+        "Weston, Bengio and Usunier, *Large Scale Image Annotation: Learning to Rank with Joint "
+        f"Word-Image Embeddings* (2010), reproduced on the pictures in `{data.name}`."
+    )
+    write_report(out, heading, made, panels, values=["percent"])
     return made
 
 
@@ -191,19 +186,3 @@ class _Count:
         if done > self._done:
             self._done = done
             self._progress(done, self._total)
-
-
-def _report(path: Path, data: Path, made: list[Table], panels: dict[int, list[Drawn]]) -> None:
-    lines = [
-        "# WSABIE: Tables 1 to 7 and Figures 1 and 2",
-        "",
-        "Weston, Bengio and Usunier, *Large Scale Image Annotation: Learning to Rank with Joint "
-        f"Word-Image Embeddings* (2010), reproduced on the pictures in `{data.name}`.",
-    ]
-    for table in made:
-        lines += ["", table.markdown()]
-    for number, drawn in panels.items():
-        lines += ["", f"## Figure {number}"]
-        for panel in drawn:
-            lines += ["", f"![{panel.caption}]({panel.path.name})"]
-    write_whole(path, ("\n".join(lines) + "\n").encode())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.errors import InvalidInput
-from lookalike.core.text import label_name, word_key
+from lookalike.core.text import counted, label_name, word_key
 from lookalike.images import ENDINGS
 from lookalike.supervision import TagTree, folder_labels, read_tag_tree
 from lookalike.supervision.labels import MANY_LABEL_COLUMNS, ONE_LABEL_COLUMNS
@@ -264,5 +264,5 @@ def _common(rows: list[_Row]) -> tuple[list[_Row], str]:
         return kept, ""
     return kept, (
         f"{rare:,} of {len(every):,} words with fewer than {fewest} training pictures are "
-        f"dropped, and {len(rows) - len(kept):,} pictures left without a word."
+        f"dropped, and {counted(len(rows) - len(kept), 'picture')} left without a word."
     )

@@ -7,11 +7,9 @@ from pathlib import Path
 from sklearn.base import clone
 
 from lookalike.annotation.base import Annotator
-from lookalike.core.arrays import write_whole
 from lookalike.evaluate.plots import Series, curve_plot
 from lookalike.evaluate.reproduce.oasis_figures import Drawn
 from lookalike.evaluate.reproduce.wsabie_methods import CURVE, Judged, Study, train
-from lookalike.evaluate.tables import Table
 
 
 def figure_1(found: Mapping[str, Judged], out: Path) -> list[Drawn]:
@@ -75,12 +73,6 @@ def trace(model: Annotator, study: Study) -> tuple[list[float], list[float]]:
     study.told()
     seconds = [ends[passes] for passes, _ in again.history_]
     return seconds, [precision for _, precision in again.history_]
-
-
-def write_csv(panels: list[Drawn], path: Path) -> None:
-    """Write the curves of all panels of a figure to one CSV file."""
-    rows = [[panel.path.stem, *row] for panel in panels for row in panel.rows]
-    write_whole(path, Table(["panel", "curve", "x", "percent"], rows).csv().encode())
 
 
 def _draw(

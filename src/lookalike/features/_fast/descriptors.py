@@ -1,14 +1,13 @@
 """Count the colours and the patterns of a whole picture."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F32, I64, LOOP, U8, njit
 from lookalike.features._fast.visterms import grey_with_margin, pattern_codes
 
 
 @njit(**LOOP)
-def hsv_bins(rgb: NDArray[np.uint8], counts: NDArray[np.int64], hsv: NDArray[np.float32]) -> None:
+def hsv_bins(rgb: U8, counts: I64, hsv: F32) -> None:
     """Count pixels by 8 hues, 3 saturations and 3 values, and write each as H, S, V in 0 .. 1.
 
     ``rgb`` is (n, 3) and ``hsv`` (3, n). The bins are found in whole numbers, without rounding.
@@ -35,9 +34,7 @@ def hsv_bins(rgb: NDArray[np.uint8], counts: NDArray[np.int64], hsv: NDArray[np.
 
 
 @njit(**LOOP)
-def pattern_counts(
-    rgb: NDArray[np.uint8], bins: NDArray[np.uint8], counts: NDArray[np.int64]
-) -> None:
+def pattern_counts(rgb: U8, bins: U8, counts: I64) -> None:
     """Add the uniform pattern of each pixel to ``counts``."""
     grey = grey_with_margin(rgb)
     width = np.uint64(rgb.shape[1])

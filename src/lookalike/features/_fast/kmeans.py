@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lookalike.core._fast import F32, I32
 from lookalike.features._fast.nearest import GROUP, PANEL, gather_by_word, nearest_words
 
 STEPS = 20
@@ -19,11 +19,11 @@ T = TypeVar("T")
 class Words(NamedTuple):
     """Words side by side in panels of 64, as the compiled loop reads them, and |w|²/2 of each."""
 
-    panels: NDArray[np.float32]
-    half_norms: NDArray[np.float32]
+    panels: F32
+    half_norms: F32
 
 
-def pack(words: NDArray[np.float32]) -> Words:
+def pack(words: F32) -> Words:
     """Return words, one per row, in the layout that :func:`nearest` reads."""
     count = -(-len(words) // PANEL)
     wide = _widened(words, count * PANEL)
@@ -33,9 +33,7 @@ def pack(words: NDArray[np.float32]) -> Words:
     return Words(np.ascontiguousarray(panels), half_norms.reshape(count, PANEL))
 
 
-def nearest(
-    rows: NDArray[np.float32], words: Words
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def nearest(rows: F32, words: Words) -> tuple[I32, F32]:
     """Return the nearest word of each row, the first of ties, and |w|²/2 - x·w."""
     wide = _widened(rows, -(-len(rows) // GROUP) * GROUP)
     found, lows = np.empty(len(wide), np.int32), np.empty(len(wide), np.float32)
@@ -43,9 +41,7 @@ def nearest(
     return found[: len(rows)], lows[: len(rows)]
 
 
-def kmeans(
-    rows: NDArray[np.float32], start: NDArray[np.float32], tell: Callable[[], None]
-) -> NDArray[np.float32]:
+def kmeans(rows: F32, start: F32, tell: Callable[[], None]) -> F32:
     """Move the words ``start`` to the means of the rows nearest to them, at most 20 times.
 
     A word that is nearest to no row is moved to one of the rows farthest from their words.
@@ -90,7 +86,7 @@ def in_threads(function: Callable[[int], T], count: int) -> Iterator[T]:
         pool.shutdown(cancel_futures=True)
 
 
-def _widened(rows: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+def _widened(rows: F32, count: int) -> F32:
     wide = np.zeros((count, -(-rows.shape[1] // GROUP) * GROUP), np.float32)
     wide[: len(rows), : rows.shape[1]] = rows
     return wide

@@ -5,9 +5,8 @@ of rows or threads.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F32, F64, I32, I64, LOOP, njit
 
 PANEL = 64
 GROUP = 4
@@ -17,13 +16,7 @@ _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 @njit(**LOOP, fastmath={"contract", "nnan"})
-def nearest_words(
-    rows: NDArray[np.float32],
-    panels: NDArray[np.float32],
-    half_norms: NDArray[np.float32],
-    words: NDArray[np.int32],
-    lows: NDArray[np.float32],
-) -> None:
+def nearest_words(rows: F32, panels: F32, half_norms: F32, words: I32, lows: F32) -> None:
     """Write for each row x the word w of least |w|²/2 - x·w (the first of ties) and that value.
 
     ``rows`` is (n, depth), both multiples of 4; ``panels`` is (p, depth, 64): 64 words side by
@@ -61,13 +54,7 @@ def nearest_words(
 
 
 @njit(**LOOP, fastmath={"nnan", "nsz", "reassoc"})
-def _keep_least(
-    values: NDArray[np.float32],
-    panel: np.uint64,
-    row: np.uint64,
-    words: NDArray[np.int32],
-    lows: NDArray[np.float32],
-) -> None:
+def _keep_least(values: F32, panel: np.uint64, row: np.uint64, words: I32, lows: F32) -> None:
     least = values[0]
     for j in range(_PANEL):
         least = min(least, values[j])
@@ -80,12 +67,7 @@ def _keep_least(
 
 
 @njit(**LOOP)
-def gather_by_word(
-    rows: NDArray[np.float32],
-    words: NDArray[np.int32],
-    sums: NDArray[np.float64],
-    counts: NDArray[np.int64],
-) -> None:
+def gather_by_word(rows: F32, words: I32, sums: F64, counts: I64) -> None:
     """Add each row to the sum of its word, in order."""
     for i in range(np.uint64(words.size)):
         word = np.uint64(words[i])

@@ -3,16 +3,15 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F32, F64, I64, LOOP, njit
 
 _WINDOW = math.pi / 3
 _TURNS = 42
 
 
 @njit(**LOOP)
-def box(table: NDArray[np.int64], top: int, left: int, bottom: int, right: int) -> int:
+def box(table: I64, top: int, left: int, bottom: int, right: int) -> int:
     """Return the sum over rows top .. bottom − 1 and columns left .. right − 1, clipped."""
     height, width = table.shape[0] - 1, table.shape[1] - 1
     t, b = np.uint64(min(max(top, 0), height)), np.uint64(min(max(bottom, 0), height))
@@ -21,7 +20,7 @@ def box(table: NDArray[np.int64], top: int, left: int, bottom: int, right: int) 
 
 
 @njit(**LOOP)
-def hessian(table: NDArray[np.int64], size: int, step: int, found: NDArray[np.float64]) -> None:
+def hessian(table: I64, size: int, step: int, found: F64) -> None:
     """Write det H at every ``step``-th pixel, for the box filter of ``size`` × ``size``.
 
     det = Dxx·Dyy − (0.9·Dxy)², each divided by size²; 0 where the filter does not fit.
@@ -53,7 +52,7 @@ def hessian(table: NDArray[np.int64], size: int, step: int, found: NDArray[np.fl
 
 
 @njit(**LOOP)
-def is_peak(layers: NDArray[np.float64], k: int, i: int, j: int) -> bool:
+def is_peak(layers: F64, k: int, i: int, j: int) -> bool:
     """Return whether a response exceeds its 26 neighbours, or is the first of several equal ones.
 
     Symmetric drawings have equal neighbours.
@@ -71,13 +70,7 @@ def is_peak(layers: NDArray[np.float64], k: int, i: int, j: int) -> bool:
 
 
 @njit(**LOOP)
-def peaks(
-    layers: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-    step: int,
-    threshold: float,
-    found: NDArray[np.float64],
-) -> int:
+def peaks(layers: F64, sizes: I64, step: int, threshold: float, found: F64) -> int:
     """Write x, y, scale and response of the maxima of one octave, and return their number.
 
     Places are those of the parabola through the neighbours (Brown and Lowe, 2002); maxima for which
@@ -101,9 +94,7 @@ def peaks(
 
 
 @njit(**LOOP)
-def _offset(
-    layers: NDArray[np.float64], k: int, i: int, j: int
-) -> tuple[bool, float, float, float]:
+def _offset(layers: F64, k: int, i: int, j: int) -> tuple[bool, float, float, float]:
     """Return the maximum −H⁻¹g of the parabola around a sample, and whether it is near."""
     v = layers[k, i, j]
     gx = (layers[k, i, j + 1] - layers[k, i, j - 1]) / 2
@@ -142,21 +133,21 @@ def _offset(
 
 
 @njit(**LOOP)
-def haar_right(table: NDArray[np.int64], y: int, x: int, side: int) -> int:
+def haar_right(table: I64, y: int, x: int, side: int) -> int:
     """Return the right half minus the left half of a square around the corner of a pixel."""
     half = side // 2
     return box(table, y - half, x, y + half, x + half) - box(table, y - half, x - half, y + half, x)
 
 
 @njit(**LOOP)
-def haar_down(table: NDArray[np.int64], y: int, x: int, side: int) -> int:
+def haar_down(table: I64, y: int, x: int, side: int) -> int:
     """Return the lower half minus the upper half of a square around the corner of a pixel."""
     half = side // 2
     return box(table, y, x - half, y + half, x + half) - box(table, y - half, x - half, y, x + half)
 
 
 @njit(**LOOP)
-def orientation(table: NDArray[np.int64], x: float, y: float, scale: float) -> float:
+def orientation(table: I64, x: float, y: float, scale: float) -> float:
     """Return the direction of the longest sum of Haar responses in a window of 60°."""
     s = max(1, round(scale))
     cx, cy = round(x), round(y)
@@ -185,9 +176,7 @@ def orientation(table: NDArray[np.int64], x: float, y: float, scale: float) -> f
 
 
 @njit(**LOOP)
-def descriptors(
-    table: NDArray[np.int64], points: NDArray[np.float64], rows: NDArray[np.float32]
-) -> None:
+def descriptors(table: I64, points: F64, rows: F32) -> None:
     """Write the 64 numbers of each point (x, y, scale): Σdx, Σ|dx|, Σdy, Σ|dy| of 4 × 4 parts."""
     sums = np.empty(64)
     for point in range(np.uint64(len(points))):

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F32, LOOP, U8, njit
 
 CELL = 32
 PATTERNS = 59
@@ -28,9 +28,7 @@ def _diagonal(
 
 
 @njit(**LOOP)
-def pattern_codes(
-    grey: NDArray[np.float32], row: np.uint64, width: np.uint64, codes: NDArray[np.float32]
-) -> None:
+def pattern_codes(grey: F32, row: np.uint64, width: np.uint64, codes: F32) -> None:
     """Write the 8-bit LBP_{8,2} codes of one row.
 
     ``grey`` has 2 more pixels on each side. Bit p is the neighbour at 45°·p, counter-clockwise
@@ -56,7 +54,7 @@ def pattern_codes(
 
 
 @njit(**LOOP)
-def grey_with_margin(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+def grey_with_margin(rgb: U8) -> F32:
     """Return the luma of ITU-R 601-2, rounded as Pillow does, the edge repeated twice outwards."""
     height, width = rgb.shape[0], rgb.shape[1]
     grey = np.empty((height + 4, width + 4), np.float32)
@@ -78,9 +76,7 @@ def grey_with_margin(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 @njit(**LOOP)
-def count_patterns(
-    rgb: NDArray[np.uint8], bins: NDArray[np.uint8], counts: NDArray[np.uint16]
-) -> None:
+def count_patterns(rgb: U8, bins: U8, counts: NDArray[np.uint16]) -> None:
     """Add the uniform pattern of each pixel to its cell: ``counts`` is (rows, columns, bins)."""
     grey = grey_with_margin(rgb)
     width = np.uint64(counts.shape[1]) * _CELL
@@ -93,9 +89,7 @@ def count_patterns(
 
 
 @njit(**LOOP)
-def count_colours(
-    rgb: NDArray[np.uint8], keys: NDArray[np.float32], first: int, counts: NDArray[np.uint16]
-) -> None:
+def count_colours(rgb: U8, keys: F32, first: int, counts: NDArray[np.uint16]) -> None:
     """Add the nearest palette colour of each pixel to its cell, from bin ``first`` on.
 
     A row of ``keys`` is 64·(-2r, -2g, -2b, r² + g² + b²), its last entry plus the colour's number:

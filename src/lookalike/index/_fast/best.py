@@ -4,18 +4,15 @@ A hit is better with the higher score, then the lower id. Free slots contain -in
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F32, I64, LOOP, njit
 
 FREE = np.iinfo(np.int64).max
 """The id of a free slot, worse than any real one."""
 
 
 @njit(**LOOP)
-def offer(
-    scores: NDArray[np.float32], ids: NDArray[np.int64], score: np.float32, number: np.int64
-) -> None:
+def offer(scores: F32, ids: I64, score: np.float32, number: np.int64) -> None:
     """Replace the heap's root by a hit if that is better."""
     if not (score > scores[0] or (score == scores[0] and number < ids[0])):
         return
@@ -41,7 +38,7 @@ def offer(
 
 
 @njit(**LOOP)
-def is_among(number: np.int64, excluded: NDArray[np.int64]) -> bool:
+def is_among(number: np.int64, excluded: I64) -> bool:
     """Return whether ``number`` is among a few excluded ids."""
     found = False
     for other in excluded:

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import F32, F64, I32, I64, LOOP, U8, U32, U64
 from lookalike.index._fast.best import FREE
 from lookalike.index._fast.bits import (
     CAP,
@@ -42,13 +42,13 @@ class Cells(NamedTuple):
     on lie codes that are near no centre.
     """
 
-    centres: NDArray[np.uint8]
-    rings: NDArray[np.uint32]
+    centres: U8
+    rings: U32
     loose: int
 
 
 @njit(**LOOP)
-def heaviest(adds: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+def heaviest(adds: F64, most: int) -> F64:
     """Return what the 0, 1, 2 … heaviest bits cost together."""
     costs = np.sort(np.abs(adds[1] - adds[0]))[::-1]
     sums = np.zeros(most + 1)
@@ -59,12 +59,7 @@ def heaviest(adds: NDArray[np.float64], most: int) -> NDArray[np.float64]:
 
 @njit(**LOOP)
 def near_ranges(
-    cells: Cells,
-    covered: int,
-    adds: NDArray[np.float64],
-    asked: Asked,
-    limit: float,
-    ranges: NDArray[np.int64],
+    cells: Cells, covered: int, adds: F64, asked: Asked, limit: float, ranges: I64
 ) -> int:
     """List where codes lie whose cost may be within a limit, by the first place and the one after.
 
@@ -110,11 +105,11 @@ def near_ranges(
 def offer_near(
     layout: Layout,
     cells: Cells,
-    adds: NDArray[np.float64],
-    excluded: NDArray[np.int64],
+    adds: F64,
+    excluded: I64,
     batch: Asked,
-    scores: NDArray[np.float32],
-    ids: NDArray[np.int64],
+    scores: F32,
+    ids: I64,
     first: int,
     most: int,
     left: NDArray[np.bool_],
@@ -161,13 +156,7 @@ def offer_near(
 
 @njit(**LOOP)
 def collect_near(
-    layout: Layout,
-    cells: Cells,
-    adds: NDArray[np.float64],
-    asked: Asked,
-    least: np.float32,
-    scores: NDArray[np.float32],
-    ids: NDArray[np.int64],
+    layout: Layout, cells: Cells, adds: F64, asked: Asked, least: np.float32, scores: F32, ids: I64
 ) -> int:
     """Write the codes in cells whose score is at least ``least``; return how many there are."""
     ranges = np.empty((cells.rings.shape[0] + 1, 2), np.int64)
@@ -181,13 +170,7 @@ def collect_near(
 
 @njit(**LOOP)
 def assign(
-    codes: NDArray[np.uint64],
-    centres: NDArray[np.uint64],
-    parts: NDArray[np.int64],
-    width: int,
-    far: int,
-    cells: NDArray[np.int64],
-    distances: NDArray[np.int64],
+    codes: U64, centres: U64, parts: I64, width: int, far: int, cells: I64, distances: I64
 ) -> None:
     """Write a near centre of each code: the nearest of those that agree in some part of it.
 
@@ -226,7 +209,7 @@ def assign(
 
 
 @njit(**LOOP)
-def differing(codes: NDArray[np.uint64], row: int, others: NDArray[np.uint64], other: int) -> int:
+def differing(codes: U64, row: int, others: U64, other: int) -> int:
     """Return in how many bits a code differs from another."""
     distance = 0
     for word in range(codes.shape[1]):
@@ -235,9 +218,7 @@ def differing(codes: NDArray[np.uint64], row: int, others: NDArray[np.uint64], o
 
 
 @njit(**LOOP)
-def count_ones(
-    codes: NDArray[np.uint64], cells: NDArray[np.int64], counts: NDArray[np.int32]
-) -> None:
+def count_ones(codes: U64, cells: I64, counts: I32) -> None:
     """Add to the row of each code's cell its bits, from the lowest of the first word."""
     for row in range(codes.shape[0]):
         cell = cells[row]

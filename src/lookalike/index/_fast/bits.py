@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import F32, F64, I64, LOOP, U8, U64
 from lookalike.index._fast.best import is_among, offer
 from lookalike.index._fast.row_order import row_of
 from lookalike.index._fast.shuffle import LANES, near_lanes
@@ -32,19 +31,19 @@ class Layout(NamedTuple):
     ``names`` are the ids by row, or the first of consecutive ones.
     """
 
-    blocks: NDArray[np.uint8]
+    blocks: U8
     covered: int
-    rows: NDArray[np.uint64]
-    names: NDArray[np.int64]
+    rows: U64
+    names: I64
 
 
 class Asked(NamedTuple):
     """A query: the score of each byte, the cost of each half byte, its table entry, the state."""
 
-    values: NDArray[np.float64]
-    halves: NDArray[np.float64]
-    tables: NDArray[np.uint8]
-    state: NDArray[np.float64]
+    values: F64
+    halves: F64
+    tables: U8
+    state: F64
 
 
 @njit(**LOOP)
@@ -54,12 +53,7 @@ def query_of(batch: Asked, query: int) -> Asked:
 
 
 @njit(**LOOP)
-def set_tables(
-    adds: NDArray[np.float64],
-    values: NDArray[np.float64],
-    halves: NDArray[np.float64],
-    state: NDArray[np.float64],
-) -> None:
+def set_tables(adds: F64, values: F64, halves: F64, state: F64) -> None:
     """Write a query's score of each byte, the cost of each half byte, and the state of a scan.
 
     ``adds[v, j]`` is what bit j adds to the score when it is v; bits are packed as by
@@ -92,7 +86,7 @@ def set_tables(
 
 
 @njit(**LOOP)
-def cost_limit(state: NDArray[np.float64], worst: np.float32) -> float:
+def cost_limit(state: F64, worst: np.float32) -> float:
     """Return a cost above which no score, rounded to float32, is as high as ``worst``.
 
     The margins cover half a unit in the last place of float32 and the rounding of float64 sums.
@@ -105,12 +99,7 @@ def cost_limit(state: NDArray[np.float64], worst: np.float32) -> float:
 
 
 @njit(**LOOP)
-def set_limit(
-    limit: float,
-    halves: NDArray[np.float64],
-    tables: NDArray[np.uint8],
-    state: NDArray[np.float64],
-) -> None:
+def set_limit(limit: float, halves: F64, tables: U8, state: F64) -> None:
     """Set the largest sum of table entries that may be within a cost; refine the tables if coarse.
 
     Entries are rounded down, so a code's sum times the step is never above its cost.
@@ -133,7 +122,7 @@ def set_limit(
 
 
 @njit(**LOOP)
-def exact_score(blocks: NDArray[np.uint8], place: int, values: NDArray[np.float64]) -> float:
+def exact_score(blocks: U8, place: int, values: F64) -> float:
     """Return the score of the code at a place, summed in a fixed order."""
     score = 0.0
     for column in range(values.shape[0]):
@@ -161,13 +150,7 @@ def name_at(place: int, layout: Layout) -> np.int64:
 
 @njit(**LOOP)
 def offer_places(
-    layout: Layout,
-    begin: int,
-    end: int,
-    excluded: NDArray[np.int64],
-    asked: Asked,
-    scores: NDArray[np.float32],
-    ids: NDArray[np.int64],
+    layout: Layout, begin: int, end: int, excluded: I64, asked: Asked, scores: F32, ids: I64
 ) -> None:
     """Merge the codes from one place to below another into a query's best."""
     state = asked.state
@@ -195,13 +178,7 @@ def offer_places(
 
 @njit(**LOOP)
 def offer_all(
-    layout: Layout,
-    begin: int,
-    end: int,
-    excluded: NDArray[np.int64],
-    batch: Asked,
-    scores: NDArray[np.float32],
-    ids: NDArray[np.int64],
+    layout: Layout, begin: int, end: int, excluded: I64, batch: Asked, scores: F32, ids: I64
 ) -> None:
     """Merge the codes from one place to below another into the best of each query of a batch."""
     for query in range(batch.state.shape[0]):
@@ -229,8 +206,8 @@ def collect(
     asked: Asked,
     least: np.float32,
     found: int,
-    scores: NDArray[np.float32],
-    ids: NDArray[np.int64],
+    scores: F32,
+    ids: I64,
 ) -> int:
     """Append the codes whose score is at least ``least``; return how many there are by now.
 
@@ -258,12 +235,7 @@ def collect(
 
 
 @njit(**LOOP)
-def score_places(
-    blocks: NDArray[np.uint8],
-    places: NDArray[np.int64],
-    values: NDArray[np.float64],
-    scores: NDArray[np.float64],
-) -> None:
+def score_places(blocks: U8, places: I64, values: F64, scores: F64) -> None:
     """Write the exact scores of the codes at some places."""
     for number in range(places.size):
         place = places[number]
@@ -271,7 +243,7 @@ def score_places(
 
 
 @njit(**LOOP)
-def fill_blocks(codes: NDArray[np.uint8], first: int, blocks: NDArray[np.uint8]) -> None:
+def fill_blocks(codes: U8, first: int, blocks: U8) -> None:
     """Write packed codes to the places from ``first``."""
     for row in range(codes.shape[0]):
         place = first + row
@@ -280,9 +252,7 @@ def fill_blocks(codes: NDArray[np.uint8], first: int, blocks: NDArray[np.uint8])
 
 
 @njit(**LOOP)
-def read_blocks(
-    blocks: NDArray[np.uint8], places: NDArray[np.int64], codes: NDArray[np.uint8]
-) -> None:
+def read_blocks(blocks: U8, places: I64, codes: U8) -> None:
     """Write the packed codes at some places."""
     for number in range(places.size):
         place = places[number]

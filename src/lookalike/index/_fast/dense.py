@@ -1,9 +1,8 @@
 """Exact top-k from approximate products: rescore whatever may be among the best."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F32, F64, I64, LOOP, U64, njit
 from lookalike.index._fast.best import is_among, offer
 
 CHUNK = 64
@@ -13,7 +12,7 @@ TINY = 1e-15
 
 
 @njit(**LOOP, fastmath={"reassoc", "contract"})
-def exact_product(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+def exact_product(a: F32, b: F32) -> float:
     """Return the product summed in float64 in a fixed order, so equal rows get equal scores."""
     total = 0.0
     for i in range(a.size):
@@ -22,12 +21,7 @@ def exact_product(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
 
 
 @njit(**LOOP)
-def exact_products(
-    queries: NDArray[np.float32],
-    vectors: NDArray[np.float32],
-    rows: NDArray[np.uint64],
-    products: NDArray[np.float64],
-) -> None:
+def exact_products(queries: F32, vectors: F32, rows: U64, products: F64) -> None:
     """Write the products of each query with some rows, summed as in :func:`offer_block`."""
     for i in range(products.shape[0]):
         query = queries[i]
@@ -37,15 +31,15 @@ def exact_products(
 
 @njit(**LOOP)
 def offer_block(
-    products: NDArray[np.float32],
-    queries: NDArray[np.float32],
-    vectors: NDArray[np.float32],
-    lengths: NDArray[np.float64],
-    ids: NDArray[np.int64],
-    scales: NDArray[np.float32],
-    excluded: NDArray[np.int64],
-    best_scores: NDArray[np.float32],
-    best_ids: NDArray[np.int64],
+    products: F32,
+    queries: F32,
+    vectors: F32,
+    lengths: F64,
+    ids: I64,
+    scales: F32,
+    excluded: I64,
+    best_scores: F32,
+    best_ids: I64,
 ) -> None:
     """Merge a block of items into each query's best, except those with a negative id.
 

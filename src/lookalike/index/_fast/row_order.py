@@ -6,9 +6,8 @@ as ones in a line of 192 bits, a row's number plus its upper bits from the start
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import I64, LOOP, U64
 
 GROUP = 64
 """The codes of a group."""
@@ -37,7 +36,7 @@ def ones(word: np.uint64) -> np.uint64:
 
 
 @njit(**LOOP)
-def pack_rows(order: NDArray[np.int64], packed: NDArray[np.uint64]) -> None:
+def pack_rows(order: I64, packed: U64) -> None:
     """Write the row of each place; the rows of a group ascend."""
     width = np.uint64(packed.shape[1] - UPPER)
     packed[:] = 0
@@ -56,7 +55,7 @@ def pack_rows(order: NDArray[np.int64], packed: NDArray[np.uint64]) -> None:
 
 
 @njit(**LOOP)
-def row_of(place: int, packed: NDArray[np.uint64]) -> np.int64:
+def row_of(place: int, packed: U64) -> np.int64:
     """Return the row of the code at a place."""
     group = place // GROUP
     number = np.uint64(place % GROUP)
@@ -77,7 +76,7 @@ def row_of(place: int, packed: NDArray[np.uint64]) -> np.int64:
 
 
 @njit(**LOOP)
-def lower_bits(words: NDArray[np.uint64], number: np.uint64, width: np.uint64) -> np.uint64:
+def lower_bits(words: U64, number: np.uint64, width: np.uint64) -> np.uint64:
     """Return the lower bits of one row of a group."""
     if not width:
         return np.uint64(0)
@@ -89,7 +88,7 @@ def lower_bits(words: NDArray[np.uint64], number: np.uint64, width: np.uint64) -
 
 
 @njit(**LOOP)
-def unpack_rows(packed: NDArray[np.uint64], order: NDArray[np.int64]) -> None:
+def unpack_rows(packed: U64, order: I64) -> None:
     """Write the row of each place."""
     width = np.uint64(packed.shape[1] - UPPER)
     order[:] = -1

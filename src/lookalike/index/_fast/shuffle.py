@@ -7,9 +7,8 @@ from llvmlite import binding, ir
 from numba import config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP
+from lookalike.core._fast import LOOP, U8
 
 LANES = 32
 """The codes of a block, which are judged together."""
@@ -86,25 +85,13 @@ def _zero() -> Any:
 
 
 @njit(**LOOP)
-def shuffled_lanes(
-    blocks: NDArray[np.uint8],
-    number: int,
-    tables: NDArray[np.uint8],
-    columns: int,
-    most: np.uint8,
-) -> np.uint32:
+def shuffled_lanes(blocks: U8, number: int, tables: U8, columns: int, most: np.uint8) -> np.uint32:
     """Return :func:`plain_lanes` by AVX2: one instruction looks up 32 bytes."""
     return _shuffled_lanes(blocks, number, tables, columns, most)
 
 
 @njit(**LOOP)
-def plain_lanes(
-    blocks: NDArray[np.uint8],
-    number: int,
-    tables: NDArray[np.uint8],
-    columns: int,
-    most: np.uint8,
-) -> np.uint32:
+def plain_lanes(blocks: U8, number: int, tables: U8, columns: int, most: np.uint8) -> np.uint32:
     """Return a bit for each code of a block whose sum of table entries is at most ``most``.
 
     Sums stop at 255. A block has a row of 32 bytes for each byte of a code; ``tables`` two rows

@@ -4,20 +4,14 @@ Both sum in float64 in the order of columns, so they agree to the last bit.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F32, F64, I64, LOOP, U32, U64, njit
 from lookalike.index._fast.best import is_among, offer
 
 
 @njit(**LOOP)
 def add_lists(
-    totals: NDArray[np.float64],
-    columns: NDArray[np.uint32],
-    values: NDArray[np.float32],
-    starts: NDArray[np.int64],
-    list_rows: NDArray[np.uint32],
-    list_values: NDArray[np.float32],
+    totals: F64, columns: U32, values: F32, starts: I64, list_rows: U32, list_values: F32
 ) -> None:
     """Add to each row's total its product with a sparse query, column by column."""
     for i in range(columns.size):
@@ -27,14 +21,7 @@ def add_lists(
 
 
 @njit(**LOOP)
-def set_rows(
-    totals: NDArray[np.float64],
-    rows: NDArray[np.uint64],
-    query: NDArray[np.float32],
-    ends: NDArray[np.int64],
-    columns: NDArray[np.uint32],
-    values: NDArray[np.float32],
-) -> None:
+def set_rows(totals: F64, rows: U64, query: F32, ends: I64, columns: U32, values: F32) -> None:
     """Write the products of some rows with a dense query to their totals."""
     for row in rows:
         total = 0.0
@@ -45,13 +32,7 @@ def set_rows(
 
 @njit(**LOOP)
 def offer_rows(
-    totals: NDArray[np.float64],
-    rows: NDArray[np.uint64],
-    ids: NDArray[np.int64],
-    scales: NDArray[np.float32],
-    excluded: NDArray[np.int64],
-    best_scores: NDArray[np.float32],
-    best_ids: NDArray[np.int64],
+    totals: F64, rows: U64, ids: I64, scales: F32, excluded: I64, best_scores: F32, best_ids: I64
 ) -> None:
     """Merge some rows into the best of one query."""
     for row in rows:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lookalike.core.text import counted
 from lookalike.service.album_export import album_rows, album_table
 from lookalike.service.options import HERE, AsJson, Where, from_home
-from lookalike.service.screen import Screen, counted
+from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
     from lookalike.collection import Album

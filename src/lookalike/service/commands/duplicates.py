@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lookalike.core.text import counted
 from lookalike.service.options import HERE, AsJson, By, Where, or_another
-from lookalike.service.screen import Screen, counted, kept
+from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Duplicates, PictureRow

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lookalike.core.text import counted
 from lookalike.service.commands.learn import show_learned
 from lookalike.service.options import HERE, REFUSED, AsJson, Where, read_settings
-from lookalike.service.screen import Screen, counted, kept
+from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
     from lookalike.collection import Added, Collection, RankerInfo
@@ -48,6 +50,9 @@ def _numbers(text: str | None) -> tuple[float, ...] | None:
     if len(numbers) != 3:
         raise typer.BadParameter(f"{text!r} must be three numbers, such as 0.5,0.5,0.5.")
     return numbers
+
+
+_channels = partial(typer.Option, metavar="R,G,B", callback=_three_numbers)
 
 
 def index(
@@ -108,18 +113,14 @@ def index(
     ] = None,
     mean: Annotated[
         str | None,
-        typer.Option(
-            metavar="R,G,B",
-            callback=_three_numbers,
+        _channels(
             help="Subtracted from the colour channels, which range from 0 to 1.",
             show_default="the model's metadata, else ImageNet's 0.485,0.456,0.406",
         ),
     ] = None,
     std: Annotated[
         str | None,
-        typer.Option(
-            metavar="R,G,B",
-            callback=_three_numbers,
+        _channels(
             help="The colour channels are then divided by this.",
             show_default="the model's metadata, else ImageNet's 0.229,0.224,0.225",
         ),

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import counted
 from lookalike.service.figures import COMMONEST, COSINE, figures_table
 from lookalike.service.options import HERE, AsJson, Seed, Where, or_another, read_settings
-from lookalike.service.screen import Screen, counted, kept
+from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
     from lookalike.collection import Learned

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import counted
 from lookalike.service.commands.upkeep import put_back
 from lookalike.service.options import HERE, AsJson, Where, from_home
-from lookalike.service.screen import Screen, counted
+from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, PictureRow

@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import counted
 from lookalike.service.options import HERE, AsJson, Where
-from lookalike.service.screen import Screen, counted
+from lookalike.service.screen import Screen
 
 
 def rollback(

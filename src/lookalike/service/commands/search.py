@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.core.errors import UnreadablePicture
+from lookalike.core.text import counted
 from lookalike.service.figures import shown_score
 from lookalike.service.options import HERE, AsJson, By, Where, or_another
-from lookalike.service.screen import Screen, counted
+from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match, WordCounts

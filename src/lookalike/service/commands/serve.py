@@ -9,14 +9,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.core.text import counted
 from lookalike.service.options import HERE, AsJson, Where, from_home
-from lookalike.service.screen import Screen, counted
+from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 GRACE = 5
 """Seconds that running requests have left once the server is asked to stop."""
+
+
+_key_option = partial(typer.Option, metavar="KEY", show_envvar=True)
 
 
 def serve(
@@ -49,12 +54,10 @@ def serve(
     ] = 8700,
     key: Annotated[
         str | None,
-        typer.Option(
+        _key_option(
             envvar="LOOKALIKE_KEY",
-            metavar="KEY",
             help="Key that clients must send. Other users of this computer can see it here; "
             "prefer --key-file or the environment.",
-            show_envvar=True,
         ),
     ] = None,
     key_file: Annotated[
@@ -62,20 +65,13 @@ def serve(
     ] = None,
     read_key: Annotated[
         str | None,
-        typer.Option(
-            envvar="LOOKALIKE_READ_KEY",
-            metavar="KEY",
-            help="Key for clients that may only read.",
-            show_envvar=True,
-        ),
+        _key_option(envvar="LOOKALIKE_READ_KEY", help="Key for clients that may only read."),
     ] = None,
     vote_key: Annotated[
         str | None,
-        typer.Option(
+        _key_option(
             envvar="LOOKALIKE_VOTE_KEY",
-            metavar="KEY",
             help="Key for people and programs that may search, vote and tag, and no more.",
-            show_envvar=True,
         ),
     ] = None,
     audit: Annotated[

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import counted, is_utf8
 from lookalike.service.options import HERE, REFUSED, AsJson, By, Where, or_another
-from lookalike.service.screen import Screen, counted, kept
+from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
     from lookalike.annotation import Tag
@@ -199,21 +200,13 @@ def _write_table(pictures: "Sequence[TaggedPicture]", place: Path, *, as_csv: bo
         refused = [
             Refused(picture.path, reason)
             for picture in pictures
-            if picture.tags and not _is_text(picture.path)
+            if picture.tags and not is_utf8(str(picture.path))
         ]
-        named = [picture for picture in pictures if _is_text(picture.path)]
+        named = [picture for picture in pictures if is_utf8(str(picture.path))]
         write_whole(place, tags_csv(named))
     else:
         write_whole(place, tags_json(pictures))
     return _Written([place], refused=refused, summary=f"Words written to {place}.")
-
-
-def _is_text(path: Path) -> bool:
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _said(

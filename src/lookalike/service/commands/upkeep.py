@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from lookalike.core.text import counted
 from lookalike.service.options import HERE, AsJson, Where, from_home
-from lookalike.service.screen import Screen, counted
+from lookalike.service.screen import Screen
 
 DAMAGED = 1
 

@@ -95,12 +95,16 @@ class Route(APIRoute):
         async def answer(request: Request) -> Response:
             try:
                 return await handle(request)
-            except RequestValidationError as error:
-                return refuse_values(error)
-            except LookalikeError as error:
-                return refuse(error)
+            except (RequestValidationError, LookalikeError) as error:
+                return self.refused(request, error)
 
         return answer
+
+    def refused(self, request: Request, error: RequestValidationError | LookalikeError) -> Response:
+        """Return the response for an expected error."""
+        if isinstance(error, RequestValidationError):
+            return refuse_values(error)
+        return refuse(error)
 
 
 def _problem(status: int, message: str, *, wait: int | None = None) -> JSONResponse:

@@ -1,13 +1,11 @@
 """The HTML pages; each has its JSON counterpart under ``/api``."""
 
 import os
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
@@ -16,7 +14,7 @@ from lookalike.collection.store.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown, word_key
 from lookalike.service.web.answers import thumbnail_address
-from lookalike.service.web.api_errors import refuse, refuse_values
+from lookalike.service.web.api_errors import Route
 from lookalike.service.web.assets import DIGEST
 from lookalike.service.web.history import told
 from lookalike.service.web.parameters import MAX_NAME, By, Filters, Order, Search
@@ -81,27 +79,18 @@ class Looked(Search):
     at: int | None = Field(None, ge=0)
 
 
-class PageRoute(APIRoute):
+class PageRoute(Route):
     """A route that reports errors as a page."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the handler."""
-        handle = super().get_route_handler()
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except RequestValidationError as error:
-                refused = refuse_values(error)
-                message = "The address contains something this page does not understand."
-            except NotFound as error:
-                refused = refuse(error)
-                message = "This picture is not in the collection. It may have been removed."
-            except LookalikeError as error:
-                refused, message = refuse(error), shown(str(error))
-            return trouble(request, refused.status_code, message)
-
-        return answer
+    def refused(self, request: Request, error: RequestValidationError | LookalikeError) -> Response:
+        """Return the page for an expected error."""
+        if isinstance(error, RequestValidationError):
+            message = "The address contains something this page does not understand."
+        elif isinstance(error, NotFound):
+            message = "This picture is not in the collection. It may have been removed."
+        else:
+            message = shown(str(error))
+        return trouble(request, super().refused(request, error).status_code, message)
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -10,6 +10,7 @@ from watchfiles import Change, watch
 
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
+from lookalike.core.text import is_utf8
 from lookalike.images import ENDINGS
 from lookalike.service.web.jobs import Job, Jobs
 from lookalike.service.web.settings import Settings
@@ -99,8 +100,9 @@ class Watcher:
 
     def _watch(self) -> None:
         """Watch the current roots until they change."""
-        folders = [root for root in self._roots() if not self._is_odd(root)]
-        odd = [root for root in self._roots() if self._is_odd(root)]
+        folders = [root for root in self._roots() if is_utf8(str(root))]
+        # Only rescans can follow the others.
+        odd = [root for root in self._roots() if not is_utf8(str(root))]
         if odd and time.monotonic() - self._rescanned >= AGAIN:
             self._rescanned = time.monotonic()
             self._jobs.rescan()
@@ -140,15 +142,6 @@ class Watcher:
         """Return the existing roots, without those inside another."""
         roots = sorted({root for root in self._collection.roots() if root.is_dir()})
         return [root for root in roots if not set(roots).intersection(root.parents)]
-
-    @staticmethod
-    def _is_odd(root: Path) -> bool:
-        """Return whether the path of a root is not UTF-8, so that only rescans can follow it."""
-        try:
-            str(root).encode()
-        except UnicodeEncodeError:
-            return True
-        return False
 
     def _concerns(self, change: Change, name: str) -> bool:
         """Return whether a change may concern a picture: not hidden, not one of our own files."""

@@ -1,23 +1,27 @@
 """The compiled loop of ITML: Bregman projections onto one pair's constraint after another."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F64, LOOP, U32, njit
 
-Doubles = NDArray[np.float64]
+
+@njit(**LOOP, fastmath=True, inline="always")
+def squared_distance(A: F64, difference: F64, product: F64) -> float:
+    """Return zᵀAz of a difference z, and write Az to ``product``. O(k²)."""
+    k = difference.size
+    distance = 0.0
+    for r in range(k):
+        total = 0.0
+        for c in range(k):
+            total += A[r, c] * difference[c]
+        product[r] = total
+        distance += total * difference[r]
+    return distance
 
 
 @njit(**LOOP, fastmath=True)
 def project(
-    A: Doubles,
-    Z: Doubles,
-    pairs: NDArray[np.uint32],
-    signs: Doubles,
-    bounds: Doubles,
-    duals: Doubles,
-    slack: float,
-    product: Doubles,
+    A: F64, Z: F64, pairs: U32, signs: F64, bounds: F64, duals: F64, slack: float, product: F64
 ) -> float:
     """Pass once over the pairs, changing A, ``bounds`` and ``duals``; return the change of duals.
 
@@ -30,13 +34,7 @@ def project(
         first, second = pairs[t, 0], pairs[t, 1]
         for c in range(k):
             difference[c] = Z[first, c] - Z[second, c]
-        distance = 0.0
-        for r in range(k):
-            total = 0.0
-            for c in range(k):
-                total += A[r, c] * difference[c]
-            product[r] = total
-            distance += total * difference[r]
+        distance = squared_distance(A, difference, product)
         if distance <= 1e-12:
             continue
         sign = signs[t]

@@ -6,11 +6,9 @@ number of steps that changed what is learned, and the sum of the losses.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit, uint64
-
-Floats = NDArray[np.float32]
+from lookalike.core._fast import F32, LOOP, U32, njit, uint64
+from lookalike.similarity._fast.oasis import dense_margin
 
 LEAST_NORM = np.float32(1e-12)
 """Below this |Z_t|², p⁺ and p⁻ are the same picture to the kernel, and nothing can be learned."""
@@ -18,13 +16,13 @@ LEAST_NORM = np.float32(1e-12)
 
 @njit(**LOOP, fastmath=True)
 def kernel_steps(
-    K: Floats,
-    A: Floats,
-    B: Floats,
+    K: F32,
+    A: F32,
+    B: F32,
     width: np.uint64,
-    triplets: NDArray[np.uint32],
+    triplets: U32,
     aggressiveness: np.float32,
-    margins: Floats,
+    margins: F32,
 ) -> tuple[int, float]:
     """Take steps on A, where S(x_i, x_j) = K_ij + (KAK)_ij, in O(n) each.
 
@@ -60,13 +58,13 @@ def kernel_steps(
 
 @njit(**LOOP, fastmath=True)
 def mapped_steps(
-    X: Floats,
-    W: Floats,
+    X: F32,
+    W: F32,
     width: np.uint64,
-    triplets: NDArray[np.uint32],
+    triplets: U32,
     aggressiveness: np.float32,
-    margins: Floats,
-    difference: Floats,
+    margins: F32,
+    difference: F32,
 ) -> tuple[int, float]:
     """Take steps on W, where S(x, y) = xᵀWy for rows of coordinates, in O(width²) each.
 
@@ -76,26 +74,14 @@ def mapped_steps(
     total = 0.0
     for t in range(uint64(triplets.shape[0])):
         image = uint64(triplets[t, 0]) * width
-        more, less = uint64(triplets[t, 1]) * width, uint64(triplets[t, 2]) * width
-        own = np.float32(0.0)
-        squares = np.float32(0.0)
-        for c in range(width):
-            difference[c] = X[more + c] - X[less + c]
-            squares += difference[c] * difference[c]
-            own += X[image + c] * X[image + c]
-        margin = np.float32(0.0)
-        for r in range(width):
-            product = np.float32(0.0)
-            for c in range(width):
-                product += W[r * width + c] * difference[c]
-            margin += X[image + r] * product
+        margin, norm = dense_margin(W, width, X, triplets[t], difference)
         margins[t] = margin
         loss = np.float32(1.0) - margin
         if loss > np.float32(0.0):
             total += float(loss)
-            if own * squares > LEAST_NORM:
+            if norm > LEAST_NORM:
                 updates += 1
-                tau = min(aggressiveness, loss / (own * squares))
+                tau = min(aggressiveness, loss / norm)
                 for r in range(width):
                     step = tau * X[image + r]
                     for c in range(width):

@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit, uint64
+from lookalike.core._fast import F64, LOOP, U32, U64, njit, uint64
 from lookalike.core._fast.random import next_below
+from lookalike.similarity._fast.itml import squared_distance
 
 
 @njit(**LOOP)
@@ -24,23 +24,11 @@ def closed_form(distance: float, target: float, eta: float) -> float:
 
 @njit(**LOOP, fastmath=True)
 def step(
-    A: NDArray[np.float64],
-    difference: NDArray[np.float64],
-    product: NDArray[np.float64],
-    same: bool,
-    near: float,
-    far: float,
-    eta: float,
+    A: F64, difference: F64, product: F64, same: bool, near: float, far: float, eta: float
 ) -> bool:
     """Move ``A`` in place if the pair violates its limit; ``product`` is overwritten. O(k²)."""
     k = difference.size
-    distance = 0.0
-    for r in range(k):
-        total = 0.0
-        for c in range(k):
-            total += A[r, c] * difference[c]
-        product[r] = total
-        distance += total * difference[r]
+    distance = squared_distance(A, difference, product)
     target = near if same else far
     if distance <= 1e-300 or (same and distance <= near) or (not same and distance >= far):
         return False
@@ -56,16 +44,16 @@ def step(
 
 @njit(**LOOP)
 def learn(
-    A: NDArray[np.float64],
-    Z: NDArray[np.float64],
-    codes: NDArray[np.uint32],
-    members: NDArray[np.uint32],
-    starts: NDArray[np.uint32],
+    A: F64,
+    Z: F64,
+    codes: U32,
+    members: U32,
+    starts: U32,
     near: float,
     far: float,
     eta: float,
     steps: int,
-    state: NDArray[np.uint64],
+    state: U64,
 ) -> int:
     """Take ``steps`` pairs, alternately of one class and of two; return how many moved ``A``.
 

@@ -1,21 +1,20 @@
 """The compiled loop of LMNN: hinges of impostors against target neighbours."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F64, LOOP, U32, U64, njit
 
 
 @njit(**LOOP, fastmath=True)
 def hinges(
-    ZM: NDArray[np.float64],
-    Z: NDArray[np.float64],
-    targets: NDArray[np.uint32],
-    starts: NDArray[np.uint32],
-    starts_of_pairs: NDArray[np.uint64],
-    impostors: NDArray[np.uint32],
-    target_counts: NDArray[np.float64],
-    impostor_counts: NDArray[np.float64],
+    ZM: F64,
+    Z: F64,
+    targets: U32,
+    starts: U32,
+    starts_of_pairs: U64,
+    impostors: U32,
+    target_counts: F64,
+    impostor_counts: F64,
 ) -> tuple[float, float]:
     """Count the violated triplets of each pair; return the pull and the push.
 

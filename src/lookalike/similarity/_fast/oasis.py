@@ -6,25 +6,27 @@ O(k_i(k₊+k₋)) and is bound by memory traffic: it touches that many scattered
 A dense step costs O(d²).
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit, uint64
+from lookalike.core._fast import F32, LOOP, U32, U64, njit, uint64
 
-Floats = NDArray[np.float32]
+
+class SparseRows(NamedTuple):
+    """The arrays of a CSR matrix, its columns in order."""
+
+    data: F32
+    indices: U32
+    indptr: U64
 
 
 @njit(**LOOP, fastmath=True)
 def merge_difference(
-    data: Floats,
-    indices: NDArray[np.uint32],
-    indptr: NDArray[np.uint64],
-    plus: np.uint64,
-    minus: np.uint64,
-    where: NDArray[np.uint64],
-    values: Floats,
+    rows: SparseRows, plus: np.uint64, minus: np.uint64, where: U64, values: F32
 ) -> tuple[np.uint64, np.float32]:
     """Merge two sorted rows into the entries of p⁺ − p⁻; return their number and squared norm."""
+    data, indices, indptr = rows
     a, a_end = indptr[plus], indptr[plus + uint64(1)]
     b, b_end = indptr[minus], indptr[minus + uint64(1)]
     count = uint64(0)
@@ -50,16 +52,14 @@ def merge_difference(
 
 @njit(**LOOP, fastmath=True)
 def sparse_steps(
-    W: Floats,
+    W: F32,
     width: np.uint64,
-    data: Floats,
-    indices: NDArray[np.uint32],
-    indptr: NDArray[np.uint64],
-    triplets: NDArray[np.uint32],
+    rows: SparseRows,
+    triplets: U32,
     aggressiveness: np.float32,
     symmetric: bool,
-    where: NDArray[np.uint64],
-    values: Floats,
+    where: U64,
+    values: F32,
 ) -> tuple[int, float]:
     """Take Eq. 8 and 11 for each triplet of sparse rows.
 
@@ -67,12 +67,13 @@ def sparse_steps(
     a symmetric W is half of the step and half of its transpose. ``where`` and ``values`` are room
     for one merged difference: twice the longest row.
     """
+    data, indices, indptr = rows
     updates = 0
     total = 0.0
     for t in range(uint64(triplets.shape[0])):
         image = uint64(triplets[t, 0])
         count, squares = merge_difference(
-            data, indices, indptr, uint64(triplets[t, 1]), uint64(triplets[t, 2]), where, values
+            rows, uint64(triplets[t, 1]), uint64(triplets[t, 2]), where, values
         )
         begin, end = indptr[image], indptr[image + uint64(1)]
         score = np.float32(0.0)
@@ -107,38 +108,46 @@ def sparse_steps(
     return updates, total
 
 
+@njit(**LOOP, fastmath=True, inline="always")
+def dense_margin(
+    W: F32, width: np.uint64, X: F32, triplet: U32, difference: F32
+) -> tuple[np.float32, np.float32]:
+    """Return pᵀW(p⁺ − p⁻) and |p|²·|p⁺ − p⁻|², and write p⁺ − p⁻ to ``difference``."""
+    image, plus = uint64(triplet[0]) * width, uint64(triplet[1]) * width
+    minus = uint64(triplet[2]) * width
+    own = np.float32(0.0)
+    squares = np.float32(0.0)
+    for j in range(width):
+        difference[j] = X[plus + j] - X[minus + j]
+        squares += difference[j] * difference[j]
+        own += X[image + j] * X[image + j]
+    margin = np.float32(0.0)
+    for i in range(width):
+        row = i * width
+        product = np.float32(0.0)
+        for j in range(width):
+            product += W[row + j] * difference[j]
+        margin += X[image + i] * product
+    return margin, own * squares
+
+
 @njit(**LOOP, fastmath=True)
 def dense_steps(
-    W: Floats,
+    W: F32,
     width: np.uint64,
-    X: Floats,
-    triplets: NDArray[np.uint32],
+    X: F32,
+    triplets: U32,
     aggressiveness: np.float32,
     symmetric: bool,
-    difference: Floats,
+    difference: F32,
 ) -> tuple[int, float]:
     """Take Eq. 8 and 11 for each triplet of dense rows (``X`` flat, ``difference`` of width d)."""
     updates = 0
     total = 0.0
     for t in range(uint64(triplets.shape[0])):
         image = uint64(triplets[t, 0]) * width
-        plus = uint64(triplets[t, 1]) * width
-        minus = uint64(triplets[t, 2]) * width
-        own = np.float32(0.0)
-        squares = np.float32(0.0)
-        for j in range(width):
-            difference[j] = X[plus + j] - X[minus + j]
-            squares += difference[j] * difference[j]
-            own += X[image + j] * X[image + j]
-        score = np.float32(0.0)
-        for i in range(width):
-            row = i * width
-            product = np.float32(0.0)
-            for j in range(width):
-                product += W[row + j] * difference[j]
-            score += X[image + i] * product
-        loss = np.float32(1.0) - score
-        norm = own * squares
+        margin, norm = dense_margin(W, width, X, triplets[t], difference)
+        loss = np.float32(1.0) - margin
         if loss > np.float32(0.0):
             total += float(loss)
             if norm > np.float32(0.0):
@@ -162,9 +171,7 @@ def dense_steps(
 
 
 @njit(**LOOP, fastmath=True)
-def _quadratic(
-    W: Floats, width: np.uint64, where: NDArray[np.uint64], values: Floats, count: np.uint64
-) -> np.float32:
+def _quadratic(W: F32, width: np.uint64, where: U64, values: F32, count: np.uint64) -> np.float32:
     total = np.float32(0.0)
     for a in range(count):
         row = where[a] * width
@@ -177,12 +184,7 @@ def _quadratic(
 
 @njit(**LOOP, fastmath=True)
 def _add_square(
-    W: Floats,
-    width: np.uint64,
-    where: NDArray[np.uint64],
-    values: Floats,
-    count: np.uint64,
-    factor: np.float32,
+    W: F32, width: np.uint64, where: U64, values: F32, count: np.uint64, factor: np.float32
 ) -> None:
     for a in range(count):
         row = where[a] * width
@@ -193,12 +195,7 @@ def _add_square(
 
 @njit(**LOOP, fastmath=True)
 def _inner(
-    where_a: NDArray[np.uint64],
-    values_a: Floats,
-    count_a: np.uint64,
-    where_b: NDArray[np.uint64],
-    values_b: Floats,
-    count_b: np.uint64,
+    where_a: U64, values_a: F32, count_a: np.uint64, where_b: U64, values_b: F32, count_b: np.uint64
 ) -> np.float32:
     total = np.float32(0.0)
     a = b = uint64(0)
@@ -216,15 +213,13 @@ def _inner(
 
 @njit(**LOOP, fastmath=True)
 def sparse_dissimilarity_steps(
-    W: Floats,
+    W: F32,
     width: np.uint64,
-    data: Floats,
-    indices: NDArray[np.uint32],
-    indptr: NDArray[np.uint64],
-    triplets: NDArray[np.uint32],
+    rows: SparseRows,
+    triplets: U32,
     aggressiveness: np.float32,
-    where: NDArray[np.uint64],
-    values: Floats,
+    where: U64,
+    values: F32,
 ) -> tuple[int, float]:
     """Take the steps of Dissim-OASIS (Eq. 22) on sparse rows.
 
@@ -239,12 +234,8 @@ def sparse_dissimilarity_steps(
     total = 0.0
     for t in range(uint64(triplets.shape[0])):
         image = uint64(triplets[t, 0])
-        count_a, square_a = merge_difference(
-            data, indices, indptr, image, uint64(triplets[t, 1]), where_a, values_a
-        )
-        count_b, square_b = merge_difference(
-            data, indices, indptr, image, uint64(triplets[t, 2]), where_b, values_b
-        )
+        count_a, square_a = merge_difference(rows, image, uint64(triplets[t, 1]), where_a, values_a)
+        count_b, square_b = merge_difference(rows, image, uint64(triplets[t, 2]), where_b, values_b)
         loss = (
             np.float32(1.0)
             + _quadratic(W, width, where_a, values_a, count_a)
@@ -264,13 +255,7 @@ def sparse_dissimilarity_steps(
 
 @njit(**LOOP, fastmath=True)
 def dense_dissimilarity_steps(
-    W: Floats,
-    width: np.uint64,
-    X: Floats,
-    triplets: NDArray[np.uint32],
-    aggressiveness: np.float32,
-    a: Floats,
-    b: Floats,
+    W: F32, width: np.uint64, X: F32, triplets: U32, aggressiveness: np.float32, a: F32, b: F32
 ) -> tuple[int, float]:
     """Take the steps of Dissim-OASIS (Eq. 22) on dense rows; see the sparse form."""
     updates = 0

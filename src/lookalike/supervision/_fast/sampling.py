@@ -8,17 +8,15 @@ the items related to an item (``offsets``, ``others``), sorted. ``out`` has one 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit, uint64
+from lookalike.core._fast import F64, LOOP, U32, U64, njit, uint64
 from lookalike.core._fast.random import next_below, next_unit
-
-Numbers = NDArray[np.uint32]
 
 NONE = np.uint32(0xFFFFFFFF)
 """No label: the largest number is never a label."""
 
 
 @njit(**LOOP)
-def _first_shared(offsets: Numbers, labels: Numbers, i: np.uint32, j: np.uint32) -> np.uint32:
+def _first_shared(offsets: U32, labels: U32, i: np.uint32, j: np.uint32) -> np.uint32:
     """Return the smallest label that both items have, or ``NONE``."""
     a, a_end = uint64(offsets[i]), uint64(offsets[i + uint64(1)])
     b, b_end = uint64(offsets[j]), uint64(offsets[j + uint64(1)])
@@ -35,7 +33,7 @@ def _first_shared(offsets: Numbers, labels: Numbers, i: np.uint32, j: np.uint32)
 
 
 @njit(**LOOP)
-def _place(values: Numbers, start: np.uint64, end: np.uint64, value: np.uint32) -> np.uint64:
+def _place(values: U32, start: np.uint64, end: np.uint64, value: np.uint32) -> np.uint64:
     """Return the first index in sorted ``values[start:end]`` that is not below ``value``."""
     low, high = start, end
     while low < high:
@@ -48,9 +46,7 @@ def _place(values: Numbers, start: np.uint64, end: np.uint64, value: np.uint32) 
 
 
 @njit(**LOOP)
-def _weighted_place(
-    sums: NDArray[np.float64], start: np.uint64, end: np.uint64, target: float
-) -> np.uint64:
+def _weighted_place(sums: F64, start: np.uint64, end: np.uint64, target: float) -> np.uint64:
     """Return the first index in the running ``sums[start:end]`` above ``target``, or the last."""
     low, high = start, end - uint64(1)
     while low < high:
@@ -63,7 +59,7 @@ def _weighted_place(
 
 
 @njit(**LOOP)
-def _not_among(offsets: Numbers, others: Numbers, i: np.uint32, j: np.uint32) -> bool:
+def _not_among(offsets: U32, others: U32, i: np.uint32, j: np.uint32) -> bool:
     end = uint64(offsets[i + uint64(1)])
     place = _place(others, uint64(offsets[i]), end, j)
     return bool(place == end or others[place] != j)
@@ -71,13 +67,7 @@ def _not_among(offsets: Numbers, others: Numbers, i: np.uint32, j: np.uint32) ->
 
 @njit(**LOOP)
 def label_pairs(
-    state: NDArray[np.uint64],
-    out: Numbers,
-    anchors: Numbers,
-    offsets: Numbers,
-    labels: Numbers,
-    starts: Numbers,
-    members: Numbers,
+    state: U64, out: U32, anchors: U32, offsets: U32, labels: U32, starts: U32, members: U32
 ) -> None:
     """Draw an anchor, then another item uniformly from the union of its labels' items.
 
@@ -113,16 +103,16 @@ def label_pairs(
 
 @njit(**LOOP)
 def weighted_label_pairs(
-    state: NDArray[np.uint64],
-    out: Numbers,
-    anchors: Numbers,
-    anchor_sums: NDArray[np.float64],
-    offsets: Numbers,
-    labels: Numbers,
-    weights: NDArray[np.float64],
-    starts: Numbers,
-    members: Numbers,
-    member_sums: NDArray[np.float64],
+    state: U64,
+    out: U32,
+    anchors: U32,
+    anchor_sums: F64,
+    offsets: U32,
+    labels: U32,
+    weights: F64,
+    starts: U32,
+    members: U32,
+    member_sums: F64,
 ) -> None:
     """Draw (i, j) in proportion to Σ_l a_li·a_lj: i by its row's sum, then a label, then j."""
     for t in range(uint64(len(out))):
@@ -160,9 +150,7 @@ def weighted_label_pairs(
 
 
 @njit(**LOOP)
-def row_pairs(
-    state: NDArray[np.uint64], out: Numbers, anchors: Numbers, offsets: Numbers, others: Numbers
-) -> None:
+def row_pairs(state: U64, out: U32, anchors: U32, offsets: U32, others: U32) -> None:
     """Draw an anchor, then one of the items related to it uniformly."""
     for t in range(uint64(len(out))):
         i = anchors[next_below(state, uint64(len(anchors)))]
@@ -174,13 +162,7 @@ def row_pairs(
 
 @njit(**LOOP)
 def weighted_row_pairs(
-    state: NDArray[np.uint64],
-    out: Numbers,
-    anchors: Numbers,
-    anchor_sums: NDArray[np.float64],
-    offsets: Numbers,
-    others: Numbers,
-    row_sums: NDArray[np.float64],
+    state: U64, out: U32, anchors: U32, anchor_sums: F64, offsets: U32, others: U32, row_sums: F64
 ) -> None:
     """Draw (i, j) in proportion to the weight of the pair: i by its row's sum, then j."""
     for t in range(uint64(len(out))):
@@ -193,7 +175,7 @@ def weighted_row_pairs(
 
 
 @njit(**LOOP)
-def any_other(state: NDArray[np.uint64], out: Numbers, n: int) -> None:
+def any_other(state: U64, out: U32, n: int) -> None:
     """Draw the less similar item from all ``n`` items but the two already drawn."""
     for t in range(uint64(len(out))):
         low, high = min(out[t, 0], out[t, 1]), max(out[t, 0], out[t, 1])
@@ -206,14 +188,7 @@ def any_other(state: NDArray[np.uint64], out: Numbers, n: int) -> None:
 
 
 @njit(**LOOP)
-def other_class(
-    state: NDArray[np.uint64],
-    out: Numbers,
-    offsets: Numbers,
-    labels: Numbers,
-    starts: Numbers,
-    members: Numbers,
-) -> None:
+def other_class(state: U64, out: U32, offsets: U32, labels: U32, starts: U32, members: U32) -> None:
     """Draw the less similar item from other labels, where items have at most one label."""
     for t in range(uint64(len(out))):
         label = uint64(labels[offsets[out[t, 0]]])
@@ -225,9 +200,7 @@ def other_class(
 
 
 @njit(**LOOP)
-def unshared(
-    state: NDArray[np.uint64], out: Numbers, known: Numbers, offsets: Numbers, labels: Numbers
-) -> None:
+def unshared(state: U64, out: U32, known: U32, offsets: U32, labels: U32) -> None:
     """Draw the less similar item from the ``known`` items that share no label with the anchor.
 
     Draw and reject, at most as often as there are items; then one pass over all of them, keeping
@@ -254,9 +227,7 @@ def unshared(
 
 
 @njit(**LOOP)
-def unpaired(
-    state: NDArray[np.uint64], out: Numbers, known: Numbers, offsets: Numbers, others: Numbers
-) -> None:
+def unpaired(state: U64, out: U32, known: U32, offsets: U32, others: U32) -> None:
     """Draw the less similar item from the ``known`` ones not listed for the anchor."""
     size = uint64(len(known))
     for t in range(uint64(len(out))):
@@ -279,9 +250,7 @@ def unpaired(
 
 
 @njit(**LOOP)
-def have_strangers(
-    asked: Numbers, order: Numbers, offsets: Numbers, labels: Numbers
-) -> NDArray[np.bool_]:
+def have_strangers(asked: U32, order: U32, offsets: U32, labels: U32) -> NDArray[np.bool_]:
     """Return for each item in ``asked`` whether any item in ``order`` shares no label with it."""
     found = np.zeros(len(asked), dtype=np.bool_)
     for a in range(uint64(len(asked))):

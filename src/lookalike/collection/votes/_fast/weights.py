@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core._fast import LOOP, njit
+from lookalike.core._fast import F64, I32, I64, LOOP, njit
 
 
 class Votes(NamedTuple):
@@ -16,17 +16,17 @@ class Votes(NamedTuple):
     with an anchor up to which they are not faint.
     """
 
-    anchors: NDArray[np.int32]
+    anchors: I32
     sides: NDArray[np.int8]
-    steps: NDArray[np.float64]
-    stops: NDArray[np.int64]
-    widths: NDArray[np.float64]
+    steps: F64
+    stops: I64
+    widths: F64
     powers: NDArray[np.int8]
-    reaches: NDArray[np.float64]
+    reaches: F64
 
 
 @njit(**LOOP)
-def near_votes(cosines: NDArray[np.float64], votes: Votes, near: NDArray[np.int64]) -> int:
+def near_votes(cosines: F64, votes: Votes, near: I64) -> int:
     """Write the votes of which an anchor is as near as they reach; return how many there are.
 
     ``cosines`` are those of the anchors with a query, or the largest with several.
@@ -47,13 +47,7 @@ def near_votes(cosines: NDArray[np.float64], votes: Votes, near: NDArray[np.int6
 
 @njit(**LOOP)
 def vote_weights(
-    cosines: NDArray[np.float64],
-    votes: Votes,
-    trust: NDArray[np.float64],
-    near: NDArray[np.int64],
-    faint: float,
-    places: NDArray[np.int64],
-    weights: NDArray[np.float64],
+    cosines: F64, votes: Votes, trust: F64, near: I64, faint: float, places: I64, weights: F64
 ) -> int:
     """Write the pictures of the votes ``near``, how much of each turns a query; return how many.
 
