@@ -3,10 +3,11 @@
 Every picture a of a vote has a step τ and a direction d (:mod:`lookalike.collection.votes.steps`).
 All of them together turn a query q by
 
-    t(q) = Σ τ·k(q, a)·d,   k(q, a) = exp(−(γ(1 − cos(q, a)))²),
+    t(q) = Σ τ·k(q, a)·d + e(q),   k(q, a) = exp(−(γ(1 − cos(q, a)))²),
 
-a sum over what is near the query and over nothing else. Searches ask with u(q) + s·|u(q)|·t(q),
-where u(q) is what the similarity asks with and s the strength that the gate allows; t is cut to the
+a sum over what is near the query, and what holds for every search
+(:mod:`lookalike.collection.votes.spread`). Searches ask with u(q) + s·|u(q)|·t(q), where
+u(q) is what the similarity asks with and s the strength that the gate allows; t is cut to the
 length ``LIMIT``, so that however many votes there are, a ranking stays near what the pictures
 themselves say. Directions are kept as the pictures they are made of, so that a search costs
 4·(|A| + |P|)·d and a few passes over the votes near it.

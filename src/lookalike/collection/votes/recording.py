@@ -110,6 +110,8 @@ def _teach(preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.
     known = preferences.source.held({*verdict.picked, *verdict.rejected, *earlier})
     good, bad = steps.sides(verdict.picked, verdict.rejected, earlier, known)
     compared = [0, *good, *bad]
+    if not bad and not good:
+        return steps.Taught.nothing()
     if not bad:
         return steps.Taught.alike(compared, preferences.width)
     try:
