@@ -223,7 +223,7 @@ class Preferences:
         """Return how votes turn queries, a row each."""
         if not len(self._members.item):
             return self._unturned(asked)
-        return self._turned(asked, self._trust, self._whitening())
+        return self._turned(asked, self._cosines(asked), self._trust, self._whitening())
 
     def _unturned(self, asked: Vectors) -> Weights:
         return np.zeros((asked.shape[0], self._similarity.query_vectors(asked[:1]).shape[1]))
@@ -244,10 +244,15 @@ class Preferences:
     def _whitening(self, without: int | None = None) -> Weights | None:
         return None if self.spread is None else self.spread.matrix(without)
 
-    def _turned(self, asked: Vectors, trust: Weights, whitening: Weights | None) -> Weights:
-        """Return how votes of these weights turn queries, near them and, by M⁻¹, everywhere."""
+    def _turned(
+        self, asked: Vectors, cosines: Weights, trust: Weights, whitening: Weights | None
+    ) -> Weights:
+        """Return how votes of these weights turn queries, near them and, by M⁻¹, everywhere.
+
+        ``cosines`` are those of the queries with the anchors.
+        """
         items, matrix = self._members.item.rows, self._items.matrix
-        near = self._weights(self._cosines(asked), trust)
+        near = self._weights(cosines, trust)
         sums = np.array(
             [np.bincount(items[places], weights, matrix.shape[0]) for places, weights in near],
             np.float32,
@@ -391,8 +396,9 @@ class Preferences:
         if not len(self._members.item):
             return self._unturned(asked), self._unturned(asked[:1])
         others = self._trust * (self._members.fold.rows != fold)
-        turned = self._turned(asked, self._trust, self._whitening())
-        return turned, self._turned(asked[:1], others, self._whitening(fold))
+        cosines = self._cosines(asked)
+        turned = self._turned(asked, cosines, self._trust, self._whitening())
+        return turned, self._turned(asked[:1], cosines[:1], others, self._whitening(fold))
 
     @cached_property
     def standing(self) -> Standing:
