@@ -191,7 +191,7 @@ def test_the_page_beside_holds_the_recipe(collection, tmp_path):
     assert "holds 1 vote," in page
     assert collection.features["colours"].fingerprint in page
     assert str(tmp_path) not in page
-    assert len(manifest["recipe"].splitlines()) <= 28
+    assert len(manifest["recipe"].splitlines()) <= 31
 
 
 def test_a_place_that_cannot_be_is_refused(collection, tmp_path):

@@ -493,7 +493,9 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
     turned = reference.turn(votes, row[query]) + everywhere
     turned *= min(1, LIMIT / np.linalg.norm(turned))
     assert np.abs(turned).max() > 0.01
-    asked = asked + np.linalg.norm(asked) * turned
+    length = np.linalg.norm(asked)
+    asked = asked + length * turned
+    asked *= length / np.linalg.norm(asked)
     items = ranker.similarity.item_vectors(everyone)
     expected = {n: asked @ items[k] for k, n in enumerate(ids_) if n != query}
     assert scores(collection, Ask((query,))) == pytest.approx(expected, abs=1e-4)

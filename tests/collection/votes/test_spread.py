@@ -132,3 +132,14 @@ def test_long_vectors_are_left_as_they_are(collection, monkeypatch):
     collection.vote(Ask((red[0],)), picked=red[1:3], rejected=blue[:1])
     assert spread_of(collection) is None
     assert collection.search(Ask((red[5],)), 3)
+
+
+def test_scores_stay_cosines_however_far_votes_turn_a_search(collection):
+    red, green, blue = (ids(collection, colour) for colour in PALETTE)
+    for query in red[:5]:
+        collection.vote(Ask((query,)), picked=[*red[5:], *green[:2]], rejected=blue[:4])
+    ranker = collection._opened.rankers.get()
+    asked = ranker.query(ranker.vectors(red[6:7]))
+    assert np.linalg.norm(ranker.votes.turned(ranker.vectors(red[6:7]))) > 0.1
+    assert np.linalg.norm(asked) == pytest.approx(1, abs=1e-5)
+    assert max(match.score for match in collection.search(Ask((red[6],)), 20)) <= 1 + 1e-5

@@ -137,8 +137,11 @@ def recipe(formula: Formula, arrays: Arrays) -> str:
             "    size = np.maximum(dot(asked(Q), asked(Q)) ** 0.5, 1e-30)",
             *(everywhere if "votes_matrix" in arrays else ()),
             f"    cut = np.minimum({LIMIT} / np.maximum(dot(turn, turn) ** 0.5, 1e-12), 1)",
-            "    turn *= (cut * size * asked_scale(Q) * f['votes_strength'])[:, None]",
+            "    length = size * asked_scale(Q)",
+            "    turn *= (cut * length * f['votes_strength'])[:, None]",
+            "    grown = length**2 + 2 * asked_scale(Q) * dot(asked(Q), turn) + dot(turn, turn)",
             "    scores = scores + (stored(P) @ turn.T).T",
+            "    scores *= (length / np.maximum(grown, 1e-30) ** 0.5)[:, None]",
         ]
     lines += [
         "    scores = scores * scale(P)",

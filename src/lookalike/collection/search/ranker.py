@@ -144,12 +144,19 @@ class Ranker:
         return self.plain.take(ids)
 
     def query(self, vector: Vectors) -> Vectors:
-        """Return what the index is asked with, by all that was learned."""
+        """Return what the index is asked with, by all that was learned.
+
+        Votes turn it and leave its length as it is, so that scores keep their scale.
+        """
         query = self.similarity.query_vectors(vector)
         strength = self.votes.standing.strength
         if not strength:
             return query
-        return np.asarray(dense(query) + strength * self.votes.added(vector), np.float32)
+        asked = dense(query) + strength * self.votes.added(vector)
+        before, after = (
+            np.linalg.norm(one, axis=1, keepdims=True) for one in (dense(query), asked)
+        )
+        return np.asarray(asked * (before / np.maximum(after, 1e-30)), np.float32)
 
     @cached_property
     def _asks_as_stored(self) -> bool:
