@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookalike.collection import Ask
-from lookalike.collection.votes import preferences
+from lookalike.collection.votes import preferences, spread
 from lookalike.collection.votes.members import Members
 from lookalike.collection.votes.spread import ENOUGH, EVIDENCE, Spread, turned_by
 from lookalike.collection.votes.steps import FOLDS
@@ -91,6 +91,13 @@ def test_nothing_is_known_of_pictures_that_are_the_same():
     log.vectors[:] = log.vectors[0]
     assert log.spread(Spread.none(6), 12).matrix() is None
     assert Spread.none(6).matrix() is None
+
+
+def test_votes_are_read_a_few_at_once(monkeypatch):
+    log = Log(5, votes=60)
+    whole = log.spread(Spread.none(6), 60)
+    monkeypatch.setattr(spread, "AT_ONCE", 3)
+    assert same(log.spread(Spread.none(6), 60), whole)
 
 
 def test_of_many_votes_the_last_few_may_be_missing():

@@ -12,7 +12,7 @@ the pictures picked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,10 @@ Sums of products of such numbers are exact in float64, so it makes no difference
 votes are added and taken away."""
 
 LEVELS = 16
-"""How finely the weight of a person is told; it is rounded, for the same reason."""
+"""The weight of a person is rounded to a multiple of one part in so many, for the same reason."""
+
+AT_ONCE = 2048
+"""Votes whose pictures are in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,7 @@ class Spread:
         change[: len(self.weights)] -= self.weights[:votes]
         products, counts = list(self.products), list(self.counts)
         folds = np.where(change, of.fold.rows[:votes], -1)
-        for fold in np.unique(folds[folds >= 0]):
-            changed = np.flatnonzero(folds == fold)
+        for fold, changed in _groups(folds):
             rows = np.concatenate([np.arange(starts[vote], stops[vote]) for vote in changed])
             rows = rows[sides[rows] > 0]
             size = picked[changed]
@@ -128,6 +130,14 @@ def turned_by(matrix: Weights, asked: Weights) -> Weights:
 def _counted(votes: int) -> int:
     """Return how many of the votes count by now: of many, the last few hardly matter."""
     return votes - votes % (1 << max(votes.bit_length() - 6, 0))
+
+
+def _groups(folds: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Return the votes of each part, a limited number at once; −1 is no part."""
+    for fold in range(FOLDS):
+        votes = np.flatnonzero(folds == fold)
+        for first in range(0, len(votes), AT_ONCE):
+            yield fold, votes[first : first + AT_ONCE]
 
 
 def _last(persons: NDArray[np.int64], subjects: NDArray[np.int64]) -> NDArray[np.bool_]:
