@@ -4,7 +4,7 @@ from typing import Any
 
 from lookalike.collection.answers import Event
 from lookalike.collection.store.events import ERASED
-from lookalike.core.text import shown
+from lookalike.core.text import counted, shown
 
 _MOVED = {"removal": "Removed", "restoration": "Restored", "erasure": "Erased"}
 
@@ -75,8 +75,7 @@ def _of_many(event: Event) -> str | None:
         return _distinct(body)
     if event.kind in _MOVED:
         words = int(body.get("words", 0))
-        tags = "1 tag" if words == 1 else f"{words:,} tags"
-        moved = f"; {tags} went to the one kept" if words else ""
+        moved = f"; {counted(words, 'tag')} went to the one kept" if words else ""
         return f"{_MOVED[event.kind]} {_pictures(body.get('pictures', 0))}{moved}"
     if event.kind == "import":
         return (
