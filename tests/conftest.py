@@ -1,9 +1,14 @@
 from contextlib import contextmanager
 
 import pytest
+from hypothesis import settings
 
 from lookalike.collection.training import examples
 from lookalike.collection.training.gate import Gain
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 ENOUGH_HELD = examples.ENOUGH_HELD
 REAL = {name: vars(Gain)[name] for name in ("is_certain", "is_better")}

@@ -12,6 +12,7 @@ from lookalike.collection.votes import recording
 from lookalike.collection.votes.ledger import Record
 from lookalike.collection.votes.preferences import LIMIT
 from lookalike.collection.votes.spread import EVIDENCE
+from lookalike.collection.votes.steps import FOLDS, fold_of
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.reference import votes as reference
@@ -597,6 +598,23 @@ def test_votes_that_contradict_each_other_leave_a_ranking_as_it_was(collection):
     ranker = collection._opened.rankers.get()
     lengths = np.linalg.norm(ranker.votes.turned(ranker.plain.vectors), axis=1)
     assert lengths.max() <= LIMIT + 1e-6
+
+
+def test_queries_asked_at_once_are_turned_as_each_alone(collection):
+    for query, good, bad in ((1, 2, 9), (4, 5, 20), (9, 10, 3)):
+        collection.vote(Ask((query,)), picked=[good], rejected=[bad], who="Ada")
+    votes = collection._opened.rankers.get().votes
+    vectors = collection._opened.rankers.get().plain.vectors
+    alone = np.vstack([votes.turned(vectors[row : row + 1]) for row in range(len(vectors))])
+    assert np.linalg.norm(alone, axis=1).max() > 0.1
+    np.testing.assert_allclose(votes.turned(vectors), alone, atol=1e-6)
+    folds = {vote.subject: fold_of(vote.subject) for vote in votes.ledger.votes}
+    (empty, *_) = {*range(FOLDS)} - {*folds.values()}
+    # Votes of a part that has none: those of the others are all votes.
+    for fold, is_same in ((empty, True), (folds["1"], False)):
+        turned, others = votes._taught(vectors, fold)
+        np.testing.assert_allclose(turned, alone, atol=1e-6)
+        assert np.allclose(others, alone[:1], atol=1e-6) == is_same
 
 
 def test_one_person_voting_again_and_again_on_one_query_is_bounded(collection):

@@ -42,9 +42,11 @@ def numbers(ids: Iterable[int]) -> str:
 
 
 class Database:
-    """A connection that reads, shared by threads, and a fresh one for each transaction.
+    """A connection that reads, shared by threads, and one for each transaction.
 
-    So readers, in this process and in others, see what was committed and nothing else.
+    So readers, in this process and in others, see what was committed and nothing else. A connection
+    whose transaction was committed is kept for the next one: to open one takes longer than a vote
+    takes to write.
 
     Parameters
     ----------
@@ -67,6 +69,8 @@ class Database:
         self._lock = RLock()
         self._end = LogEnd(path.with_name("log-end"))
         self._damaged = path.with_name("damaged-log")
+        self._idle: sqlite3.Connection | None = None
+        self._is_closed = False
         self.passing: dict[str, tuple[bytes, Mapping[int, bytes]]] = {}
         with _explained(path):
             self._reader = self._connection()
@@ -75,7 +79,7 @@ class Database:
             self._check(feature)
             self._look_at_end()
         except BaseException:
-            self._reader.close()
+            self.close()
             raise
 
     @classmethod
@@ -89,9 +93,13 @@ class Database:
                 connection.close()
 
     def close(self) -> None:
-        """Close the connection that reads."""
+        """Close the connections."""
         with self._lock:
+            self._is_closed = True
             self._reader.close()
+            if self._idle is not None:
+                self._idle.close()
+                self._idle = None
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Read rows, all of them."""
@@ -167,14 +175,34 @@ class Database:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with _explained(self._path):
-            connection = _connect(self._path)
+            connection = self._writer()
             try:
-                connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")
                 connection.execute("BEGIN IMMEDIATE")
                 self.check_place()
                 yield connection
                 connection.execute("COMMIT")
-            finally:
+                connection.execute("PRAGMA shrink_memory")
+            except BaseException:
+                connection.close()
+                raise
+            self._keep(connection)
+
+    def _writer(self) -> sqlite3.Connection:
+        """Return a connection that nobody else uses."""
+        with self._lock:
+            kept, self._idle = self._idle, None
+        if kept is not None:
+            return kept
+        connection = _connect(self._path)
+        connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")
+        return connection
+
+    def _keep(self, connection: sqlite3.Connection) -> None:
+        """Keep a connection for the next transaction, unless there is one or all was closed."""
+        with self._lock:
+            if self._idle is None and not self._is_closed:
+                self._idle = connection
+            else:
                 connection.close()
 
     def check_writable(self) -> None:

@@ -5,12 +5,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from sqlite3 import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Event
+from lookalike.collection.answers import Event, Standing
 from lookalike.collection.search.queries import read_ask
 from lookalike.collection.store import events
 from lookalike.collection.store.database import Database
@@ -27,6 +27,9 @@ FULL_TRUST = 0.05
 
 CERTAIN = 2.0
 """Standard errors by which a person's votes must rank worse to speak against what was learned."""
+
+WHOLE = 1.0
+"""How far searches go with what votes taught, where nothing speaks against it."""
 
 _DOUBT = 0.25
 
@@ -130,6 +133,14 @@ class Record:
         return min(1.0, max(0.0, (self.before + error) / (FULL_TRUST * self.judged)))
 
 
+class Judged(NamedTuple):
+    """How labelled pictures rank without votes and with them, and how far votes may go by that."""
+
+    before: float | None = None
+    after: float | None = None
+    strength: float = WHOLE
+
+
 @dataclass(frozen=True)
 class Ledger:
     """The votes that count, in order, up to the event ``seen``.
@@ -229,6 +240,42 @@ class Ledger:
                 total[picture] = total.get(picture, 0) + sign
         return {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
 
+    def standing(self, ranker: int, labels: Judged) -> Standing:
+        """Return what votes have taught a ranker, and how far searches may go with it.
+
+        A person's votes count by their weight here as well: what is cast the wrong way round
+        neither teaches nor judges. A person's votes speak against what was learned where, with it,
+        they are in the right order less often by more than two standard errors; votes rest while
+        most votes do. ``labels`` is what labelled pictures say of it.
+        """
+        records = {who: record for (of, who), record in self.records.items() if of == ranker}
+        judged_votes = 0
+        total = change = against = agreed = 0.0
+        for record in records.values():
+            judged_votes += record.judged
+            total += record.weight * record.judged
+            change += record.weight * record.change
+            agreed += record.weight * record.before
+            against += record.weight * record.judged * record.is_worse
+        before = after = None
+        if total:
+            before = 0.5 + agreed / total
+            after = before + change / total
+        worse = 2 * against > total
+        left_out = tuple(sorted(who for who, record in records.items() if not record.weight))
+        votes = len(self.votes)
+        return Standing(
+            votes=votes,
+            judged=judged_votes,
+            before=before,
+            after=after,
+            labels_before=labels.before,
+            labels_after=labels.after,
+            strength=0.0 if worse or not votes else labels.strength,
+            left_out=left_out,
+            reason=_reason(votes, judged_votes, worse, labels.strength, left_out, self.damaged),
+        )
+
     def pictures(self) -> set[int]:
         """Return the pictures that were picked or rejected."""
         return {number for vote in self.votes for number in (*vote.picked, *vote.rejected)}
@@ -268,6 +315,36 @@ class Ledger:
         """Store a snapshot in place of the last."""
         connection.execute("DELETE FROM snapshots")
         connection.execute("INSERT INTO snapshots VALUES (?, ?)", (self.seen, packed(self.votes)))
+
+
+def _reason(
+    votes: int,
+    judged_votes: int,
+    worse: bool,
+    labels: float,
+    left_out: tuple[str, ...],
+    damaged: int | None,
+) -> str:
+    lost = f" Votes from event {damaged} on are damaged and were left out." if damaged else ""
+    if not votes:
+        return f"No votes yet.{lost}"
+    if worse:
+        said = "Votes are paused: with them, held-out votes rank worse."
+    elif not labels:
+        said = "Votes are paused: with them, held-out labelled pictures rank worse."
+    elif labels < WHOLE:
+        said = (
+            f"Votes are used at {labels:.0%} strength; with more, held-out labelled pictures rank "
+            f"worse."
+        )
+    elif judged_votes:
+        said = "Votes are in use: with them, held-out votes rank no worse."
+    else:
+        said = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
+    if left_out:
+        people = "one person" if len(left_out) == 1 else f"{len(left_out)} people"
+        said += f" The votes of {people} are left out: they contradict how the pictures look."
+    return said + lost
 
 
 def _of(votes: Sequence[Vote]) -> Ledger:

@@ -15,7 +15,7 @@ themselves say. Directions are kept as the pictures they are made of, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import fields
 from functools import cached_property
@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from lookalike.collection.answers import Ask, Ref, Standing
 from lookalike.collection.search.queries import VectorSource, read_ask
-from lookalike.collection.votes._fast.weights import Votes, near_votes, vote_weights
-from lookalike.collection.votes.gate import HeldLabels, judged
-from lookalike.collection.votes.ledger import Ledger, Vote
+from lookalike.collection.votes._fast.weights import Votes, near_votes, vote_sums, vote_weights
+from lookalike.collection.votes.gate import HeldLabels
+from lookalike.collection.votes.ledger import Judged, Ledger, Vote
 from lookalike.collection.votes.members import Members, Rows
 from lookalike.collection.votes.spread import WIDEST as WIDEST_SPREAD
 from lookalike.collection.votes.spread import Spread, turned_by
@@ -49,8 +49,6 @@ MEAN_KERNEL = 7e-4
 """What the kernel is to be on average between two pictures of a collection.
 
 It sets the width, wherever cosines lie, without a label (decision 13)."""
-
-_GATHERED = 4
 
 SAMPLE = 500
 NARROWEST, WIDEST = 25.0, 2.0
@@ -137,8 +135,10 @@ class Preferences:
         if fresh:
             start = len(self._places)
             self._places = self._places | {name: start + k for k, name in enumerate(fresh)}
-            self._anchors = self._anchors.extended(stack_rows([*fresh.values()]))
-            self._items = self._items.extended(self._unit_items([*fresh.values()]))
+            rows = stack_rows([*fresh.values()])
+            items = self._unit_items(rows)
+            self._anchors = self._anchors.extended(rows)
+            self._items = self._anchors if items is rows else self._items.extended(items)
         self._people = self._people | {
             who: len(self._people) + k
             for k, who in enumerate(
@@ -150,11 +150,11 @@ class Preferences:
         for vote, taught in counted:
             names: list[Ref] = [picture or vote.subject for picture in taught.pictures]
             held = [k for k, name in enumerate(names) if name in places]
-            rows = [places[names[k]] for k in held]
-            stop += len(rows)
+            own_places = [places[names[k]] for k in held]
+            stop += len(held)
             older = taught.picked is None
-            new["anchor"] += [places[vote.subject]] * len(rows) if older else rows
-            new["item"] += rows
+            new["anchor"] += [places[vote.subject]] * len(held) if older else own_places
+            new["item"] += own_places
             new["side"] += [
                 0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held
             ]
@@ -200,17 +200,17 @@ class Preferences:
         unit: Vectors = unit_rows(self._similarity.stored_vectors(vector))
         return unit
 
-    def _unit_items(self, vectors: Sequence[Vectors]) -> Vectors:
-        """Return what :meth:`unit_item` gives of each, stacked; the same bits however many.
+    def _unit_items(self, vectors: Vectors) -> Vectors:
+        """Return what :meth:`unit_item` gives of each row; the same bits however many.
 
-        A product with several rows rounds otherwise than one with a single row. So only vectors
-        that the similarity stores as they are are scaled at once.
+        A product with several rows rounds otherwise than one with a single row, so they are made
+        one by one. Vectors are of unit length: where they are stored as they are, so are these.
         """
-        whole: Any = stack_rows([*vectors])
-        stored: Any = self._similarity.stored_vectors(whole)
-        if isinstance(stored, np.ndarray) and np.may_share_memory(stored, whole):
-            return self.unit_item(whole)
-        units: Vectors = stack_rows([self.unit_item(vector) for vector in vectors])
+        stored: Any = self._similarity.stored_vectors(vectors)
+        if isinstance(stored, np.ndarray) and np.may_share_memory(stored, vectors):
+            return vectors
+        rows = range(vectors.shape[0])
+        units: Vectors = stack_rows([self.unit_item(vectors[row : row + 1]) for row in rows])
         return units
 
     @cached_property
@@ -223,13 +223,11 @@ class Preferences:
         """Return how votes turn queries, a row each."""
         if not len(self._members.item):
             return self._unturned(asked)
-        return self._turned(asked, self._cosines(asked), self._trust, self._whitening())
+        everyone = np.zeros(asked.shape[0], np.int64)
+        return self._turned(asked, everyone, self._trust[None], [self._whitening()])
 
     def _unturned(self, asked: Vectors) -> Weights:
         return np.zeros((asked.shape[0], self._similarity.query_vectors(asked[:1]).shape[1]))
-
-    def _cosines(self, asked: Vectors) -> Weights:
-        return dense(asked @ self._anchors.matrix.T)
 
     @cached_property
     def spread(self) -> Spread | None:
@@ -245,25 +243,25 @@ class Preferences:
         return None if self.spread is None else self.spread.matrix(without)
 
     def _turned(
-        self, asked: Vectors, cosines: Weights, trust: Weights, whitening: Weights | None
+        self,
+        asked: Vectors,
+        which: NDArray[np.int64],
+        trusts: Weights,
+        whitenings: Sequence[Weights | None],
     ) -> Weights:
-        """Return how votes of these weights turn queries, near them and, by M⁻¹, everywhere.
+        """Return how votes turn queries, near them and, by M⁻¹, everywhere.
 
-        ``cosines`` are those of the queries with the anchors.
+        ``which`` is, for each query, the row of weights of votes and the M⁻¹ that it goes by.
         """
-        items, matrix = self._members.item.rows, self._items.matrix
-        near = self._weights(cosines, trust)
-        sums = np.array(
-            [np.bincount(items[places], weights, matrix.shape[0]) for places, weights in near],
-            np.float32,
+        cosines, matrix = self._cosines(asked), self._items.matrix
+        used, sums = vote_sums(
+            *(cosines, self._votes, trusts, which),
+            *(self._near(cosines), FAINT, self._members.item.rows),
         )
-        used = np.flatnonzero(sums.any(axis=0))
-        # Rows are gathered only where that is less work than to multiply with all of them.
-        if _GATHERED * len(used) < matrix.shape[0]:
-            turns = dense(sums[:, used] @ matrix[used])
-        else:
-            turns = dense(sums @ matrix)
-        turns = turns + self._everywhere(asked, whitening)
+        turns = dense(sums @ matrix[used])
+        for number, whitening in enumerate(whitenings):
+            own = which == number
+            turns[own] += self._everywhere(asked[own], whitening)
         lengths = np.linalg.norm(turns, axis=1, keepdims=True)
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
@@ -274,31 +272,23 @@ class Preferences:
             return 0.0
         return turned_by(whitening, unit_rows(dense(self._similarity.query_vectors(asked))))
 
-    def _weights(
-        self, cosines: Weights, trust: Weights
-    ) -> Iterator[tuple[NDArray[np.int64], Weights]]:
-        """Return, for each query, the pictures of votes near it, and how much of each turns it.
+    def _cosines(self, asked: Vectors) -> NDArray[np.float32]:
+        """Return the cosines of queries with the anchors, a row each."""
+        products: Any = asked @ self._anchors.matrix.T
+        return np.ascontiguousarray(products.toarray() if sp.issparse(products) else products)
 
-        The directions of :func:`~lookalike.collection.votes.steps.directions`, summed up by vote.
-        """
+    @cached_property
+    def _votes(self) -> Votes:
         of = self._members
-        votes = Votes(
-            of.anchor.rows,
-            of.side.rows,
-            of.step.rows,
-            of.stop.rows,
-            of.width.rows,
-            of.power.rows,
-            of.reach.rows,
+        return Votes(
+            *(of.anchor.rows, of.side.rows, of.step.rows, of.stop.rows),
+            *(of.width.rows, of.power.rows, of.reach.rows),
         )
-        near = np.empty(len(votes.stops), np.int64)
-        near = near[: near_votes(cosines.max(axis=0), votes, near)]
-        sizes = votes.stops[near] - np.where(near, votes.stops[near - 1], 0)
-        for row in cosines:
-            places = np.empty(int(sizes.sum()), np.int64)
-            weights = np.empty(len(places))
-            found = vote_weights(row, votes, trust, near, FAINT, places, weights)
-            yield places[:found], weights[:found]
+
+    def _near(self, cosines: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the votes that are near one of the queries."""
+        near = np.empty(len(self._members.stop), np.int64)
+        return near[: near_votes(cosines.max(axis=0), self._votes, near)]
 
     def added(self, asked: Vectors) -> Weights:
         """Return what votes add, at full strength, to what the similarity asks with."""
@@ -318,8 +308,14 @@ class Preferences:
         """
         if not len(self._members.item):
             return [], [], np.zeros(0), np.zeros(0)
-        ((near, every),) = self._weights(self._cosines(asked), self._trust)
-        rows, weights = near[every != 0], every[every != 0]
+        (cosines,) = self._cosines(asked)
+        near = self._near(cosines[None])
+        rows, weights = (
+            np.empty(len(self._members.item), np.int64),
+            np.empty(len(self._members.item)),
+        )
+        found = vote_weights(cosines, self._votes, self._trust, near, FAINT, rows, weights)
+        rows, weights = rows[:found][weights[:found] != 0], weights[:found][weights[:found] != 0]
         places, side = self._members.item.rows[rows], self._members.side.rows[rows]
         moved = dense(self._items.matrix[places])
         length = float(np.linalg.norm(weights @ moved + self._everywhere(asked, self._whitening())))
@@ -396,19 +392,21 @@ class Preferences:
         if not len(self._members.item):
             return self._unturned(asked), self._unturned(asked[:1])
         others = self._trust * (self._members.fold.rows != fold)
-        cosines = self._cosines(asked)
-        turned = self._turned(asked, cosines, self._trust, self._whitening())
-        return turned, self._turned(asked[:1], cosines[:1], others, self._whitening(fold))
+        which = np.array([0] * asked.shape[0] + [1])
+        turned = self._turned(
+            stack_rows([asked, asked[:1]]),
+            which,
+            np.stack([self._trust, others]),
+            [self._whitening(), self._whitening(fold)],
+        )
+        return turned[:-1], turned[-1:]
 
     @cached_property
     def standing(self) -> Standing:
         """Judge what votes taught: by votes that were not learned from, and by labels."""
-        records = {
-            who: record
-            for (ranker, who), record in self.ledger.records.items()
-            if ranker == self._ranker
-        }
-        return judged(self.ledger, records, self.held, self.added)
+        held = self.held if self.ledger.votes else None
+        labels = Judged() if held is None else held.judge(self.added)
+        return self.ledger.standing(self._ranker, labels)
 
 
 def _reach(longest: float, width: float, power: int) -> float:

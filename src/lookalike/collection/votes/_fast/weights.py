@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core._fast import F64, I32, I64, LOOP, njit
+from lookalike.core._fast import F32, F64, I32, I64, LOOP, njit
 
 
 class Votes(NamedTuple):
@@ -26,7 +26,7 @@ class Votes(NamedTuple):
 
 
 @njit(**LOOP)
-def near_votes(cosines: F64, votes: Votes, near: I64) -> int:
+def near_votes(cosines: F32, votes: Votes, near: I64) -> int:
     """Write the votes of which an anchor is as near as they reach; return how many there are.
 
     ``cosines`` are those of the anchors with a query, or the largest with several.
@@ -47,7 +47,7 @@ def near_votes(cosines: F64, votes: Votes, near: I64) -> int:
 
 @njit(**LOOP)
 def vote_weights(
-    cosines: F64, votes: Votes, trust: F64, near: I64, faint: float, places: I64, weights: F64
+    cosines: F32, votes: Votes, trust: F64, near: I64, faint: float, places: I64, weights: F64
 ) -> int:
     """Write the pictures of the votes ``near``, how much of each turns a query; return how many.
 
@@ -93,3 +93,32 @@ def vote_weights(
             else:
                 weights[own] = (up - turn) / (picked - 1) - down / picked
     return int(found)
+
+
+@njit(**LOOP)
+def vote_sums(
+    cosines: F32, votes: Votes, trusts: F64, which: I64, near: I64, faint: float, items: I32
+) -> tuple[I64, F32]:
+    """Return the items that turn queries, and how much of each turns each query, a row each.
+
+    ``cosines`` has a row for each query, and ``which`` the row of ``trusts`` that it goes by.
+    """
+    most = 0
+    for number in range(np.uint64(near.size)):
+        vote = np.uint64(near[number])
+        most += votes.stops[vote] - (votes.stops[vote - np.uint64(1)] if vote else 0)
+    places, weights = np.empty(most, np.int64), np.empty(most)
+    column = np.full(items.max() + 1, -1)
+    used, columns = np.empty(most, np.int64), 0
+    sums = np.zeros((which.size, most))
+    for row in range(np.uint64(which.size)):
+        trust = trusts[np.uint64(which[row])]
+        found = vote_weights(cosines[row], votes, trust, near, faint, places, weights)
+        for place in range(np.uint64(found)):
+            item = np.uint64(items[np.uint64(places[place])])
+            if column[item] < 0:
+                column[item] = columns
+                used[columns] = item
+                columns += 1
+            sums[row, np.uint64(column[item])] += weights[place]
+    return used[:columns], sums[:, :columns].astype(np.float32)
