@@ -11,7 +11,7 @@ def direction(vectors, picked, place):
     if place >= picked:
         return vectors[place] - np.mean(alike, axis=0)
     others = alike[:place] + alike[place + 1 :] or alike
-    return np.mean(others, axis=0) - np.mean(rejected, axis=0)
+    return np.mean(others, axis=0) - (np.mean(rejected, axis=0) if rejected else 0.0)
 
 
 def turn(votes, query):
@@ -47,19 +47,23 @@ def everywhere(votes, query, evidence):
     return moved / (moved @ query) - query
 
 
-def learned(votes, vectors, picked, width, *, longest, margin, from_rejected, limit):
-    """Return the steps of one more vote, by scores of cosine and earlier votes."""
+def learned(votes, vectors, picked, width, *, longest, margin, from_rejected, limit, alike):
+    """Return the steps of one more vote, by scores of cosine and earlier votes.
+
+    ``alike`` are the longest step and the margin of a vote that rejects nothing.
+    """
     before = []
     for vector in vectors:
         turned = turn(votes, vector)
         before.append(turned * min(1.0, limit / max(float(np.linalg.norm(turned)), 1e-12)))
     fewest = min(max(picked - 1, 1), len(vectors) - picked)
+    most, wanted = (longest * fewest / (fewest + 1), margin) if fewest else alike
     steps = [0.0] * len(vectors)
     for place, vector in enumerate(vectors):
         towards = direction(vectors, picked, place)
         # Its own steps so far count in full, those of earlier votes as far as they may go.
         own = turn([(vectors, picked, steps, width)], vector)
-        loss = max(0.0, margin - (vector + before[place] + own) @ towards)
-        length = min(longest * fewest / (fewest + 1), loss / float(towards @ towards))
+        loss = max(0.0, wanted - (vector + before[place] + own) @ towards)
+        length = min(most, loss / float(towards @ towards))
         steps[place] = length * (1.0 if place < picked else from_rejected)
     return steps

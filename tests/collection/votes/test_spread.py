@@ -7,8 +7,9 @@ import pytest
 
 from lookalike.collection import Ask
 from lookalike.collection.votes import preferences, spread
+from lookalike.collection.votes.ledger import ENOUGH
 from lookalike.collection.votes.members import Members
-from lookalike.collection.votes.spread import ENOUGH, EVIDENCE, Spread, turned_by
+from lookalike.collection.votes.spread import EVIDENCE, Spread, turned_by
 from lookalike.collection.votes.steps import FOLDS
 from tests.collection.colours import PALETTE
 from tests.reference import votes as reference
@@ -29,6 +30,7 @@ class Log:
         self.sides = np.array([s for p, r in sizes for s in [1] * p + [-1] * r], np.int8)
         self.places = rng.integers(0, 30, len(self.sides)).astype(np.int32)
         self.stops = np.cumsum([p + r for p, r in sizes])
+        self.rejects = np.array([rejected > 0 for _, rejected in sizes])
         self.folds = rng.integers(0, FOLDS, votes)
         self.trust = rng.integers(0, 5, votes) / 4
         self.judged = rng.integers(0, 2 * ENOUGH, votes)
@@ -41,8 +43,12 @@ class Log:
         new |= dict.fromkeys(("person", "subject"), np.arange(count))
         new |= {"item": self.places[:end], "side": self.sides[:end]}
         new |= {"stop": self.stops[:count], "fold": self.folds[:count]}
+        new |= {"rejects": self.rejects[:count]}
         people = zip(self.trust if trust is None else trust, self.judged, strict=True)
-        records = [SimpleNamespace(weight=weight, judged=judged) for weight, judged in people]
+        records = [
+            SimpleNamespace(weight=weight, unjudged=weight * (judged >= ENOUGH))
+            for weight, judged in people
+        ]
         return before.following(self.vectors, Members.none().extended(new), records[:count])
 
 
@@ -125,12 +131,33 @@ def test_a_search_voted_on_again_counts_once(collection):
 
 
 def test_a_vote_that_rejects_nothing_counts_once_its_person_is_known(collection):
-    red, blue = ids(collection, "rot"), ids(collection, "blau")
+    red, green, blue = (ids(collection, colour) for colour in PALETTE)
     collection.vote(Ask((red[0],)), picked=red[1:3])
+    ranker = collection._opened.rankers.get()
+    near = ranker.vectors(np.array(red[5:6]))
     assert sum(spread_of(collection).counts) == 0
-    for query in red[1:4]:
-        collection.vote(Ask((query,)), picked=[red[4]], rejected=blue[:1])
+    assert not ranker.votes.turned(near).any()
+    for query in green[1:4]:
+        collection.vote(Ask((query,)), picked=[green[4]], rejected=blue[:1])
     assert sum(spread_of(collection).counts) == 5
+    votes = collection._opened.rankers.get().votes
+    # Near what was picked, queries turn towards it, and not only by what holds for every search.
+    towards = ranker.vectors(np.array(red[:3])).mean(axis=0)
+    everywhere = turned_by(votes.spread.matrix(), near.astype(np.float64))
+    assert (votes.turned(near)[0] - everywhere[0]) @ towards > 0.1
+
+
+def test_to_pick_the_same_again_and_again_adds_little(collection):
+    red, green, blue = (ids(collection, colour) for colour in PALETTE)
+    for query in green[1:4]:
+        collection.vote(Ask((query,)), picked=[green[4]], rejected=blue[:1])
+    lengths = []
+    for picked in red[1:6]:
+        collection.vote(Ask((red[0],)), picked=[picked])
+        taught = collection._opened.rankers.ledger.votes[-1].taught[1]
+        lengths.append(float(taught.steps[0]))
+    assert lengths[0] > 0.1
+    assert max(lengths[1:]) < 0.5 * lengths[0]
 
 
 def test_long_vectors_are_left_as_they_are(collection, monkeypatch):

@@ -12,7 +12,9 @@ from lookalike.collection.votes.steps import (
     FOLDS,
     FROM_REJECTED,
     LONGEST,
+    LONGEST_ALIKE,
     MARGIN,
+    MARGIN_ALIKE,
     MOST_TAUGHT,
     OLDER_WIDTH,
     Geometry,
@@ -37,7 +39,7 @@ def geometry(V, turns=0.0, others=0.0):
     return Geometry(G, G, G, learned=turns + np.zeros_like(V) @ V.T, others=others * G[0])
 
 
-@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4))
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(0, 4))
 def test_equals_a_sum_written_out(seed, picked, rejected):
     rng = np.random.default_rng(seed)
     votes = []
@@ -56,12 +58,13 @@ def test_equals_a_sum_written_out(seed, picked, rejected):
             margin=MARGIN,
             from_rejected=FROM_REJECTED,
             limit=LIMIT,
+            alike=(LONGEST_ALIKE, MARGIN_ALIKE),
         )
         np.testing.assert_allclose(taught.steps, expected, rtol=1e-6, atol=1e-9)
         votes.append((V, picked, taught.steps, 6.0))
 
 
-@given(st.integers(1, 6), st.integers(1, 6))
+@given(st.integers(1, 6), st.integers(0, 6))
 def test_directions_are_means(picked, rejected):
     V = vectors(np.random.default_rng(0), picked + rejected)
     moved = directions(len(V), picked) @ V
@@ -100,11 +103,11 @@ def test_pictures_that_are_the_same_teach_nothing():
     assert taught.right == (0.0, 0.0)
 
 
-def test_what_cannot_be_compared_teaches_nothing():
+def test_what_cannot_be_compared_is_not_judged():
     V = vectors(np.random.default_rng(0), 3)
-    for picked in (0, 3):
+    for picked, steps in ((0, [0, 0, 0]), (3, [LONGEST_ALIKE] * 3)):
         taught = learn(range(3), picked, geometry(V), width=9.0)
-        assert not taught.steps.any()
+        assert taught.steps.tolist() == steps
         assert taught.right == (None, None)
 
 

@@ -31,6 +31,9 @@ CERTAIN = 2.0
 WHOLE = 1.0
 """How far searches go with what votes taught, where nothing speaks against it."""
 
+ENOUGH = 3
+"""Votes that can be judged, after which those of the same person that cannot count as well."""
+
 _DOUBT = 0.25
 
 LABELLING = ("tag", "correction", "import", "removal", "restoration", "learn")
@@ -84,8 +87,9 @@ class Record:
         squares.
     change, change_squares : float
         By how much that share grew with what votes on other queries had taught, and its squares.
-    weight : float
-        How much these votes weigh, from 0 to 1.
+    weight, unjudged : float
+        How much these votes weigh, from 0 to 1, and how much those that reject nothing: nothing in
+        them can be judged, so they count once others of the same person were.
     is_worse : bool
         Whether votes on other queries made these rank worse, beyond two standard errors.
     """
@@ -97,10 +101,12 @@ class Record:
     change_squares: float = 0.0
     # Asked for of everybody at every vote.
     weight: float = field(init=False, compare=False)
+    unjudged: float = field(init=False, compare=False)
     is_worse: bool = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", self._weight())
+        object.__setattr__(self, "unjudged", self.weight if self.judged >= ENOUGH else 0.0)
         worse = self.change < -CERTAIN * math.sqrt(self.change_squares)
         object.__setattr__(self, "is_worse", worse)
 

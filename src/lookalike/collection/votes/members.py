@@ -46,7 +46,8 @@ class Members:
     ``anchor`` and ``item`` are the places of their vectors, ``side`` is +1, -1, or 0 in votes of
     older logs, and ``step`` the lengths of their steps. A vote has its number in the log, the row
     after its last picture, the width and power of its kernel, the least cosine with one of its
-    anchors at which it is not faint, a person, the part it belongs to, and the place of its query.
+    anchors at which it is not faint, a person, the part it belongs to, the place of its query, and
+    whether it rejects anything.
     """
 
     anchor: GrowingArray[np.int32]
@@ -61,6 +62,7 @@ class Members:
     person: GrowingArray[np.int64]
     fold: GrowingArray[np.int64]
     subject: GrowingArray[np.int64]
+    rejects: GrowingArray[np.int64]
 
     @classmethod
     def none(cls) -> Members:

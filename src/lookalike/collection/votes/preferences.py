@@ -39,7 +39,7 @@ from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
 from lookalike.similarity.base import Similarity
 
-LIMIT = 0.6
+LIMIT = 0.8
 """The longest turn of a query, beside the length of what is asked with."""
 
 FAINT = 1e-4
@@ -155,10 +155,13 @@ class Preferences:
             older = taught.picked is None
             new["anchor"] += [places[vote.subject]] * len(held) if older else own_places
             new["item"] += own_places
-            new["side"] += [
-                0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held
-            ]
+            sides = [0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held]
+            new["side"] += sides
+            rejects = older or taught.picked < len(names)
             steps = taught.steps[held].tolist()
+            if rejects and not older and -1 not in sides:
+                # What it compared was deleted.
+                steps = [0.0] * len(held)
             new["step"] += steps
             new["number"].append(vote.number)
             new["stop"].append(stop)
@@ -169,6 +172,7 @@ class Preferences:
             new["person"].append(self._people[vote.who])
             new["fold"].append(fold_of(vote.subject))
             new["subject"].append(places[vote.subject])
+            new["rejects"].append(rejects)
         self._members = self._members.extended(new)
 
     @cached_property
@@ -216,8 +220,9 @@ class Preferences:
     @cached_property
     def _trust(self) -> Weights:
         """How much each vote weighs, by whose it is."""
-        trust: Weights = np.array([self.trust[who] for who in self._people])
-        return trust[self._members.person.rows]
+        records = [self.ledger.records[self._ranker, who] for who in self._people]
+        people = np.array([(record.unjudged, record.weight) for record in records])
+        return np.asarray(people[self._members.person.rows, self._members.rejects.rows])
 
     def turned(self, asked: Vectors) -> Weights:
         """Return how votes turn queries, a row each."""
@@ -336,10 +341,8 @@ class Preferences:
     def formula(self) -> dict[str, NDArray[np.float32]]:
         """Return the kernel's centres and widths, and what each adds, for use elsewhere."""
         members = self._members
-        trust = np.array([self.trust[who] for who in self._people])
         stops = members.stop.rows
-        weight = np.repeat(trust[members.person.rows], np.diff(stops, prepend=0))
-        steps = members.step.rows * weight
+        steps = members.step.rows * np.repeat(self._trust, np.diff(stops, prepend=0))
         centres: dict[tuple[int, float, int], int] = {}
         links: list[tuple[int, int, float]] = []
         anchor, item, side = members.anchor.rows, members.item.rows, members.side.rows

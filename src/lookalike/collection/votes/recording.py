@@ -112,8 +112,6 @@ def _teach(preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.
     compared = [0, *good, *bad]
     if not bad and not good:
         return steps.Taught.nothing()
-    if not bad:
-        return steps.Taught.alike(compared, preferences.width)
     try:
         geometry = preferences.geometry(verdict.ask, compared)
     except NotFound:  # an example that this ranker has not described

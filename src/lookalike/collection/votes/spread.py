@@ -26,9 +26,6 @@ from lookalike.collection.votes.steps import FOLDS, Weights
 EVIDENCE = 200.0
 """Picked pictures after which what they say weighs as much as the start."""
 
-ENOUGH = 3
-"""Votes that can be judged, after which those of the same person that cannot count as well."""
-
 WIDEST = 512
 """Vectors of more numbers are left as they are: d² numbers are kept for each part of the votes."""
 
@@ -70,12 +67,9 @@ class Spread:
     def following(self, vectors: Any, of: Members, records: Sequence[Record]) -> Spread:
         """Return what votes come to by now: those before, perhaps of other weights, and new ones.
 
-        ``vectors`` has a row for each picture of ``of``, and there is a record for each person. A
-        vote that rejects nothing can be judged only by the other votes of the same person.
+        ``vectors`` has a row for each picture of ``of``, and there is a record for each person.
         """
-        rejecting = np.round([record.weight * LEVELS for record in records]) / LEVELS
-        sure = np.array([record.judged >= ENOUGH for record in records])
-        people = np.column_stack([rejecting * sure, rejecting])
+        people = np.round([(it.unjudged * LEVELS, it.weight * LEVELS) for it in records]) / LEVELS
         votes = _counted(len(of.stop))
         if votes == len(self.weights) and np.array_equal(people, self.people):
             return self
@@ -83,8 +77,7 @@ class Spread:
         starts = np.concatenate([[0], stops[:-1]])
         sides = of.side.rows[: stops[-1]] if votes else of.side.rows[:0]
         picked = _sums(sides > 0, starts, stops)
-        rejects = _sums(sides < 0, starts, stops) > 0
-        weights = people[of.person.rows[:votes], rejects.astype(int)]
+        weights = people[of.person.rows[:votes], of.rejects.rows[:votes]]
         weights *= (picked > 1) & _last(of.person.rows[:votes], of.subject.rows[:votes])
         change = weights.copy()
         change[: len(self.weights)] -= self.weights[:votes]

@@ -26,6 +26,12 @@ MARGIN = 0.8
 FROM_REJECTED = 0.6
 """How long the step of a rejected picture is beside that of the query or a picked one."""
 
+LONGEST_ALIKE = 1.0
+"""The longest step of a vote that rejects nothing."""
+
+MARGIN_ALIKE = 1.5
+"""What its pictures are to score for each other, in units of a cosine."""
+
 MOST_TAUGHT = 16
 """Picked pictures, and rejected ones, that one vote may teach with."""
 
@@ -105,12 +111,6 @@ class Taught:
         """Return what a vote taught that moves no picture."""
         return cls((), 0, np.zeros(0), OLDER_WIDTH, (None, None))
 
-    @classmethod
-    def alike(cls, pictures: Sequence[int], width: float) -> "Taught":
-        """Return what a vote taught that rejects nothing: which pictures are alike."""
-        count = len(pictures)
-        return cls(tuple(pictures), count, np.zeros(count), width, (None, None))
-
     def written(self) -> dict[str, Any]:
         """Return what the log keeps of it."""
         return {
@@ -185,7 +185,7 @@ def directions(count: int, picked: int) -> Weights:
     The query and the picked pictures, the first ``picked`` of ``count``, are alike: each moves
     towards the mean of the others and away from the mean of the rejected ones. A rejected picture
     moves away from the mean of those. A query without picked pictures moves away from the
-    rejected ones.
+    rejected ones; pictures without rejected ones just move towards each other.
 
     Examples
     --------
@@ -196,9 +196,11 @@ def directions(count: int, picked: int) -> Weights:
     """
     rejected = count - picked
     moves = np.zeros((count, count))
-    if not picked or not rejected:
+    if not picked:
         return moves
     moves[:picked, :picked] = (1 - np.eye(picked)) / (picked - 1) if picked > 1 else 1.0
+    if not rejected:
+        return moves
     moves[:picked, picked:] = -1 / rejected
     moves[picked:, :picked] = -1 / picked
     moves[picked:, picked:] = np.eye(rejected)
@@ -217,8 +219,9 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
     that only queries change.
 
     *Departures.* A step takes the mean of all comparisons of a picture instead of one triplet at a
-    time, which is steadier where some votes are mistaken; C is shorter for few comparisons; and
-    pictures that were picked or rejected have steps as well as the query. All numbers were chosen
+    time, which is steadier where some votes are mistaken; C is shorter for few comparisons;
+    pictures that were picked or rejected have steps as well as the query; and a vote that rejects
+    nothing takes steps towards what it picks. All numbers were chosen
     on half of each picture set (decision 13).
 
     Parameters
@@ -235,14 +238,17 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
     moves = directions(count, picked)
     kernel = np.exp(-((width * (1 - np.minimum(geometry.near, 1.0))) ** POWER))
     least = min(max(picked - 1, 1), count - picked)
+    margin, longest = MARGIN_ALIKE, LONGEST_ALIKE
+    if least:
+        margin, longest = MARGIN, LONGEST * least / (least + 1)
     scores, steps = geometry.base + geometry.learned, np.zeros(count)
     changes = moves @ geometry.gram
     lengths = (changes * moves).sum(axis=1)
-    for place in range(count if least else 0):
+    for place in range(count):
         if lengths[place] <= _SMALLEST:
             continue
-        loss = max(0.0, MARGIN - float(scores[place] @ moves[place]))
-        taken = min(LONGEST * least / (least + 1), loss / float(lengths[place]))
+        loss = max(0.0, margin - float(scores[place] @ moves[place]))
+        taken = min(longest, loss / float(lengths[place]))
         steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), DECIMALS)
         scores += (steps[place] * kernel[:, place, None]) * changes[place]
     return Taught(tuple(pictures), picked, steps, width, _right(geometry, picked))

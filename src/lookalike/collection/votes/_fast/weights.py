@@ -83,9 +83,11 @@ def vote_weights(
             turn, side = weights[own], votes.sides[np.uint64(places[own])]
             if side == 0:
                 continue
-            if picked == 0 or rejected == 0:
+            if (picked < 2 and rejected == 0) or picked == 0:
                 # What it compared was deleted.
                 weights[own] = 0.0
+            elif rejected == 0:
+                weights[own] = (up - turn) / (picked - 1)
             elif side < 0:
                 weights[own] = turn - up / rejected
             elif picked == 1:
