@@ -274,8 +274,8 @@ def test_votes_the_wrong_way_round_are_left_out_and_those_of_others_are_not(coll
     assert standing.left_out == ("contrary",)
     assert "The votes of one person are left out" in standing.reason
     assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)
-    preferences = collection._opened.rankers.get().votes
-    assert preferences.trust == {"fair": 1.0, "contrary": 0.0}
+    records = collection._opened.rankers.ledger.records
+    assert {who: it.weight for (_, who), it in records.items()} == {"fair": 1.0, "contrary": 0.0}
     event = collection.reset_votes(of="contrary", who="admin")
     assert (collection.standing().votes, collection.standing().left_out) == (1, ())
     assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)

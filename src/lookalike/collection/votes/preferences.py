@@ -152,16 +152,15 @@ class Preferences:
             held = [k for k, name in enumerate(names) if name in places]
             own_places = [places[names[k]] for k in held]
             stop += len(held)
-            older = taught.picked is None
-            new["anchor"] += [places[vote.subject]] * len(held) if older else own_places
-            new["item"] += own_places
-            sides = [0 if taught.picked is None else 1 if k < taught.picked else -1 for k in held]
-            new["side"] += sides
-            rejects = older or taught.picked < len(names)
-            steps = taught.steps[held].tolist()
-            if rejects and not older and -1 not in sides:
+            picked, steps = taught.picked, taught.steps[held].tolist()
+            sides = [0 if picked is None else 1 if k < picked else -1 for k in held]
+            rejects = picked is None or picked < len(names)
+            if picked is not None and rejects and -1 not in sides:
                 # What it compared was deleted.
                 steps = [0.0] * len(held)
+            new["anchor"] += [places[vote.subject]] * len(held) if picked is None else own_places
+            new["item"] += own_places
+            new["side"] += sides
             new["step"] += steps
             new["number"].append(vote.number)
             new["stop"].append(stop)
@@ -192,12 +191,6 @@ class Preferences:
             else:
                 narrow = middle
         return round(float(narrow), 2)
-
-    @cached_property
-    def trust(self) -> dict[str, float]:
-        """How much the votes of each person weigh, from 0 to 1."""
-        records = self.ledger.records
-        return {who: records[self._ranker, who].weight for who in self._people}
 
     def unit_item(self, vector: Vectors) -> Vectors:
         """Return a vector as the similarity stores it, of unit length."""
