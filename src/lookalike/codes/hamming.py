@@ -111,7 +111,7 @@ class HammingSimilarity(Similarity):
         vectors = self._vectors(Q)
         weights = np.ones((int(vectors.shape[0]), self.bits), np.float32)
         if self.weights_ is not None and len(weights):
-            weights = self.weights_.query_weights(self.encoder_.encode(vectors))
+            weights = self.weights_.query_weights(self.encoder_.encode(vectors), vectors)
         if not self.margins:
             return weights
         relative = weights / np.maximum(weights.mean(axis=1, keepdims=True), 1e-30)
