@@ -197,8 +197,7 @@ def ridge_map(rows: Matrix, products: Matrix, regularisation: float) -> Matrix:
     """
     gram = rows.T @ rows
     gram[np.diag_indices_from(gram)] += regularisation * np.trace(gram) / len(rows)
-    solution: Matrix = np.linalg.lstsq(gram, products, rcond=None)[0]
-    return solution.T
+    return np.asarray(np.linalg.lstsq(gram, products, rcond=None)[0].T, np.float64)
 
 
 def principal(rows: Matrix, most: int) -> Matrix:
