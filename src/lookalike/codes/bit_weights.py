@@ -78,6 +78,8 @@ class BitWeights(Stored, Estimator):
     classes_ : tuple of str
     energy_ : tuple of float
         The energy at the start and after each round.
+    n_features_in_ : int
+        The width of the vectors.
 
     Notes
     -----
@@ -122,6 +124,7 @@ class BitWeights(Stored, Estimator):
     weights_: Matrix = field(init=False)
     classes_: tuple[str, ...] = field(init=False)
     energy_: tuple[float, ...] = field(init=False)
+    n_features_in_: int = field(init=False)
 
     def _check_parameters(self) -> None:
         who = "BitWeights"
@@ -192,6 +195,7 @@ class BitWeights(Stored, Estimator):
         self._code_order = rng.permutation(len(known)).astype(np.int64)
         self._class_order = rng.permutation(len(names)).astype(np.int64)
         self._map, self._offsets = class_regression(has[known], units[known], rng)
+        self.n_features_in_ = int(vectors.shape[1])
         return self
 
     def query_weights(
@@ -234,7 +238,7 @@ class BitWeights(Stored, Estimator):
         if fingerprint is not None:
             check_fingerprint("BitWeights", self.fingerprint_, fingerprint)
         asked = check_codes("BitWeights", codes, self.bits)
-        vectors = check_vectors("BitWeights", X, width=self._map.shape[1])
+        vectors = check_vectors("BitWeights", X, width=self.n_features_in_)
         _check_rows(vectors, len(asked.packed))
         most = min(self.neighbours, len(self._codes))
         shares = np.zeros((len(asked.packed), len(self.classes_)))
@@ -319,6 +323,7 @@ class BitWeights(Stored, Estimator):
         self._centres = smoothed_centres(Codes(packed, self.bits), has, float(self.smoothing))
         self._code_order, self._class_order = arrays["code_order"], arrays["class_order"]
         self._map = stored_array(arrays, "map", (len(names), None))
+        self.n_features_in_ = int(self._map.shape[1])
         self._offsets = stored_array(arrays, "offsets", (len(names),))
 
 
