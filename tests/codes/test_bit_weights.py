@@ -2,12 +2,19 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from lookalike.codes import BitWeights
-from lookalike.codes.bit_weights import class_similarity, energy_of, learn_weights, water_filling
+from lookalike.codes.bit_weights import (
+    class_regression,
+    class_similarity,
+    energy_of,
+    learn_weights,
+    water_filling,
+)
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput, NotFitted
 
@@ -119,11 +126,22 @@ def test_pictures_of_several_classes_count_for_each():
     model = BitWeights(bits=10, random_state=0).fit(codes, labels, X)
     assert model.classes_ == ("a", "b", "c", "d", "even", "odd")
     assert model.weights_.shape == (6, 10)
-    shares = model.class_shares(codes[:20])
+    shares = model.class_shares(codes[:20], X[:20])
     assert ((shares > 0).sum(axis=1) <= 3).all()
 
 
-def slow_shares(model, query, ones, y):
+def slow_regression(X, y, x):
+    """What ridge regression with a free constant says of each class of a vector."""
+    units, unit = X / np.linalg.norm(X, axis=1)[:, None], x / np.linalg.norm(x)
+    mean, has = units.mean(axis=0), np.eye(y.max() + 1)[y]
+    rows = units - mean
+    penalty = 0.3 * np.square(rows).sum(axis=1).mean()
+    stacked = np.vstack([rows, np.sqrt(penalty) * np.eye(X.shape[1])])
+    targets = np.vstack([has - has.mean(axis=0), np.zeros((X.shape[1], has.shape[1]))])
+    return (unit - mean) @ np.linalg.lstsq(stacked, targets)[0] + has.mean(axis=0)
+
+
+def slow_shares(model, query, ones, y, said):
     """The share of each class, one neighbour at a time."""
     distances = (query != ones).sum(axis=1)
     asked = np.lexsort((model._code_order, distances))[: model.neighbours]
@@ -133,7 +151,7 @@ def slow_shares(model, query, ones, y):
     sure = votes.max() / votes.sum()
     best = np.lexsort((model._class_order, -votes))[: model.leading]
     shares = np.zeros(len(votes))
-    if sure >= model.agreement:
+    if sure >= model.agreement and max(said[best[0]], 0) >= model.agreement:
         shares[best] = sure * votes[best] / votes[best].sum()
     return shares
 
@@ -156,10 +174,10 @@ def test_a_query_takes_the_classes_of_its_nearest_codes(agreement):
     codes, ones, y, X = example(n=400)
     settings = {"bits": 10, "neighbours": 60, "leading": 2, "agreement": agreement}
     model = BitWeights(**settings, random_state=3).fit(codes, y, X)
-    queries = codes[:30]
-    shares, weights = model.class_shares(queries), model.query_weights(queries)
+    queries, vectors = codes[:30], X[:30]
+    shares, weights = model.class_shares(queries, vectors), model.query_weights(queries, vectors)
     for row in range(30):
-        expected = slow_shares(model, ones[row], ones, y)
+        expected = slow_shares(model, ones[row], ones, y, slow_regression(X, y, X[row]))
         np.testing.assert_allclose(shares[row], expected, rtol=1e-12)
         slow = slow_weights(model, expected, ones[row], ones, y)
         np.testing.assert_allclose(weights[row], slow, rtol=1e-5)
@@ -168,11 +186,11 @@ def test_a_query_takes_the_classes_of_its_nearest_codes(agreement):
     assert not plain.all()
     np.testing.assert_allclose(weights[plain], 0.01, rtol=1e-6)
     # Neither the batch nor the run changes anything; another seed may.
-    np.testing.assert_array_equal(model.query_weights(queries[7:8])[0], weights[7])
+    np.testing.assert_array_equal(model.query_weights(queries[7:8], vectors[7:8])[0], weights[7])
     twin = BitWeights(**settings, random_state=3).fit(codes, y, X)
-    np.testing.assert_array_equal(twin.query_weights(queries), weights)
+    np.testing.assert_array_equal(twin.query_weights(queries, vectors), weights)
     other = BitWeights(**settings, random_state=4).fit(codes, y, X)
-    assert (other.query_weights(queries) != weights).any()
+    assert (other.query_weights(queries, vectors) != weights).any()
 
 
 def test_a_bit_in_which_the_query_differs_from_its_class_weighs_least():
@@ -181,9 +199,33 @@ def test_a_bit_in_which_the_query_differs_from_its_class_weighs_least():
     y = np.arange(200) % 2
     ones = (np.arange(8) < 4)[None] ^ (y[:, None] == 1) ^ (rng.random((200, 8)) < 0.02)
     model = BitWeights(bits=8, random_state=0).fit(np.packbits(ones, axis=1), y, np.eye(2)[y])
-    [weights] = model.query_weights([[0b11100000]])
+    [weights] = model.query_weights([[0b11100000]], [[1.0, 0.0]])
     assert weights.argmin() == 3
     assert np.delete(weights, 3).min() > 4 * weights[3]
+
+
+def test_the_distance_is_plain_where_the_vector_says_another_class_than_the_code():
+    codes, _, y, X = example(n=400)
+    model = BitWeights(bits=10, random_state=0).fit(codes, y, X)
+    sure = model.class_shares(codes, X).any(axis=1)
+    assert 0.3 < sure.mean() < 1
+    # The same codes with vectors of the next class.
+    others = np.roll(np.eye(4), 1, axis=0)[y]
+    agree = model.class_shares(codes, others)
+    assert agree[sure].any(axis=1).mean() < 0.2
+    plain = ~agree.any(axis=1)
+    np.testing.assert_allclose(model.query_weights(codes, others)[plain], 0.01, rtol=1e-6)
+
+
+def test_the_regression_of_classes_takes_sparse_vectors_and_several_labels():
+    rng = np.random.default_rng(0)
+    has = sp.csr_matrix((rng.random((60, 3)) < 0.5).astype(float))
+    units = (has @ np.eye(3, 5) + 0.1 * rng.standard_normal((60, 5))).astype(np.float32)
+    A, b = class_regression(has, units, np.random.default_rng(0))
+    again = class_regression(has, sp.csr_matrix(units), np.random.default_rng(0))
+    np.testing.assert_allclose(A, again[0], atol=1e-6)
+    np.testing.assert_allclose(b, again[1], atol=1e-6)
+    assert (((units @ A.T + b) > 0.5) == has.toarray()).mean() > 0.95
 
 
 def test_saved_and_loaded_it_weighs_alike(tmp_path):
@@ -191,11 +233,11 @@ def test_saved_and_loaded_it_weighs_alike(tmp_path):
     model = BitWeights(bits=10, random_state=0).fit(codes, y, X, fingerprint="model")
     model.save(tmp_path / "a")
     loaded = BitWeights.load(tmp_path / "a")
-    np.testing.assert_array_equal(loaded.query_weights(codes), model.query_weights(codes))
+    np.testing.assert_array_equal(loaded.query_weights(codes, X), model.query_weights(codes, X))
     assert loaded.classes_ == model.classes_
     assert loaded.energy_ == model.energy_
     with pytest.raises(FingerprintMismatch):
-        loaded.query_weights(codes, fingerprint="another")
+        loaded.query_weights(codes, X, fingerprint="another")
     arrays, manifest = load_arrays(tmp_path / "a", kind="bit_weights/1")
     for name, wrong in {
         "weights": -arrays["weights"],
@@ -204,6 +246,8 @@ def test_saved_and_loaded_it_weighs_alike(tmp_path):
         "label_ends": arrays["label_ends"][:-1],
         "code_order": arrays["code_order"] * 0,
         "class_order": arrays["class_order"][:-1],
+        "map": arrays["map"][:-1],
+        "offsets": arrays["offsets"] * np.float32(np.nan),
     }.items():
         changed = {**arrays, name: wrong}
         save_arrays(tmp_path / "b", changed, kind="bit_weights/1", manifest=manifest)
@@ -215,7 +259,7 @@ def test_bad_input_is_refused():
     codes, _, y, X = example()
     model = BitWeights(bits=10)
     with pytest.raises(NotFitted):
-        model.query_weights(codes)
+        model.query_weights(codes, X)
     bad_numbers = ({"bits": 0}, {"balance": -1}, {"leading": 0}, {"agreement": 1})
     for bad in (*bad_numbers, {"smoothing": np.nan}):
         with pytest.raises(InvalidInput):
@@ -228,12 +272,14 @@ def test_bad_input_is_refused():
         model.fit(codes, ["one"] * len(y), X)
     model.fit(codes, y, X)
     with pytest.raises(InvalidInput, match="codes"):
-        model.query_weights(codes[:, :1])
+        model.query_weights(codes[:, :1], X)
+    with pytest.raises(InvalidInput, match="columns"):
+        model.query_weights(codes, X[:, :1])
+    with pytest.raises(InvalidInput, match="a row for each"):
+        model.query_weights(codes, X[:-1])
 
 
 def test_similar_classes_are_those_of_similar_vectors():
-    import scipy.sparse as sp
-
     units = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-1.0, 0.0]])
     has = sp.csr_matrix(np.eye(4))
     similarity = class_similarity(has, units, np.ones(4))

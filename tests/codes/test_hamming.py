@@ -26,7 +26,7 @@ def test_scores_are_negative_weighted_distances(margins):
 
 def test_class_weights_are_those_of_the_paper():
     model, X = fitted()
-    expected = model.weights_.query_weights(model.codes(X))
+    expected = model.weights_.query_weights(model.codes(X), X)
     np.testing.assert_array_equal(model.bit_weights(X), expected)
 
 

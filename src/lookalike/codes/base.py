@@ -23,7 +23,8 @@ _ROWS = 64
 # Where a row stands in a block may change its values by rounding, a hundredth of this part.
 _UNSURE = 1e-3
 
-_LEARNED = 100_000
+LEARNED = 100_000
+"""Rows that linear maps are learned from at most."""
 
 
 class Encoder(Stored, Estimator):
@@ -182,11 +183,21 @@ def stored_array(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> ND
 def centred(vectors: Vectors, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
     """Return vectors less their mean, and the mean; of very many, 100,000 drawn at random."""
     some = vectors
-    if vectors.shape[0] > _LEARNED:
-        some = vectors[np.sort(rng.choice(vectors.shape[0], _LEARNED, replace=False))]
+    if vectors.shape[0] > LEARNED:
+        some = vectors[np.sort(rng.choice(vectors.shape[0], LEARNED, replace=False))]
     rows = np.asarray(some if isinstance(some, np.ndarray) else some.toarray(), np.float64)
     mean = rows.mean(axis=0)
     return rows - mean, mean
+
+
+def ridge_map(rows: Matrix, products: Matrix, regularisation: float) -> Matrix:
+    """Return the A that minimises Σ |A x − t|² + λ |A|² over centred rows X, with XᵀT given.
+
+    λ is relative to the mean squared length of the rows.
+    """
+    gram = rows.T @ rows
+    gram[np.diag_indices_from(gram)] += regularisation * np.trace(gram) / len(rows)
+    return np.asarray(np.linalg.lstsq(gram, products, rcond=None)[0].T, np.float64)
 
 
 def principal(rows: Matrix, most: int) -> Matrix:

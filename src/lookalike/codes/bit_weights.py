@@ -7,7 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.codes.base import Matrix, label_matrix, stored_array
+from lookalike.codes.base import (
+    LEARNED,
+    Matrix,
+    centred,
+    label_matrix,
+    ridge_map,
+    stored_array,
+)
 from lookalike.core.checks import check_number, check_share, check_whole
 from lookalike.core.codes import Codes, check_bits, check_codes
 from lookalike.core.errors import InvalidInput, NotFitted
@@ -16,13 +23,15 @@ from lookalike.core.fingerprint import check_fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, Stored, with_settings
-from lookalike.core.vectors import check_vectors, dense, unit_rows
+from lookalike.core.vectors import Vectors, check_vectors, dense, unit_rows
 from lookalike.supervision import Relevance
 
 _DISTANCES = 1 << 22
 
 _PARTS = 48
 """Votes fall by a factor of e with each such part of the bits."""
+
+_REGULARISATION = 0.3
 
 
 @with_settings
@@ -37,7 +46,8 @@ class BitWeights(Stored, Estimator):
     class at a time is a quadratic program with a diagonal matrix (Eq. 9–12, Algorithm 1), solved
     exactly by :func:`water_filling`, so the energy falls with every round. A query takes the mean
     of the weights of the classes that lead among its nearest labelled codes (section 5.2), each
-    bit as far as the query and the class agree in it. The codes may come from anywhere.
+    bit as far as the query and the class agree in it, if the query's vector confirms the first of
+    them. The codes may come from anywhere.
 
     Parameters
     ----------
@@ -56,8 +66,8 @@ class BitWeights(Stored, Estimator):
     leading : int
         How many classes it takes (paper 3: 3).
     agreement : float
-        The share of their votes that the first class needs, from 0 to below 1; with less, all
-        bits of the query weigh alike.
+        What the first class needs of the votes, and of the regression of the classes on vectors,
+        from 0 to below 1; with less, all bits of the query weigh alike.
     random_state : int, Generator or None
         Decides between codes of equal distance, and between classes of equal number.
 
@@ -68,6 +78,8 @@ class BitWeights(Stored, Estimator):
     classes_ : tuple of str
     energy_ : tuple of float
         The energy at the start and after each round.
+    n_features_in_ : int
+        The width of the vectors.
 
     Notes
     -----
@@ -83,15 +95,17 @@ class BitWeights(Stored, Estimator):
     that has the query's bit, and shares what is missing to 1 among all bits.
 
     The votes of neighbours fall by a factor of e with each 48th part of the bits that they are
-    farther than the nearest, and where they disagree (``agreement``) the distance is the plain
-    one. The classes that are taken count as much as the first of them has votes.
+    farther than the nearest. The classes that are taken count as much as the first of them has
+    votes. A query that is taken for a wrong class loses, and its code cannot tell; its vector can.
+    So ridge regression of the classes on vectors has to say the same as the votes, and where one
+    of them gives the first class less than ``agreement``, the distance is the plain one.
 
     Examples
     --------
     >>> codes = [[0b11110000], [0b11110001], [0b00001110], [0b00101111]]
     >>> X = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
     >>> model = BitWeights(bits=8, random_state=0).fit(codes, [*"aabb"], X)
-    >>> model.query_weights(codes[:1]).shape
+    >>> model.query_weights(codes[:1], X[:1]).shape
     (1, 8)
     """
 
@@ -104,12 +118,13 @@ class BitWeights(Stored, Estimator):
     max_rounds: int = 100
     neighbours: int = 500
     leading: int = 3
-    agreement: float = 0.9
+    agreement: float = 0.5
     random_state: RandomState = None
 
     weights_: Matrix = field(init=False)
     classes_: tuple[str, ...] = field(init=False)
     energy_: tuple[float, ...] = field(init=False)
+    n_features_in_: int = field(init=False)
 
     def _check_parameters(self) -> None:
         who = "BitWeights"
@@ -140,7 +155,8 @@ class BitWeights(Stored, Estimator):
         y : labels or sets of labels
             Those of each picture; a picture belongs to the class of each of its labels.
         X : array or sparse matrix of shape (n, d)
-            The vectors from which the codes were made: they say which classes are similar.
+            The vectors from which the codes were made: they say which classes are similar, and
+            which class a query has.
         fingerprint : str
             That of the encoder of the codes; :meth:`query_weights` raises FingerprintMismatch if
             it is given another.
@@ -153,12 +169,10 @@ class BitWeights(Stored, Estimator):
         has = label_matrix("BitWeights", y, count)
         names = Relevance.of(y, count).labels_ or ()
         vectors = check_vectors("BitWeights", X)
-        if vectors.shape[0] != count:
-            raise InvalidInput(
-                f"BitWeights: X must have a row for each of {count} codes; got {vectors.shape[0]}."
-            )
+        _check_rows(vectors, count)
         sizes = np.asarray(has.sum(axis=0), np.float64).ravel()
-        similarity = class_similarity(has, unit_rows(vectors), sizes)
+        units = unit_rows(vectors)
+        similarity = class_similarity(has, units, sizes)
         known = np.flatnonzero(np.diff(has.indptr))
         labelled = Codes(checked.packed[known], self.bits)
         centres = smoothed_centres(labelled, has[known], float(self.smoothing))
@@ -180,16 +194,23 @@ class BitWeights(Stored, Estimator):
         self._codes, self._has, self._centres = labelled.packed, has[known], centres
         self._code_order = rng.permutation(len(known)).astype(np.int64)
         self._class_order = rng.permutation(len(names)).astype(np.int64)
+        self._map, self._offsets = class_regression(has[known], units[known], rng)
+        self.n_features_in_ = int(vectors.shape[1])
         return self
 
     def query_weights(
-        self, codes: ArrayLike, *, fingerprint: str | None = None
+        self,
+        codes: ArrayLike,
+        X: ArrayLike | sp.spmatrix,
+        *,
+        fingerprint: str | None = None,
     ) -> NDArray[np.float32]:
         """Return the weights of bits for each query: a_q∘a_q of Eq. 13, of shape (q, bits).
 
-        They serve as ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
+        ``X`` are the vectors from which the codes were made. The weights serve as ``weights`` of
+        :meth:`lookalike.index.BitIndex.nearest`.
         """
-        shares = self.class_shares(codes, fingerprint=fingerprint)
+        shares = self.class_shares(codes, X, fingerprint=fingerprint)
         ones = check_codes("BitWeights", codes, self.bits).unpacked()
         # How many more codes of a class have a 1 than have a 0, and the reverse.
         more = 2 * self._centres - 1
@@ -198,18 +219,27 @@ class BitWeights(Stored, Estimator):
         mixed += (1 - mixed.sum(axis=1, keepdims=True)) / self.bits
         return np.square(mixed).astype(np.float32)
 
-    def class_shares(self, codes: ArrayLike, *, fingerprint: str | None = None) -> Matrix:
+    def class_shares(
+        self,
+        codes: ArrayLike,
+        X: ArrayLike | sp.spmatrix,
+        *,
+        fingerprint: str | None = None,
+    ) -> Matrix:
         """Return the share of each leading class of each query, of shape (q, classes).
 
         The codes nearest to the query by Hamming distance vote for their classes, nearer ones with
         more weight; those of equal distance are chosen at random, but always alike. A share is
         m_i / Σ m_i times the part of the votes that is for the first class, or 0 for all classes
-        if that part is below ``agreement``. A row does not depend on the batch.
+        if that part, or what the regression gives this class, is below ``agreement``. A row does
+        not depend on the batch.
         """
         self._fitted()
         if fingerprint is not None:
             check_fingerprint("BitWeights", self.fingerprint_, fingerprint)
         asked = check_codes("BitWeights", codes, self.bits)
+        vectors = check_vectors("BitWeights", X, width=self.n_features_in_)
+        _check_rows(vectors, len(asked.packed))
         most = min(self.neighbours, len(self._codes))
         shares = np.zeros((len(asked.packed), len(self.classes_)))
         step = max(_DISTANCES // len(self._codes), 1)
@@ -223,8 +253,13 @@ class BitWeights(Stored, Estimator):
             )
             votes = (voting @ self._has).toarray()
             sure = votes.max(axis=1) / voices.sum(axis=1)
+            units = dense(unit_rows(vectors[first : first + step]))
             for row in np.flatnonzero(sure >= self.agreement):
                 best = np.lexsort((self._class_order, -votes[row]))[: self.leading]
+                # A matrix product would round rows differently in another batch.
+                said = (units[row] * self._map[best[0]]).sum() + self._offsets[best[0]]
+                if max(said, 0) < self.agreement:
+                    continue
                 shares[first + row, best] = sure[row] * votes[row, best] / votes[row, best].sum()
         return shares
 
@@ -252,6 +287,8 @@ class BitWeights(Stored, Estimator):
             "labels": self._has.indices.astype(np.int64),
             "code_order": self._code_order,
             "class_order": self._class_order,
+            "map": self._map,
+            "offsets": self._offsets,
             "energy": np.array(self.energy_),
         }
         return arrays, {"classes": list(self.classes_)}
@@ -285,6 +322,9 @@ class BitWeights(Stored, Estimator):
         self._codes, self._has = packed, has
         self._centres = smoothed_centres(Codes(packed, self.bits), has, float(self.smoothing))
         self._code_order, self._class_order = arrays["code_order"], arrays["class_order"]
+        self._map = stored_array(arrays, "map", (len(names), None))
+        self.n_features_in_ = int(self._map.shape[1])
+        self._offsets = stored_array(arrays, "offsets", (len(names),))
 
 
 def learn_weights(
@@ -369,3 +409,23 @@ def smoothed_centres(codes: Codes, has: sp.csr_matrix, smoothing: float) -> Matr
     sizes = np.asarray(has.sum(axis=0), np.float64).ravel()
     totals: Matrix = has.T @ ones + smoothing * ones.mean(axis=0)
     return totals / (sizes + smoothing)[:, None]
+
+
+def class_regression(
+    has: sp.csr_matrix, units: Any, rng: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return A (classes, d) and b: ridge regression, whether a vector u has a class, as A u + b."""
+    count = has.shape[0]
+    drawn = slice(None) if count <= LEARNED else np.sort(rng.choice(count, LEARNED, replace=False))
+    rows, mean = centred(units[drawn], rng)
+    labels = has[drawn]
+    A = ridge_map(rows, (labels.T @ rows).T, _REGULARISATION)
+    shares = np.asarray(labels.mean(axis=0)).ravel()
+    return A.astype(np.float32), (shares - A @ mean).astype(np.float32)
+
+
+def _check_rows(vectors: Vectors, count: int) -> None:
+    if vectors.shape[0] != count:
+        raise InvalidInput(
+            f"BitWeights: X must have a row for each of {count} codes; got {vectors.shape[0]}."
+        )

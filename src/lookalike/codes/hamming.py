@@ -111,7 +111,7 @@ class HammingSimilarity(Similarity):
         vectors = self._vectors(Q)
         weights = np.ones((int(vectors.shape[0]), self.bits), np.float32)
         if self.weights_ is not None and len(weights):
-            weights = self.weights_.query_weights(self.encoder_.encode(vectors))
+            weights = self.weights_.query_weights(self.encoder_.encode(vectors), vectors)
         if not self.margins:
             return weights
         relative = weights / np.maximum(weights.mean(axis=1, keepdims=True), 1e-30)
@@ -165,6 +165,8 @@ class HammingSimilarity(Similarity):
             raise ValueError("there are class weights without settings")
         if encoder.bits != self.bits or (weights is not None and weights.bits != self.bits):
             raise ValueError(f"codes of {encoder.bits} bits")
+        if weights is not None and weights.n_features_in_ != encoder.n_features_in_:
+            raise ValueError(f"class weights for vectors of {weights.n_features_in_}")
         self.encoder_, self.weights_ = encoder, weights
         self.n_features_in_ = encoder.n_features_in_
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.codes.base import LinearEncoder, Matrix, centred
+from lookalike.codes.base import LEARNED, LinearEncoder, Matrix, centred, ridge_map
 from lookalike.core.checks import check_number
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
@@ -54,15 +54,12 @@ class RidgeCodes(LinearEncoder):
         labels = sp.csr_matrix(has)
         known = np.flatnonzero(np.diff(labels.indptr))
         rng = generator(self.random_state)
-        drawn = known if len(known) <= 100_000 else np.sort(rng.choice(known, 100_000, False))
+        drawn = known if len(known) <= LEARNED else np.sort(rng.choice(known, LEARNED, False))
         rows, mean = centred(vectors[drawn], rng)
         counts = np.asarray(labels[drawn].sum(axis=1)).ravel()
         targets = (labels[drawn] @ spread_codes(labels.shape[1], self.bits, rng)) / counts[:, None]
         targets -= targets.mean(axis=0)
-        gram = rows.T @ rows
-        gram[np.diag_indices_from(gram)] += self.regularisation * np.trace(gram) / len(rows)
-        solution = np.linalg.lstsq(gram, rows.T @ targets, rcond=None)[0]
-        self._set(np.asarray(solution.T, np.float64), mean)
+        self._set(ridge_map(rows, rows.T @ targets, self.regularisation), mean)
         progress(1, 1)
 
 

@@ -149,7 +149,8 @@ def outcome(
     relevant = Relevance.of(test[1], len(codes)).rows(queries)
     ones = np.unpackbits(codes, axis=1, count=encoder.bits).astype(np.float64)
     plain = hamming_scores(ones, queries, None)
-    adaptive = hamming_scores(ones, queries, model.query_weights(codes[queries]))
+    weights = model.query_weights(codes[queries], test[0][queries])
+    adaptive = hamming_scores(ones, queries, weights)
     entire = [delta_average_precision(one, relevant, own=queries) for one in (plain, adaptive)]
     upper = [
         delta_average_precision(one, relevant, own=queries, upper=0.5) for one in (plain, adaptive)
