@@ -1,6 +1,7 @@
 // The grid of all pictures. It is as high as all of them from the start. Tiles come from the server
-// in chunks; only the rows around the screen are in the page, each at the place worked out for it,
-// and few are added in one frame, those on the screen first.
+// in chunks; only the rows around the screen are in the page, each at the place worked out for it.
+// One is added in a frame, those on the screen first; the thumbnails of a row come in one answer,
+// and what is beyond the screen waits until those before have come.
 
 import { part } from "./requests.js";
 
@@ -8,9 +9,8 @@ const HEAD = 48; // px of a month's heading, as in style.css
 const NEAR = 1200; // px from the screen within which rows are shown
 const FAR = 1800; // px from the screen beyond which they are removed
 const KEPT = 6000; // px from the screen beyond which their chunk is forgotten
-const ROWS = 2; // rows that are added in one frame
 const REST = 90; // ms a chunk must stay near before it is asked for, so that flying past is free
-const CALM = 1000; // ms after a leap until more than the screen is shown
+const AT_ONCE = 3; // rows on the screen whose thumbnails are asked for at the same time
 
 export function startGrid() {
   const timeline = document.getElementById("timeline");
@@ -23,16 +23,15 @@ export function startGrid() {
   let row = 0; // px of a row
   let [begin, end] = [0, 0]; // px of the grid that the screen shows
   let last = scrollY;
-  let near = NEAR;
-  let calm = 0;
+  let near = NEAR; // px beyond the screen that are filled; 0 from a leap until the screen is full
+  let asking = 0; // rows whose thumbnails are on their way
   let frame = 0;
 
   function place() {
     const style = getComputedStyle(timeline);
     if (columns !== Number(style.getPropertyValue("--columns"))) {
       for (const chunk of live) {
-        for (const box of chunk.rows.values()) box.remove();
-        chunk.rows.clear();
+        for (const number of chunk.rows.keys()) remove(chunk, number);
       }
       columns = Number(style.getPropertyValue("--columns"));
     }
@@ -57,17 +56,13 @@ export function startGrid() {
         trim(chunk, columns);
         put(chunk.box, chunk.top - chunk.month.top, chunk.first * row);
       }
-      for (const [number, box] of chunk.rows) put(box, chunk.top - chunk.month.top + number * row, row);
+      for (const [number, { box }] of chunk.rows) put(box, chunk.top - chunk.month.top + number * row, row);
     }
     show();
   }
 
   function scrolled() {
-    clearTimeout(calm);
-    if (Math.abs(scrollY - last) > innerHeight) {
-      near = 0;
-      calm = setTimeout(() => { near = NEAR; show(); }, CALM);
-    } else near = NEAR;
+    if (Math.abs(scrollY - last) > innerHeight) near = 0;
     last = scrollY;
     show();
   }
@@ -99,24 +94,47 @@ export function startGrid() {
       live.add(chunk);
       chunk.waiting ??= setTimeout(async () => { if (await fetchTiles(timeline, chunk)) show(); }, REST);
     }
-    frame ||= requestAnimationFrame(addRows);
+    frame ||= requestAnimationFrame(addRow);
   }
 
-  function addRows() {
+  // Adds the row that is missing nearest to the middle of the screen, if it may be asked for now.
+  function addRow() {
     frame = 0;
-    const missing = [];
+    let [best, least] = [null, Infinity];
+    let full = true; // the screen has all of its rows
     for (const chunk of live) {
-      if (!chunk.tiles) continue;
+      const seen = chunk.top < end && chunk.top + chunk.height > begin;
+      if (!chunk.tiles) {
+        if (seen && chunk.waiting) full = false;
+        continue;
+      }
       const first = Math.max(chunk.first, Math.floor((begin - near - chunk.top) / row));
       for (let number = first; number * columns < chunk.count; number += 1) {
         const place = chunk.top + number * row;
         if (place > end + near) break;
-        if (!chunk.rows.has(number)) missing.push({ chunk, number, away: Math.abs(place - (begin + end) / 2) });
+        if (chunk.rows.has(number)) continue;
+        const away = Math.abs(place + row / 2 - (begin + end) / 2);
+        if (away < least) [best, least] = [{ chunk, number }, away];
       }
     }
-    missing.sort((one, other) => one.away - other.away);
-    for (const { chunk, number } of missing.slice(0, ROWS)) add(chunk, number, columns, row);
-    if (missing.length > ROWS) frame = requestAnimationFrame(addRows);
+    const onScreen = least < (end - begin + row) / 2;
+    if (onScreen) full = false;
+    if (best && asking < (onScreen ? AT_ONCE : 1)) {
+      add(best.chunk, best.number, columns, row);
+      load(best.chunk, best.number);
+      frame = requestAnimationFrame(addRow);
+    }
+    if (full && !asking && !near) {
+      near = NEAR;
+      show();
+    }
+  }
+
+  async function load(chunk, number) {
+    asking += 1;
+    await fetchThumbnails(chunk.rows.get(number));
+    asking -= 1;
+    frame ||= requestAnimationFrame(addRow);
   }
 
   addEventListener("scroll", scrolled, { passive: true });
@@ -186,16 +204,40 @@ function add(chunk, number, columns, height) {
   const box = document.createElement("div");
   box.className = "row";
   put(box, chunk.top - chunk.month.top + number * height, height);
-  box.append(...chunk.tiles.slice(number * columns, (number + 1) * columns));
-  chunk.rows.set(number, box);
+  const tiles = chunk.tiles.slice(number * columns, (number + 1) * columns);
+  box.append(...tiles.map((tile) => tile.box));
+  chunk.rows.set(number, { box, tiles, asked: new AbortController() });
   insert(chunk.month.box, box, chunk.start + number * columns);
 }
 
-function drop(chunk, number) {
-  const box = chunk.rows.get(number);
-  if (box.contains(document.activeElement)) return;
+function remove(chunk, number) {
+  const { box, asked } = chunk.rows.get(number);
+  asked.abort();
   box.remove();
   chunk.rows.delete(number);
+}
+
+function drop(chunk, number) {
+  if (!chunk.rows.get(number).box.contains(document.activeElement)) remove(chunk, number);
+}
+
+// Shows the thumbnails of a row. They come in one answer, which takes a fraction of the time.
+async function fetchThumbnails({ tiles, asked }) {
+  const missing = tiles.filter(({ image }) => !image.isConnected);
+  if (!missing.length) return;
+  const names = missing.map(({ address }) => address.replace(/^\/thumbnail\/(\d+)\.jpg\?v=/, "$1-"));
+  let lines = [];
+  try {
+    const answer = await fetch(`/thumbnails?of=${names}`, { signal: asked.signal });
+    if (answer.ok) lines = (await answer.text()).split("\n");
+  } catch {
+    if (asked.signal.aborted) return;
+  }
+  missing.forEach(({ box, image, address }, number) => {
+    // If one of them is not to be had, each is asked for, and marked if it cannot be shown.
+    image.src = lines.length ? `data:image/jpeg;base64,${lines[number]}` : address;
+    box.querySelector(".open").append(image);
+  });
 }
 
 // Removes what is left of a chunk, unless it has the focus.
@@ -225,7 +267,11 @@ async function fetchTiles(timeline, chunk) {
   if (!html) return false;
   const apart = document.createElement("template"); // its pictures are not loaded yet
   apart.innerHTML = html;
-  chunk.tiles = Array.from(apart.content.children);
+  chunk.tiles = Array.from(apart.content.children, (box) => {
+    const image = box.querySelector("img");
+    image.remove();
+    return { box, image, address: image.getAttribute("src") };
+  });
   return true;
 }
 
