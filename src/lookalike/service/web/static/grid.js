@@ -1,7 +1,7 @@
 // The grid of all pictures. It is as high as all of them from the start. Tiles come from the server
 // in chunks; only the rows around the screen are in the page, each at the place worked out for it.
-// One is added in a frame, those on the screen first; the thumbnails of a row come in one answer,
-// and what is beyond the screen waits until those before have come.
+// The thumbnails of a row come in one answer, and then it is added, one row in a frame: those on the
+// screen first, and what is beyond it only as fast as the server answers.
 
 import { part } from "./requests.js";
 
@@ -10,7 +10,8 @@ const NEAR = 1200; // px from the screen within which rows are shown
 const FAR = 1800; // px from the screen beyond which they are removed
 const KEPT = 6000; // px from the screen beyond which their chunk is forgotten
 const REST = 90; // ms a chunk must stay near before it is asked for, so that flying past is free
-const AT_ONCE = 3; // rows on the screen whose thumbnails are asked for at the same time
+const AT_ONCE = 3; // rows on the screen that are asked for at the same time
+const AHEAD = 2; // rows, when those beyond the screen are next
 
 export function startGrid() {
   const timeline = document.getElementById("timeline");
@@ -26,6 +27,7 @@ export function startGrid() {
   let near = NEAR; // px beyond the screen that are filled; 0 from a leap until the screen is full
   let asking = 0; // rows whose thumbnails are on their way
   let frame = 0;
+  let turn = Promise.resolve(); // of the rows to be added, one in a frame
 
   function place() {
     const style = getComputedStyle(timeline);
@@ -56,7 +58,7 @@ export function startGrid() {
         trim(chunk, columns);
         put(chunk.box, chunk.top - chunk.month.top, chunk.first * row);
       }
-      for (const [number, { box }] of chunk.rows) put(box, chunk.top - chunk.month.top + number * row, row);
+      for (const [number, { box }] of chunk.rows) if (box) put(box, chunk.top - chunk.month.top + number * row, row);
     }
     show();
   }
@@ -74,8 +76,8 @@ export function startGrid() {
     const beyond = (place, height, reach) => place > end + reach || place + height < begin - reach;
     for (const chunk of live) {
       if (beyond(chunk.top, chunk.height, near)) giveUp(chunk);
-      for (const number of chunk.rows.keys()) {
-        if (beyond(chunk.top + number * row, row, FAR)) drop(chunk, number);
+      for (const [number, { box }] of chunk.rows) {
+        if (beyond(chunk.top + number * row, row, box ? FAR : near)) drop(chunk, number);
       }
       if (beyond(chunk.top, chunk.height, KEPT)) forget(chunk);
       if (!chunk.box && !chunk.tiles && !chunk.waiting) live.delete(chunk);
@@ -94,11 +96,11 @@ export function startGrid() {
       live.add(chunk);
       chunk.waiting ??= setTimeout(async () => { if (await fetchTiles(timeline, chunk)) show(); }, REST);
     }
-    frame ||= requestAnimationFrame(addRow);
+    frame ||= requestAnimationFrame(askForRow);
   }
 
-  // Adds the row that is missing nearest to the middle of the screen, if it may be asked for now.
-  function addRow() {
+  // Asks for the row that is missing nearest to the middle of the screen, if its turn has come.
+  function askForRow() {
     frame = 0;
     let [best, least] = [null, Infinity];
     let full = true; // the screen has all of its rows
@@ -119,10 +121,9 @@ export function startGrid() {
     }
     const onScreen = least < (end - begin + row) / 2;
     if (onScreen) full = false;
-    if (best && asking < (onScreen ? AT_ONCE : 1)) {
-      add(best.chunk, best.number, columns, row);
-      load(best.chunk, best.number);
-      frame = requestAnimationFrame(addRow);
+    if (best && asking < (onScreen ? AT_ONCE : AHEAD)) {
+      bring(best.chunk, best.number);
+      frame = requestAnimationFrame(askForRow);
     }
     if (full && !asking && !near) {
       near = NEAR;
@@ -130,11 +131,19 @@ export function startGrid() {
     }
   }
 
-  async function load(chunk, number) {
+  // Adds a row when its thumbnails have come.
+  async function bring(chunk, number) {
+    const tiles = chunk.tiles.slice(number * columns, (number + 1) * columns);
+    const coming = { asked: new AbortController(), box: null };
+    chunk.rows.set(number, coming);
     asking += 1;
-    await fetchThumbnails(chunk.rows.get(number));
+    await fetchThumbnails(tiles, coming.asked.signal);
     asking -= 1;
-    frame ||= requestAnimationFrame(addRow);
+    frame ||= requestAnimationFrame(askForRow);
+    if (coming.asked.signal.aborted) return;
+    turn = turn.then(() => new Promise(requestAnimationFrame));
+    await turn;
+    if (!coming.asked.signal.aborted) coming.box = add(chunk, number, tiles, columns, row);
   }
 
   addEventListener("scroll", scrolled, { passive: true });
@@ -200,44 +209,40 @@ function open(timeline, month) {
   insert(timeline, month.box, month.start);
 }
 
-function add(chunk, number, columns, height) {
+// Returns the row that was added.
+function add(chunk, number, tiles, columns, height) {
   const box = document.createElement("div");
   box.className = "row";
   put(box, chunk.top - chunk.month.top + number * height, height);
-  const tiles = chunk.tiles.slice(number * columns, (number + 1) * columns);
-  box.append(...tiles.map((tile) => tile.box));
-  chunk.rows.set(number, { box, tiles, asked: new AbortController() });
+  box.append(...tiles);
   insert(chunk.month.box, box, chunk.start + number * columns);
+  return box;
 }
 
 function remove(chunk, number) {
-  const { box, asked } = chunk.rows.get(number);
+  const { asked, box } = chunk.rows.get(number);
   asked.abort();
-  box.remove();
+  box?.remove();
   chunk.rows.delete(number);
 }
 
 function drop(chunk, number) {
-  if (!chunk.rows.get(number).box.contains(document.activeElement)) remove(chunk, number);
+  if (!chunk.rows.get(number).box?.contains(document.activeElement)) remove(chunk, number);
 }
 
-// Shows the thumbnails of a row. They come in one answer, which takes a fraction of the time.
-async function fetchThumbnails({ tiles, asked }) {
-  const missing = tiles.filter(({ image }) => !image.isConnected);
-  if (!missing.length) return;
-  const names = missing.map(({ address }) => address.replace(/^\/thumbnail\/(\d+)\.jpg\?v=/, "$1-"));
-  let lines = [];
+// Brings the thumbnails of some tiles in one answer, which takes a fraction of the time.
+async function fetchThumbnails(tiles, signal) {
+  const images = tiles.map((tile) => tile.querySelector("img"));
+  const names = images.map((image) => image.getAttribute("src").match(/^\/thumbnail\/(\d+)\.jpg\?v=(\w+)$/));
+  if (!names.every(Boolean)) return; // they came before
   try {
-    const answer = await fetch(`/thumbnails?of=${names}`, { signal: asked.signal });
-    if (answer.ok) lines = (await answer.text()).split("\n");
+    const answer = await fetch(`/thumbnails?of=${names.map(([, id, hash]) => `${id}-${hash}`)}`, { signal });
+    if (!answer.ok) return; // each is asked for on its own then, and marked if it cannot be shown
+    const lines = (await answer.text()).split("\n");
+    images.forEach((image, number) => { image.src = `data:image/jpeg;base64,${lines[number]}`; });
   } catch {
-    if (asked.signal.aborted) return;
+    // As above, unless it was given up.
   }
-  missing.forEach(({ box, image, address }, number) => {
-    // If one of them is not to be had, each is asked for, and marked if it cannot be shown.
-    image.src = lines.length ? `data:image/jpeg;base64,${lines[number]}` : address;
-    box.querySelector(".open").append(image);
-  });
 }
 
 // Removes what is left of a chunk, unless it has the focus.
@@ -267,11 +272,7 @@ async function fetchTiles(timeline, chunk) {
   if (!html) return false;
   const apart = document.createElement("template"); // its pictures are not loaded yet
   apart.innerHTML = html;
-  chunk.tiles = Array.from(apart.content.children, (box) => {
-    const image = box.querySelector("img");
-    image.remove();
-    return { box, image, address: image.getAttribute("src") };
-  });
+  chunk.tiles = Array.from(apart.content.children);
   return true;
 }
 
