@@ -1,6 +1,5 @@
 """Serve thumbnails, stored queries and originals, only from the collection."""
 
-import base64
 import hashlib
 import os
 from collections.abc import AsyncIterator, Iterable
@@ -34,14 +33,13 @@ SHOWN_AS_THEY_ARE = {
 }
 """The only formats served unchanged, by their detected content."""
 
-SEVERAL = 12
-"""Thumbnails that are sent in one answer: the most columns of the grid in style.css."""
-
 PART = 1 << 18
 """Bytes of a file that are read at once."""
 
+FOREVER = "private, max-age=31536000, immutable"
+"""How a browser may keep what is named by its content."""
+
 _ASK = "private, no-cache"
-_FOREVER = "private, max-age=31536000, immutable"
 _JPEG: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
     304: {"description": "The client already has it."},
@@ -55,13 +53,6 @@ _PICTURE: dict[int | str, dict[str, Any]] = {
 Number = Annotated[int, InPath(ge=1, le=2**63 - 1, description="A picture's id.")]
 Token = Annotated[
     str, InPath(pattern="^u[0-9a-f]{32}$", description="The token of a stored query.")
-]
-Several = Annotated[
-    str,
-    Query(
-        pattern=f"^[1-9][0-9]{{0,18}}-[0-9a-f]{{{HASH}}}(,[1-9][0-9]{{0,18}}-[0-9a-f]{{{HASH}}}){{0,{SEVERAL - 1}}}$",
-        description="Ids, each with the start of its hash.",
-    ),
 ]
 
 router = APIRouter(tags=["files"], default_response_class=Response)
@@ -78,37 +69,29 @@ def show_thumbnail(
 ) -> Response:
     """Return the thumbnail of a picture; with its hash in the address, it may be kept for ever."""
     collection: Collection = request.app.state.collection
-    if content is not None:
-        _check_content(collection, number, content)
-    return _small(request, collection.thumbnail(number), _ASK if content is None else _FOREVER)
+    if content is None:
+        return _small(request, collection.thumbnail(number), _ASK)
+    return _small(request, lasting_thumbnail(collection, number, content), FOREVER)
 
 
-@router.get("/thumbnails", include_in_schema=False)
-def show_thumbnails(of: Several, request: Request) -> Response:
-    """Return the thumbnails of some pictures, a line of Base64 for each, to be kept for ever.
+def lasting_thumbnail(collection: Collection, number: int, content: str) -> bytes:
+    """Return the thumbnail of a picture, which may be kept for ever under its id and hash.
 
-    A row of the grid takes the server a fifth of the time that its thumbnails take one by one, and
-    the browser less than that.
+    Raises
+    ------
+    NotFound
+        If ``content`` is not the start of the picture's hash.
     """
-    collection: Collection = request.app.state.collection
-    lines = []
-    for one in of.split(","):
-        number, _, content = one.partition("-")
-        _check_content(collection, int(number), content)
-        lines.append(base64.b64encode(collection.thumbnail(int(number))))
-    return Response(b"\n".join(lines), media_type="text/plain", headers={"Cache-Control": _FOREVER})
-
-
-def _check_content(collection: Collection, number: int, content: str) -> None:
     # An id means another picture in another collection, which may be served here tomorrow.
     if collection.picture(number).sha256[:HASH] != content:
         raise NotFound(f"Picture {number} has other content. Reload the page.")
+    return collection.thumbnail(number)
 
 
 @router.get("/query/{token}.jpg", responses=_JPEG, summary="Get the thumbnail of a query")
 def show_query(token: Token, request: Request) -> Response:
     """Return the thumbnail of a stored query."""
-    return _small(request, request.app.state.collection.query_thumbnail(token), _FOREVER)
+    return _small(request, request.app.state.collection.query_thumbnail(token), FOREVER)
 
 
 @router.get("/image/{number}", responses=_PICTURE, summary="Get a picture's file")

@@ -235,8 +235,9 @@ async function fetchThumbnails(tiles, signal) {
   const images = tiles.map((tile) => tile.querySelector("img"));
   const names = images.map((image) => image.getAttribute("src").match(/^\/thumbnail\/(\d+)\.jpg\?v=(\w+)$/));
   if (!names.every(Boolean)) return; // they came before
+  const query = new URLSearchParams(names.map(([, id, hash]) => ["of", `${id}-${hash}`]));
   try {
-    const answer = await fetch(`/thumbnails?of=${names.map(([, id, hash]) => `${id}-${hash}`)}`, { signal });
+    const answer = await fetch(`/part/thumbnails?${query}`, { signal });
     if (!answer.ok) return; // each is asked for on its own then, and marked if it cannot be shown
     const lines = (await answer.text()).split("\n");
     images.forEach((image, number) => { image.src = `data:image/jpeg;base64,${lines[number]}`; });
