@@ -99,10 +99,12 @@ WATCH = f"""async (how) => {{
     clearInterval(timer);
     const begin = performance.now();
     if (how[1]) scrollTo(0, 0.37 * document.documentElement.scrollHeight);
-    do await new Promise((resolve) => setTimeout(resolve, 20));
-    while (({SHARE})() < 1 && performance.now() < begin + 10000);
-    const total = shares.reduce((one, other) => one + other, 0);
-    return [total / shares.length, performance.now() - begin];
+    let wait = 0;
+    while (({SHARE})() < 1 && wait < 10000) {{
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        wait = performance.now() - begin;
+    }}
+    return [shares.reduce((one, other) => one + other, 0) / shares.length, wait];
 }}"""
 
 
