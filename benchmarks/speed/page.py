@@ -5,7 +5,9 @@ a window. Frames are counted by ``requestAnimationFrame`` while the page scrolls
 as with a wheel and once in leaps as with the scrubber. Each figure is measured several times: the
 best run shows what the page can do, since other work on the machine only adds time, and the median
 is given beside it; so is the CPU time that the page's own thread spends on a frame, of which there
-are 16.7 ms at 60 frames a second.
+are 16.7 ms at 60 frames a second. What smooth scrolling costs is told as well: which share of the
+screen shows pictures meanwhile, in a scroll of its own that counts no frames, and how long after
+its end, or after one more leap, all of the screen does.
 
 Beside stands what the browser can do here without our page, in the same run: the first page against
 an icon of 200 bytes, frames against an empty page and against a bare grid, 2,000 of the same
@@ -73,6 +75,38 @@ SCROLL = """([pixels, leap, seconds]) => new Promise((resolve) => {
     requestAnimationFrame(step);
 })"""
 
+SHARE = """() => {
+    const { left, right } = document.getElementById("timeline").getBoundingClientRect();
+    let [shown, all] = [0, 0];
+    for (let y = 80; y < innerHeight; y += 90) {
+        for (let x = left + 70; x < right; x += 140) {
+            const hit = document.elementFromPoint(x, y);
+            const image = hit.closest(".tile")?.querySelector("img");
+            const heading = hit.matches(".month") && y < hit.getBoundingClientRect().top + 48;
+            if (heading || !hit.closest(".tile") && !hit.matches(".month, #timeline")) continue;
+            all += 1;
+            shown += Boolean(image?.complete && image.naturalWidth);
+        }
+    }
+    return shown / Math.max(1, all);
+}"""
+"""Which share of the points on the screen at which there is a picture shows it."""
+
+WATCH = f"""async (how) => {{
+    const shares = [];
+    const timer = setInterval(() => shares.push(({SHARE})()), 100);
+    await ({SCROLL})(how);
+    clearInterval(timer);
+    const begin = performance.now();
+    if (how[1]) scrollTo(0, 0.37 * document.documentElement.scrollHeight);
+    let wait = 0;
+    while (({SHARE})() < 1 && wait < 10000) {{
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        wait = performance.now() - begin;
+    }}
+    return [shares.reduce((one, other) => one + other, 0) / shares.length, wait];
+}}"""
+
 
 def seconds(work: Callable[[], object]) -> float:
     begin = time.perf_counter()
@@ -108,6 +142,14 @@ def frames(page: Page, address: str, *, leap: bool, bare: bool = False) -> tuple
     times = page.evaluate(SCROLL, [60, leap, SECONDS])
     spent = _spent(session) - before
     return 1000 * len(times) / sum(times), 1000 * spent / len(times)
+
+
+def watched(page: Page, address: str, *, leap: bool) -> tuple[float, float]:
+    """Return the share of pictures shown while scrolling, and the milliseconds until all are."""
+    page.goto(address)
+    page.wait_for_timeout(1000)
+    share, wait = page.evaluate(WATCH, [60, leap, SECONDS])
+    return float(share), float(wait)
 
 
 def _spent(session: CDPSession) -> float:
@@ -164,6 +206,7 @@ def measure(options: Options) -> list[Figure]:
                 page.set_default_timeout(120_000)
                 empty = []
                 scrolled: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+                seen: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
                 bare: dict[bool, list[float]] = {False: [], True: []}
                 for _ in range(rounds):
                     empty.append(frames(page, EMPTY, leap=False)[0])
@@ -171,6 +214,7 @@ def measure(options: Options) -> list[Figure]:
                         scrolled[leap].append(frames(page, address, leap=leap))
                         other = frames(page, f"{address}albums", leap=leap, bare=True)
                         bare[leap].append(other[0])
+                        seen[leap].append(watched(page, address, leap=leap))
                 tagged, undone = [], []
                 for number in range(rounds):
                     tagged.append(tag_all(page, address, f"word {number}"))
@@ -182,7 +226,9 @@ def measure(options: Options) -> list[Figure]:
     return [
         replace(first, against=f"{first.against}; an icon {_two(icon, min)}"),
         *_scrolled("by steps", scrolled[False], bare[False], empty),
+        *_seen("scrolling by steps", "scrolling by steps", seen[False]),
         *_scrolled("in leaps", scrolled[True], bare[True], empty),
+        *_seen("scrolling in leaps", "a leap", seen[True]),
         _best("select all and tag, acknowledged, s", tagged, "<=", 2),
         _best("undo of that, acknowledged, s", undone, "<=", 2),
     ]
@@ -197,6 +243,14 @@ def _scrolled(
     return [
         replace(rate, against=f"{rate.against}; {beside}"),
         _best(f"CPU ms of the page's thread a frame, scrolling {how}", spent, "<=", 16.7),
+    ]
+
+
+def _seen(during: str, after: str, told: list[tuple[float, float]]) -> list[Figure]:
+    shares, waits = np.array(told).T
+    return [
+        Figure(f"share of the screen that shows pictures, {during}", float(np.median(shares))),
+        Figure(f"ms after {after} until all of it does", float(np.median(waits)), "<="),
     ]
 
 

@@ -2,6 +2,7 @@ import base64
 import json
 import re
 import time
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -27,6 +28,16 @@ HERE = """() => Array.from(document.querySelectorAll(".row")).find((row) => {
     return place.top < 400 && place.bottom > 350;  // a heading between two is 48 px high
 })?.dataset.start"""
 
+AROUND = """() => {
+    const rows = Array.from(document.querySelectorAll(".row"));
+    const places = rows.map((row) => row.getBoundingClientRect().top);
+    return Math.min(...places) < -900 && Math.max(...places) > innerHeight + 900;
+}"""
+"""Whether there are rows far above and far below the screen."""
+
+ALL_SHOWN = """() => Array.from(document.querySelectorAll(".row img"))
+    .every((image) => image.complete && image.naturalWidth)"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -49,6 +60,24 @@ def window(browser, store):
         opened.close()
         assert opened.trouble == []
         assert opened.abroad == []
+
+
+def lengthen(store):
+    """Add 6,000 pictures of 61 years, which all have the same thumbnail."""
+    with store._opened.database.transaction() as connection:
+        numbers = range(1000, 7000)
+        connection.executemany(
+            "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 40, 30, 50, ?, '2024-01-01', NULL)",
+            ((n, f"{n:064}", f"{2024 - n // 100}-05-{1 + n % 28:02}T12:00:00") for n in numbers),
+        )
+        connection.executemany(
+            "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 1, 1)",
+            ((f"/photos/{n}.jpg", n) for n in numbers),
+        )
+        connection.execute(
+            "INSERT INTO thumbnails SELECT p.id, t.jpeg, NULL FROM pictures p, "
+            "(SELECT jpeg FROM thumbnails LIMIT 1) t WHERE p.id >= 1000"
+        )
 
 
 def settled(page):
@@ -467,20 +496,7 @@ def test_dark_or_light_is_chosen_and_kept(window):
 
 @plainly
 def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
-    with store._opened.database.transaction() as connection:
-        numbers = range(1000, 7000)
-        connection.executemany(
-            "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 40, 30, 50, ?, '2024-01-01', NULL)",
-            ((n, f"{n:064}", f"{2024 - n // 100}-05-{1 + n % 28:02}T12:00:00") for n in numbers),
-        )
-        connection.executemany(
-            "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 1, 1)",
-            ((f"/photos/{n}.jpg", n) for n in numbers),
-        )
-        connection.execute(
-            "INSERT INTO thumbnails SELECT p.id, t.jpeg, NULL FROM pictures p, "
-            "(SELECT jpeg FROM thumbnails LIMIT 1) t WHERE p.id >= 1000"
-        )
+    lengthen(store)
     page = window.open("/")
     height = page.evaluate("document.documentElement.scrollHeight")
     assert len(window.order()) < 2000
@@ -523,6 +539,27 @@ def test_a_long_grid_fills_what_is_near_and_is_come_back_to(window, store):
     page.mouse.up()
     page.evaluate("scrollTo(0, 0)")
     page.locator(f'.tile.chosen[data-id="{first}"]').wait_for()  # a band keeps what is out of sight
+
+
+@plainly
+def test_a_row_of_the_grid_asks_once_for_its_thumbnails(window, store):
+    lengthen(store)
+    page = window.open("/")
+    page.wait_for_load_state("networkidle")
+    asked = []
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    page.evaluate("scrollTo(0, 20000)")
+    page.wait_for_function(AROUND)
+    page.wait_for_function(ALL_SHOWN)
+    rows = page.locator(".row").count()
+    assert rows - 3 <= asked.count("/part/thumbnails") <= rows + 3  # some may be on their way
+    assert not [path for path in asked if path.startswith("/thumbnail/")]
+    page.route("**/part/thumbnails?*", lambda route: route.abort())
+    page.evaluate("scrollTo(0, 60000)")
+    page.wait_for_function(AROUND)
+    page.wait_for_function(ALL_SHOWN)  # each was asked for on its own
+    assert [path for path in asked if path.startswith("/thumbnail/")]
+    window.trouble.clear()  # the answers that did not come
 
 
 @plainly

@@ -1,5 +1,6 @@
 """Pictures leave the server as themselves, from their own places, and nothing else does."""
 
+import base64
 import io
 import os
 import re
@@ -34,6 +35,26 @@ def test_thumbnails(served):
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert Image.open(io.BytesIO(answer.content)).size == (24, 24)
     assert answer.content == client.app.state.collection.thumbnail(1)
+
+
+def test_thumbnails_of_a_row_come_in_one_answer(served):
+    client = served()
+    names = [
+        f"{number}-{client.get(f'/api/pictures/{number}').json()['thumbnail'].partition('=')[2]}"
+        for number in (3, 1, 2)
+    ]
+    answer = client.get("/part/thumbnails", params={"of": names})
+    assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
+    sent = [base64.b64decode(line) for line in answer.text.split("\n")]
+    assert sent == [client.app.state.collection.thumbnail(number) for number in (3, 1, 2)]
+    other = names[0].replace("3-", "2-")
+    assert client.get("/part/thumbnails", params={"of": [*names, other]}).status_code == 404
+    gone = names[0].replace("3-", "99-")
+    assert client.get("/part/thumbnails", params={"of": [*names, gone]}).status_code == 404
+    for bad in ([], ["3"], ["3-"], [f"{names[0]}0"], [f"x{names[0]}"], names * 5):
+        assert client.get("/part/thumbnails", params={"of": bad}).status_code == 422, bad
+    huge = names[0].replace("3-", f"{2**63}-")
+    assert client.get("/part/thumbnails", params={"of": [huge]}).status_code == 400
 
 
 def test_nothing_named_by_id_alone_is_kept_without_asking(served, pictures):

@@ -36,8 +36,10 @@ SHOWN_AS_THEY_ARE = {
 PART = 1 << 18
 """Bytes of a file that are read at once."""
 
+FOREVER = "private, max-age=31536000, immutable"
+"""How a browser may keep what is named by its content."""
+
 _ASK = "private, no-cache"
-_FOREVER = "private, max-age=31536000, immutable"
 _JPEG: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
     304: {"description": "The client already has it."},
@@ -67,16 +69,29 @@ def show_thumbnail(
 ) -> Response:
     """Return the thumbnail of a picture; with its hash in the address, it may be kept for ever."""
     collection: Collection = request.app.state.collection
+    if content is None:
+        return _small(request, collection.thumbnail(number), _ASK)
+    return _small(request, lasting_thumbnail(collection, number, content), FOREVER)
+
+
+def lasting_thumbnail(collection: Collection, number: int, content: str) -> bytes:
+    """Return the thumbnail of a picture, which may be kept for ever under its id and hash.
+
+    Raises
+    ------
+    NotFound
+        If ``content`` is not the start of the picture's hash.
+    """
     # An id means another picture in another collection, which may be served here tomorrow.
-    if content is not None and collection.picture(number).sha256[:HASH] != content:
+    if collection.picture(number).sha256[:HASH] != content:
         raise NotFound(f"Picture {number} has other content. Reload the page.")
-    return _small(request, collection.thumbnail(number), _ASK if content is None else _FOREVER)
+    return collection.thumbnail(number)
 
 
 @router.get("/query/{token}.jpg", responses=_JPEG, summary="Get the thumbnail of a query")
 def show_query(token: Token, request: Request) -> Response:
     """Return the thumbnail of a stored query."""
-    return _small(request, request.app.state.collection.query_thumbnail(token), _FOREVER)
+    return _small(request, request.app.state.collection.query_thumbnail(token), FOREVER)
 
 
 @router.get("/image/{number}", responses=_PICTURE, summary="Get a picture's file")

@@ -1,15 +1,18 @@
 """Parts of pages, requested by htmx."""
 
+import base64
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StringConstraints
 
 from lookalike.collection.answers import Event
 from lookalike.core.text import label_name
+from lookalike.service.web.answers import HASH
 from lookalike.service.web.api_errors import Route
+from lookalike.service.web.files import FOREVER, lasting_thumbnail
 from lookalike.service.web.history import told
 from lookalike.service.web.pages import (
     HISTORY,
@@ -43,11 +46,15 @@ if TYPE_CHECKING:
 
 WORDS = 12
 
+COLUMNS = 12
+"""The most columns of the grid in style.css."""
+
 router = APIRouter(prefix="/part", route_class=Route, include_in_schema=False)
 
 _MARK = "\x00"
 
 Key = Annotated[str | None, Field(max_length=64)]
+Name = Annotated[str, StringConstraints(pattern=f"^[1-9][0-9]{{0,18}}-[0-9a-f]{{{HASH}}}$")]
 ByName = Annotated[str, Query(max_length=MAX_NAME)]
 
 
@@ -114,6 +121,21 @@ def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
     pairs += by_pairs(asked.by)
     shown = tiles(collection, rows, asked.start)
     return _part(request, "chunk.html", by=asked.by, tiles=shown, pairs=pairs, near=True)
+
+
+@router.get("/thumbnails")
+def thumbnails(
+    request: Request, of: Annotated[list[Name], Query(min_length=1, max_length=COLUMNS)]
+) -> Response:
+    """Return the thumbnails of a row, each named by id and hash, as lines of Base64.
+
+    Eight of them take 2.3 ms of CPU time, and 10.2 ms in eight answers; a browser saves more.
+    """
+    collection = collection_of(request)
+    pairs = [one.split("-") for one in of]
+    found = [lasting_thumbnail(collection, int(number), content) for number, content in pairs]
+    lines = b"\n".join(base64.b64encode(jpeg) for jpeg in found)
+    return Response(lines, media_type="text/plain", headers={"Cache-Control": FOREVER})
 
 
 @router.get("/filters")

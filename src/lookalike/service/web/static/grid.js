@@ -1,6 +1,7 @@
 // The grid of all pictures. It is as high as all of them from the start. Tiles come from the server
-// in chunks; only the rows around the screen are in the page, each at the place worked out for it,
-// and few are added in one frame, those on the screen first.
+// in chunks; only the rows around the screen are in the page, each at the place worked out for it.
+// The thumbnails of a row come in one answer, and then it is added, one row in a frame: those on the
+// screen first, and what is beyond it only as fast as the server answers.
 
 import { part } from "./requests.js";
 
@@ -8,9 +9,9 @@ const HEAD = 48; // px of a month's heading, as in style.css
 const NEAR = 1200; // px from the screen within which rows are shown
 const FAR = 1800; // px from the screen beyond which they are removed
 const KEPT = 6000; // px from the screen beyond which their chunk is forgotten
-const ROWS = 2; // rows that are added in one frame
 const REST = 90; // ms a chunk must stay near before it is asked for, so that flying past is free
-const CALM = 1000; // ms after a leap until more than the screen is shown
+const AT_ONCE = 3; // rows on the screen that are asked for at the same time
+const AHEAD = 2; // rows, when those beyond the screen are next
 
 export function startGrid() {
   const timeline = document.getElementById("timeline");
@@ -23,16 +24,16 @@ export function startGrid() {
   let row = 0; // px of a row
   let [begin, end] = [0, 0]; // px of the grid that the screen shows
   let last = scrollY;
-  let near = NEAR;
-  let calm = 0;
+  let near = NEAR; // px beyond the screen that are filled; 0 from a leap until the screen is full
+  let asking = 0; // rows whose thumbnails are on their way
   let frame = 0;
+  let turn = Promise.resolve(); // of the rows to be added, one in a frame
 
   function place() {
     const style = getComputedStyle(timeline);
     if (columns !== Number(style.getPropertyValue("--columns"))) {
       for (const chunk of live) {
-        for (const box of chunk.rows.values()) box.remove();
-        chunk.rows.clear();
+        for (const number of chunk.rows.keys()) remove(chunk, number);
       }
       columns = Number(style.getPropertyValue("--columns"));
     }
@@ -57,17 +58,13 @@ export function startGrid() {
         trim(chunk, columns);
         put(chunk.box, chunk.top - chunk.month.top, chunk.first * row);
       }
-      for (const [number, box] of chunk.rows) put(box, chunk.top - chunk.month.top + number * row, row);
+      for (const [number, { box }] of chunk.rows) if (box) put(box, chunk.top - chunk.month.top + number * row, row);
     }
     show();
   }
 
   function scrolled() {
-    clearTimeout(calm);
-    if (Math.abs(scrollY - last) > innerHeight) {
-      near = 0;
-      calm = setTimeout(() => { near = NEAR; show(); }, CALM);
-    } else near = NEAR;
+    if (Math.abs(scrollY - last) > innerHeight) near = 0;
     last = scrollY;
     show();
   }
@@ -79,8 +76,8 @@ export function startGrid() {
     const beyond = (place, height, reach) => place > end + reach || place + height < begin - reach;
     for (const chunk of live) {
       if (beyond(chunk.top, chunk.height, near)) giveUp(chunk);
-      for (const number of chunk.rows.keys()) {
-        if (beyond(chunk.top + number * row, row, FAR)) drop(chunk, number);
+      for (const [number, { box }] of chunk.rows) {
+        if (beyond(chunk.top + number * row, row, box ? FAR : near)) drop(chunk, number);
       }
       if (beyond(chunk.top, chunk.height, KEPT)) forget(chunk);
       if (!chunk.box && !chunk.tiles && !chunk.waiting) live.delete(chunk);
@@ -99,24 +96,54 @@ export function startGrid() {
       live.add(chunk);
       chunk.waiting ??= setTimeout(async () => { if (await fetchTiles(timeline, chunk)) show(); }, REST);
     }
-    frame ||= requestAnimationFrame(addRows);
+    frame ||= requestAnimationFrame(askForRow);
   }
 
-  function addRows() {
+  // Asks for the row that is missing nearest to the middle of the screen, if its turn has come.
+  function askForRow() {
     frame = 0;
-    const missing = [];
+    let [best, least] = [null, Infinity];
+    let full = true; // the screen has all of its rows
     for (const chunk of live) {
-      if (!chunk.tiles) continue;
+      const seen = chunk.top < end && chunk.top + chunk.height > begin;
+      if (!chunk.tiles) {
+        if (seen && chunk.waiting) full = false;
+        continue;
+      }
       const first = Math.max(chunk.first, Math.floor((begin - near - chunk.top) / row));
       for (let number = first; number * columns < chunk.count; number += 1) {
         const place = chunk.top + number * row;
         if (place > end + near) break;
-        if (!chunk.rows.has(number)) missing.push({ chunk, number, away: Math.abs(place - (begin + end) / 2) });
+        if (chunk.rows.has(number)) continue;
+        const away = Math.abs(place + row / 2 - (begin + end) / 2);
+        if (away < least) [best, least] = [{ chunk, number }, away];
       }
     }
-    missing.sort((one, other) => one.away - other.away);
-    for (const { chunk, number } of missing.slice(0, ROWS)) add(chunk, number, columns, row);
-    if (missing.length > ROWS) frame = requestAnimationFrame(addRows);
+    const onScreen = least < (end - begin + row) / 2;
+    if (onScreen) full = false;
+    if (best && asking < (onScreen ? AT_ONCE : AHEAD)) {
+      bring(best.chunk, best.number);
+      frame = requestAnimationFrame(askForRow);
+    }
+    if (full && !asking && !near) {
+      near = NEAR;
+      show();
+    }
+  }
+
+  // Adds a row when its thumbnails have come.
+  async function bring(chunk, number) {
+    const tiles = chunk.tiles.slice(number * columns, (number + 1) * columns);
+    const coming = { asked: new AbortController(), box: null };
+    chunk.rows.set(number, coming);
+    asking += 1;
+    await fetchThumbnails(tiles, coming.asked.signal);
+    asking -= 1;
+    frame ||= requestAnimationFrame(askForRow);
+    if (coming.asked.signal.aborted) return;
+    turn = turn.then(() => new Promise(requestAnimationFrame));
+    await turn;
+    if (!coming.asked.signal.aborted) coming.box = add(chunk, number, tiles, columns, row);
   }
 
   addEventListener("scroll", scrolled, { passive: true });
@@ -182,20 +209,41 @@ function open(timeline, month) {
   insert(timeline, month.box, month.start);
 }
 
-function add(chunk, number, columns, height) {
+// Returns the row that was added.
+function add(chunk, number, tiles, columns, height) {
   const box = document.createElement("div");
   box.className = "row";
   put(box, chunk.top - chunk.month.top + number * height, height);
-  box.append(...chunk.tiles.slice(number * columns, (number + 1) * columns));
-  chunk.rows.set(number, box);
+  box.append(...tiles);
   insert(chunk.month.box, box, chunk.start + number * columns);
+  return box;
+}
+
+function remove(chunk, number) {
+  const { asked, box } = chunk.rows.get(number);
+  asked.abort();
+  box?.remove();
+  chunk.rows.delete(number);
 }
 
 function drop(chunk, number) {
-  const box = chunk.rows.get(number);
-  if (box.contains(document.activeElement)) return;
-  box.remove();
-  chunk.rows.delete(number);
+  if (!chunk.rows.get(number).box?.contains(document.activeElement)) remove(chunk, number);
+}
+
+// Brings the thumbnails of some tiles in one answer, which takes a fraction of the time.
+async function fetchThumbnails(tiles, signal) {
+  const images = tiles.map((tile) => tile.querySelector("img"));
+  const names = images.map((image) => image.getAttribute("src").match(/^\/thumbnail\/(\d+)\.jpg\?v=(\w+)$/));
+  if (!names.every(Boolean)) return; // they came before
+  const query = new URLSearchParams(names.map(([, id, hash]) => ["of", `${id}-${hash}`]));
+  try {
+    const answer = await fetch(`/part/thumbnails?${query}`, { signal });
+    if (!answer.ok) return; // each is asked for on its own then, and marked if it cannot be shown
+    const lines = (await answer.text()).split("\n");
+    images.forEach((image, number) => { image.src = `data:image/jpeg;base64,${lines[number]}`; });
+  } catch {
+    // As above, unless it was given up.
+  }
 }
 
 // Removes what is left of a chunk, unless it has the focus.
