@@ -255,6 +255,23 @@ def test_saved_and_loaded_it_weighs_alike(tmp_path):
             BitWeights.load(tmp_path / "b")
 
 
+def test_a_file_from_before_there_was_a_regression_goes_by_votes_alone(tmp_path):
+    codes, _, y, X = example(n=400)
+    model = BitWeights(bits=10, random_state=0).fit(codes, y, X)
+    model.save(tmp_path / "new")
+    arrays, manifest = load_arrays(tmp_path / "new", kind="bit_weights/1")
+    before = {name: array for name, array in arrays.items() if name not in ("map", "offsets")}
+    save_arrays(tmp_path / "old", before, kind="bit_weights/1", manifest=manifest)
+    loaded = BitWeights.load(tmp_path / "old")
+    shares = loaded.class_shares(codes, X)
+    voted, agreed = shares.any(axis=1), model.class_shares(codes, X).any(axis=1)
+    assert voted[agreed].all()
+    assert voted.sum() > agreed.sum()
+    loaded.save(tmp_path / "again")
+    again = BitWeights.load(tmp_path / "again")
+    np.testing.assert_array_equal(again.class_shares(codes, X), shares)
+
+
 def test_bad_input_is_refused():
     codes, _, y, X = example()
     model = BitWeights(bits=10)

@@ -79,7 +79,7 @@ class BitWeights(Stored, Estimator):
     energy_ : tuple of float
         The energy at the start and after each round.
     n_features_in_ : int
-        The width of the vectors.
+        The width of the vectors; 0 if the model is of a file from before it was kept.
 
     Notes
     -----
@@ -238,7 +238,7 @@ class BitWeights(Stored, Estimator):
         if fingerprint is not None:
             check_fingerprint("BitWeights", self.fingerprint_, fingerprint)
         asked = check_codes("BitWeights", codes, self.bits)
-        vectors = check_vectors("BitWeights", X, width=self.n_features_in_)
+        vectors = check_vectors("BitWeights", X, width=self.n_features_in_ or None)
         _check_rows(vectors, len(asked.packed))
         most = min(self.neighbours, len(self._codes))
         shares = np.zeros((len(asked.packed), len(self.classes_)))
@@ -287,10 +287,10 @@ class BitWeights(Stored, Estimator):
             "labels": self._has.indices.astype(np.int64),
             "code_order": self._code_order,
             "class_order": self._class_order,
-            "map": self._map,
-            "offsets": self._offsets,
             "energy": np.array(self.energy_),
         }
+        if self.n_features_in_:
+            arrays |= {"map": self._map, "offsets": self._offsets}
         return arrays, {"classes": list(self.classes_)}
 
     def save(self, path: Any, *, fingerprint: str = "") -> None:
@@ -322,9 +322,14 @@ class BitWeights(Stored, Estimator):
         self._codes, self._has = packed, has
         self._centres = smoothed_centres(Codes(packed, self.bits), has, float(self.smoothing))
         self._code_order, self._class_order = arrays["code_order"], arrays["class_order"]
-        self._map = stored_array(arrays, "map", (len(names), None))
-        self.n_features_in_ = int(self._map.shape[1])
-        self._offsets = stored_array(arrays, "offsets", (len(names),))
+        # Files of before have no regression: there the votes of neighbours alone decide.
+        self._map = np.zeros((len(names), 1), np.float32)
+        self._offsets = np.full(len(names), np.inf, np.float32)
+        self.n_features_in_ = 0
+        if "map" in arrays:
+            self._map = stored_array(arrays, "map", (len(names), None))
+            self._offsets = stored_array(arrays, "offsets", (len(names),))
+            self.n_features_in_ = int(self._map.shape[1])
 
 
 def learn_weights(

@@ -165,7 +165,7 @@ class HammingSimilarity(Similarity):
             raise ValueError("there are class weights without settings")
         if encoder.bits != self.bits or (weights is not None and weights.bits != self.bits):
             raise ValueError(f"codes of {encoder.bits} bits")
-        if weights is not None and weights.n_features_in_ != encoder.n_features_in_:
+        if weights is not None and weights.n_features_in_ not in (0, encoder.n_features_in_):
             raise ValueError(f"class weights for vectors of {weights.n_features_in_}")
         self.encoder_, self.weights_ = encoder, weights
         self.n_features_in_ = encoder.n_features_in_
