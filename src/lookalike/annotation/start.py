@@ -1,6 +1,5 @@
 """Where a joint embedding starts: at random, or at the ridge solution cut to its dimension."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +19,6 @@ TIGHT = 0.75
 
 KEPT = 0.35
 """How much of the ridge solution is kept beside what was learned from there."""
-
-RUNS, FEW = 3, 10_000
-"""How often it is learned from there, where all of at most so many pictures are learned from."""
 
 
 @dataclass(frozen=True)
@@ -81,23 +77,17 @@ def ridge_start(
     return Start(V, W, float(STEP / lengths), float(TIGHT * longest), tried[best])
 
 
-def with_start(
-    start: tuple[Matrix, Matrix], runs: Sequence[tuple[Matrix, Matrix]]
-) -> tuple[Matrix, Matrix]:
-    """Return V and W of s·V₀W₀ᵀ + (1 − s)·M, s = ``KEPT`` of the start, cut to the dimension.
-
-    M is the mean of the runs' VWᵀ.
-    """
-    share = (1 - KEPT) / len(runs)
-    left, upper = np.linalg.qr(np.hstack([KEPT * start[0], *(share * V for V, _ in runs)]))
-    right, lower = np.linalg.qr(np.hstack([start[1], *(W for _, W in runs)]))
+def with_start(start: tuple[Matrix, Matrix], V: Matrix, W: Matrix) -> tuple[Matrix, Matrix]:
+    """Return V and W of s·V₀W₀ᵀ + (1 − s)·VWᵀ, s = ``KEPT`` of the start, cut to the dimension."""
+    left, upper = np.linalg.qr(np.hstack([(1 - KEPT) * V, KEPT * start[0]]))
+    right, lower = np.linalg.qr(np.hstack([W, start[1]]))
     turned, values, last = np.linalg.svd(upper @ lower.T, full_matrices=False)
-    D = min(start[0].shape[1], len(values))
+    D = min(V.shape[1], len(values))
     roots = np.sqrt(values[:D])
-    V, W = np.zeros_like(start[0]), np.zeros_like(start[1])
-    V[:, :D] = left @ (turned[:, :D] * roots)
-    W[:, :D] = right @ (last[:D].T * roots)
-    return V, W
+    mixed_V, mixed_W = np.zeros_like(V), np.zeros_like(W)
+    mixed_V[:, :D] = left @ (turned[:, :D] * roots)
+    mixed_W[:, :D] = right @ (last[:D].T * roots)
+    return mixed_V, mixed_W
 
 
 def _mean_average_precision(judged: Lessons, V: Floats, W: Floats) -> float:

@@ -14,14 +14,7 @@ from lookalike.annotation.held_out import Matrix, Split
 from lookalike.annotation.layout import check_constant, widened
 from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.parts import Parts
-from lookalike.annotation.start import (
-    FEW,
-    RUNS,
-    Start,
-    random_start,
-    ridge_start,
-    with_start,
-)
+from lookalike.annotation.start import Start, random_start, ridge_start, with_start
 from lookalike.annotation.training import (
     UNAVERAGED,
     Descent,
@@ -132,8 +125,7 @@ class WSABIE(InnerProductAnnotator):
     are evaluated and kept (``docs/decisions/0006``). ``constant`` is not in the paper, nor is the
     ridge start, a third of which is kept in the end beside what was learned from there; held-out
     pictures are then learned from, too: V and W start again and take as many passes as were kept,
-    over all pictures; with at most 10,000 of them three times, and the mean of VWᵀ is kept
-    (``docs/decisions/0010``).
+    over all pictures (``docs/decisions/0010``).
 
     Examples
     --------
@@ -337,16 +329,10 @@ class WSABIE(InnerProductAnnotator):
             wide = replace(judged, vectors=widened(judged.vectors, constant))
         penalty, passes = chosen
         start = self._started(source, wide, scale, rng, penalty)
-        ridge = self.start == "ridge"
-        count = RUNS if ridge and judged is None and len(source) <= FEW else 1
-        runs = []
-        for place in range(count):
-            own = replace(start, V=start.V.copy(), W=start.W.copy()) if ridge else start
-            part = _share(progress, place, 1, count)
-            V, W, epochs, history = self._train(own, source, wide, scale, rng, part, passes)
-            runs.append((V, W))
-        if ridge:
-            V, W = with_start((start.V, start.W), runs)
+        ridge = (start.V.copy(), start.W.copy()) if self.start == "ridge" else None
+        V, W, epochs, history = self._train(start, source, wide, scale, rng, progress, passes)
+        if ridge is not None:
+            V, W = with_start(ridge, V, W)
         self.mean_length_, self.constant_ = float(mean_length), constant
         self.learning_rate_, self.max_norm_ = start.learning_rate, start.max_norm
         self._chosen = start.penalty, epochs
