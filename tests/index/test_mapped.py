@@ -179,7 +179,9 @@ def test_vectors_damaged_since_it_was_opened_are_noticed_or_mended(tmp_path, n, 
         lambda: bare.vectors,
         lambda: bare.save(tmp_path / "other"),
     ):
-        with pytest.raises(DamagedFile, match=r"index is damaged: 1 vector in it, number 7"):
+        with pytest.raises(
+            DamagedFile, match=r"index is damaged: .* of 1 vector differ, .* number 7"
+        ):
             read()
     assert bare.damaged
     assert not mended.damaged

@@ -102,15 +102,15 @@ class CheckedRows:
     def _mended(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
         self.damaged = True
         error = DamagedFile(
-            f"{self._path} is damaged: {counted(len(places), 'vector')} in it, number {places[0]} "
-            f"first, are not as they were written (their checksums differ)."
+            f"{self._path} is damaged: it is not as it was written (the checksums of "
+            f"{counted(len(places), 'vector')} differ, first that of number {places[0]})."
         )
         return self._mend(places, error)
 
     def _let_go(self) -> None:
         """Let no page of the rows count as memory of this process; the system keeps them cached."""
         first, last = self._pages
-        if hasattr(mmap, "MADV_DONTNEED") and 0 <= first < last:
+        if hasattr(mmap, "MADV_DONTNEED") and 0 <= first < min(last, len(self._mapping)):
             self._mapping.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 

@@ -376,7 +376,7 @@ def test_a_picture_whose_vector_and_record_are_damaged_is_left_out(cached):
     with collection._opened.database.transaction() as connection:
         connection.execute("UPDATE records_1 SET record = x'00' WHERE picture = 7")
     flip_a_vector(cache, collection, 7)
-    with pytest.raises(DamagedFile, match="1 vector in it"):
+    with pytest.raises(DamagedFile, match="the checksums of 1 vector differ"):
         collection.search(2, 89)
     assert sorted(ids(collection.search(2, 89))) == [n for n in range(1, 91) if n not in (2, 7)]
     assert check_file(cache)
