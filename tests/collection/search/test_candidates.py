@@ -371,6 +371,16 @@ def test_a_damaged_cache_is_made_again_in_a_search(cached, caplog, asked, live):
         assert collection.check().sound
 
 
+def test_vectors_are_mended_in_the_order_asked_for(cached):
+    collection, cache = cached
+    ranker, asked = ranker_of(collection), np.array([9, 5, 11, 7])
+    before = ranker.vectors(asked)
+    for number in (5, 7, 9):
+        flip_a_vector(cache, collection, number)
+    np.testing.assert_allclose(ranker.vectors(asked), before, rtol=1e-6)
+    assert ranker.plain.damaged
+
+
 def test_a_picture_whose_vector_and_record_are_damaged_is_left_out(cached):
     collection, cache = cached
     with collection._opened.database.transaction() as connection:
