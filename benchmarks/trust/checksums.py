@@ -1,10 +1,12 @@
 """What checksums cost: opening and searching with and without them, in turns in one process.
 
 An index of 100,000 vectors of length 256 is opened, and opened and searched once; its mapped form
-likewise; and a collection of small pictures is opened and searched for 50 matches with all that is
-shown of them, whose rows have checksums of their own. Without: the same code, where a file or a
-row counts as having none. CPU time, which other work on the machine disturbs least: the best of
-many runs with them over the best of as many without, in turns.
+likewise, also opened and asked for the scores of 1,000 vectors far apart, as after a search by
+codes, and searched and asked again, since its vectors are checked whenever they are read; and a
+collection of small pictures is opened and searched for 50 matches with all that is shown of them,
+whose rows have checksums of their own. Without: the same code, with a file that was written
+without sums, and where a file or a row counts as having none. CPU time, which other work on the
+machine disturbs least: the best of many runs with them over the best of as many without, in turns.
 """
 
 import sys
@@ -27,16 +29,20 @@ from lookalike import Collection
 from lookalike.collection.store import sums
 from lookalike.core import arrays
 from lookalike.index import DenseIndex, MappedIndex
+from lookalike.index.dense import DenseRows
 
 MOST = 1.05
+RANKED = 1000
 
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Let every file and row count as one without a checksum."""
+    """Let every file and row count as one without a checksum, and write indexes without sums."""
     with (
         patch.object(arrays._File, "checked_by", None),
         patch.object(sums, "is_sound", lambda *values: True),
+        patch.object(DenseRows, "arrays", lambda rows: {"vectors": rows.vectors}),
+        patch.object(DenseIndex, "_manifest", lambda *given: given[-1]),
     ):
         yield
 
@@ -48,21 +54,73 @@ def cpu(work: Callable[[], object]) -> float:
     return time.process_time() - begin
 
 
-def compared(what: str, work: Callable[[], object], pairs: int) -> Figure:
-    """Return the time of a call beside that of the same without checksums."""
+def compared(
+    what: str, work: Callable[[], object], pairs: int, without: Callable[[], object] | None = None
+) -> Figure:
+    """Return the time of a call beside that of the same, or of another, without checksums."""
+    plain = without or work
     work()
-    with_them, without = [], []
+    with unchecked():
+        plain()
+    times, plain_times = [], []
     for _ in range(pairs):
-        with_them.append(cpu(work))
+        times.append(cpu(work))
         with unchecked():
-            without.append(cpu(work))
-    best, plain = min(with_them), min(without)
+            plain_times.append(cpu(plain))
+    best, least = min(times), min(plain_times)
     return Figure(
         f"{what}: with checksums / without",
-        best / plain,
+        best / least,
         "<=",
         MOST,
-        f"{1000 * best:.2f} / {1000 * plain:.2f} ms",
+        f"{1000 * best:.2f} / {1000 * least:.2f} ms",
+    )
+
+
+def of_indexes(folder: Path, vectors: int, pairs: int) -> Iterator[Figure]:
+    """Compare indexes in files with checksums and without."""
+    rng = np.random.default_rng(0)
+    index = DenseIndex(256)
+    index.add(rng.standard_normal((vectors, 256), dtype=np.float32))
+    summed, plain = folder / "index.safetensors", folder / "plain.safetensors"
+    index.save(summed)
+    with unchecked():
+        index.save(plain)
+    del index
+    query = rng.standard_normal(256, dtype=np.float32)
+    some = rng.permutation(vectors)[:RANKED]
+
+    def search(index: DenseIndex) -> object:
+        return index.search(query, k=20)
+
+    def rank(index: DenseIndex) -> object:
+        return index.scores(query, some)
+
+    def both(
+        what: str,
+        kind: type[DenseIndex],
+        then: Callable[[DenseIndex], object] = lambda _: None,
+        times: int = 1,
+    ) -> Figure:
+        works = [lambda file=file: then(kind.open(file)) for file in (summed, plain)]
+        return compared(what, works[0], times * pairs, works[1])
+
+    yield both("opening an index", DenseIndex)
+    yield both("opening the index and searching once", DenseIndex, search)
+    yield both("opening a mapped index", MappedIndex, times=10)
+    yield both("opening the mapped index and searching once", MappedIndex, search)
+    ranking = f"ranking {RANKED:,} vectors"
+    yield both(f"opening the mapped index and {ranking}", MappedIndex, rank, 10)
+    opened = MappedIndex.open(summed)
+    with unchecked():
+        other = MappedIndex.open(plain)
+    yield compared(
+        "searching the mapped index again",
+        *(lambda: search(opened), pairs, lambda: search(other)),
+    )
+    yield compared(
+        f"{ranking} of the mapped index again",
+        *(lambda: rank(opened), 10 * pairs, lambda: rank(other)),
     )
 
 
@@ -77,29 +135,10 @@ def small_pictures(place: Path, count: int) -> Path:
 
 def measure(options: Options) -> list[Figure]:
     vectors, pictures = (10_000, 100) if options.quick else (100_000, 500)
-    pairs = 10 if options.quick else 20
-    rng = np.random.default_rng(0)
-    found = []
+    pairs = 10 if options.quick else 40
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        index = DenseIndex(256)
-        index.add(rng.standard_normal((vectors, 256), dtype=np.float32))
-        index.save(folder / "index.safetensors")
-        query = rng.standard_normal(256, dtype=np.float32)
-        del index
-        for kind, made in (("index", DenseIndex), ("mapped index", MappedIndex)):
-            opened = [
-                (f"opening an {kind}" if kind == "index" else f"opening a {kind}", None),
-                (f"opening the {kind} and searching once", query),
-            ]
-            for what, asked in opened:
-
-                def work(made: type[DenseIndex] = made, asked: object = asked) -> None:
-                    it = made.open(folder / "index.safetensors")
-                    if asked is not None:
-                        it.search(query, k=20)
-
-                found.append(compared(what, work, pairs))
+        found = list(of_indexes(folder, vectors, pairs))
         with Collection.create(folder / "c", features=[Colours()]) as store:
             store.add([small_pictures(folder / "pictures", pictures)])
 

@@ -1,8 +1,10 @@
-"""Damage model files, databases and write-ahead logs, and count wrong answers without a word.
+"""Damage models, databases, logs and mapped vectors, and count wrong answers without a word.
 
 A collection that has learned, was voted in and has labels is damaged in one place: a bit of its
-model; a bit, some bytes, a page of zeros or a missing end of its database; or a bit of the
-write-ahead log that a killed server leaves. Then all that people ask for is asked: searches with
+model; a bit, some bytes, a page of zeros or a missing end of its database; a bit of the
+write-ahead log that a killed server leaves; or, where it has codes, a bit of the vectors that stay
+on disk, before it is opened or while it is open and has searched. Wrong vectors are made again, so
+all answers must be as before. Then all that people ask for is asked: searches with
 and without learning, facts, labels, thumbnails, the log. An error, a warning in the log of the
 program or an answer as before are right; another answer without a word is not, even if
 ``lookalike check`` finds the damage, which is counted as well.
@@ -16,6 +18,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -30,10 +34,12 @@ from io_errors import Colours
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask
+from lookalike.collection.search import space
+from lookalike.collection.training import codes
 from lookalike.collection.training.gate import Lesson
 from lookalike.core.errors import LookalikeError
 
-FLIPS, DATABASES, LOGS = 200, 150, 40
+FLIPS, DATABASES, LOGS, MAPPED, LIVE = 200, 150, 40, 200, 100
 PICTURES = 60
 PAGE = 4096
 
@@ -73,6 +79,23 @@ def prepare(world: Path) -> Path:
     return world / "c"
 
 
+@contextmanager
+def small() -> Iterator[None]:
+    """Let sixty pictures have codes, and their vectors be kept on disk."""
+    with (
+        patch.object(codes, "NEAREST", 5),
+        patch.object(codes, "LEAST_PICTURES", 20),
+        patch.object(space, "LEAST_DRIFT", 10),
+    ):
+        yield
+
+
+def vectors_of(place: Path) -> Path:
+    """Return the file that the vectors of a collection stay in."""
+    (file,) = (place / "cache").glob("vectors-*")
+    return file
+
+
 def asked() -> dict[str, Callable[[Collection], Any]]:
     """Return what people ask for, by name."""
     return {
@@ -91,13 +114,21 @@ def asked() -> dict[str, Callable[[Collection], Any]]:
     }
 
 
-def answers(place: Path) -> tuple[dict[str, str], set[str], bool]:
-    """Return the answers of a collection, which of them tell of damage, and if it tells of some."""
+def answers(
+    place: Path, meanwhile: Callable[[], object] = lambda: None
+) -> tuple[dict[str, str], set[str], bool]:
+    """Return the answers of a collection, which of them tell of damage, and if it tells of some.
+
+    What happens ``meanwhile`` comes after a first search.
+    """
     words, found, told = Words(), {}, set()
     logger = logging.getLogger("lookalike")
     logger.addHandler(words)
     try:
         with Collection.open(place) as store:
+            with suppress(LookalikeError):
+                store.search(10, 10)
+            meanwhile()
             for name, ask in asked().items():
                 try:
                     found[name] = repr(ask(store))
@@ -111,13 +142,17 @@ def answers(place: Path) -> tuple[dict[str, str], set[str], bool]:
     return found, told, bool(words.told)
 
 
-def judged(place: Path, sound: dict[str, str]) -> str:
-    """Say how a damaged collection answers."""
+def judged(
+    place: Path, sound: dict[str, str], meanwhile: Callable[[], object], *, whole: bool
+) -> str:
+    """Say how a damaged collection answers; with ``whole``, nothing may be missing."""
     try:
-        found, told, spoke = answers(place)
+        found, told, spoke = answers(place, meanwhile)
     except Exception as error:
         return f"raw: {type(error).__name__}: {error!s:.100}"
     wrong = {name for name, answer in found.items() if answer != sound[name]} - told
+    if whole and (wrong or told):
+        return f"silent: {', '.join(sorted(wrong | told))} not made again"
     if wrong and not spoke:
         return f"silent: {', '.join(sorted(wrong))}{'' if checked(place) else ', not in check'}"
     return "told" if told or spoke else "as before"
@@ -133,10 +168,13 @@ def checked(place: Path) -> bool:
 
 
 def flipped(file: Path, chance: random.Random, first: int = 0) -> None:
-    """Flip a bit of a file."""
-    content = bytearray(file.read_bytes())
-    content[chance.randrange(first, len(content))] ^= 1 << chance.randrange(8)
-    file.write_bytes(content)
+    """Flip a bit of a file, as it is: others may have mapped it."""
+    place = chance.randrange(first, file.stat().st_size)
+    with file.open("r+b") as stream:
+        stream.seek(place)
+        (byte,) = stream.read(1)
+        stream.seek(place)
+        stream.write(bytes([byte ^ 1 << chance.randrange(8)]))
 
 
 def broken(file: Path, chance: random.Random, number: int) -> None:
@@ -158,27 +196,31 @@ def broken(file: Path, chance: random.Random, number: int) -> None:
 
 
 def cases(
-    kept: Path, live: Path, world: Path, counts: tuple[int, ...]
-) -> Iterator[tuple[str, Path]]:
-    """Damage one copy of the collection after the other."""
-    chance = random.Random(0)
+    places: dict[str, Path], world: Path, counts: tuple[int, ...]
+) -> Iterator[tuple[str, Path, Callable[[], object]]]:
+    """Damage one copy of the collection after the other; also return what comes meanwhile."""
+    chance, kept = random.Random(0), places["model"]
     (model,) = (
         file for file in (kept / "models").iterdir() if file.name == f"{current(kept)}.safetensors"
     )
-    for what, count in zip(("model", "database", "write-ahead log"), counts, strict=True):
+    for (what, source), count in zip(places.items(), counts, strict=True):
         for number in range(count):
-            place = world / "c"
+            place, meanwhile = world / "c", partial(id, None)
             shutil.rmtree(place, ignore_errors=True)
-            shutil.copytree(live if what == "write-ahead log" else kept, place)
+            shutil.copytree(source, place)
             if what == "model":
                 flipped(place / "models" / model.name, chance)
             elif what == "database":
                 shutil.rmtree(place / "cache", ignore_errors=True)
                 broken(place / "collection.sqlite", chance, number)
-            else:
+            elif what == "write-ahead log":
                 (place / "collection.sqlite-shm").unlink(missing_ok=True)
                 flipped(place / "collection.sqlite-wal", chance)
-            yield what, place
+            elif what == "mapped vectors":
+                flipped(vectors_of(place), chance)
+            else:
+                meanwhile = partial(flipped, vectors_of(place), chance)
+            yield what, place, meanwhile
 
 
 def current(place: Path) -> int:
@@ -190,9 +232,9 @@ def current(place: Path) -> int:
 
 
 def measure(options: Options) -> list[Figure]:
-    counts = (20, 15, 5) if options.quick else (FLIPS, DATABASES, LOGS)
+    counts = (20, 15, 5, 10, 10) if options.quick else (FLIPS, DATABASES, LOGS, MAPPED, LIVE)
     found: dict[str, Counter[str]] = {}
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, small():
         world = Path(name)
         kept, live = world / "kept", world / "live"
         shutil.move(prepare(world), kept)
@@ -201,15 +243,22 @@ def measure(options: Options) -> list[Figure]:
             for query in range(11, 31):
                 store.vote(Ask((query,)), picked=[query + 3], rejected=[query + 4])
             shutil.copytree(world / "c", live)
-        places = {"model": kept, "database": kept, "write-ahead log": live}
+        coded = world / "coded"
+        shutil.copytree(kept, coded)
+        with Collection.open(coded) as store:
+            store.learn(codes="itq", bits=24, candidates=20)
+        places = {
+            **{"model": kept, "database": kept, "write-ahead log": live},
+            **{"mapped vectors": coded, "mapped vectors in use": coded},
+        }
         sound = {}
         for what, place in places.items():
             shutil.rmtree(world / "c")
             shutil.copytree(place, world / "c")
             (world / "c" / "collection.sqlite-shm").unlink(missing_ok=True)
             sound[what] = answers(world / "c")[0]
-        for what, place in cases(kept, live, world, counts):
-            how = judged(place, sound[what])
+        for what, place, meanwhile in cases(places, world, counts):
+            how = judged(place, sound[what], meanwhile, whole=what.startswith("mapped"))
             found.setdefault(what, Counter())[how.partition(":")[0]] += 1
             if how.startswith(("silent", "raw")):
                 print(what, how, file=sys.stderr)

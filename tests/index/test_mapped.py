@@ -1,13 +1,19 @@
-"""An index whose vectors stay in their file does what one in memory does."""
+"""An index whose vectors stay in their file does what one in memory does, and notices damage."""
+
+import json
+import zlib
+from threading import Thread
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.core.arrays import load_arrays, save_arrays
+from lookalike.core.arrays import check_file, load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile
-from lookalike.index import DenseIndex, MappedIndex, growing
+from lookalike.index import DenseIndex, MappedIndex, checked_rows
+from lookalike.index.checked_rows import row_sums
+from tests.reference.index import row_sum
 
 
 def saved(path, rng, n=50, d=5):
@@ -59,7 +65,7 @@ def test_it_does_what_one_in_memory_does(tmp_path_factory, seed):
 
 def test_its_vectors_stay_in_the_file_and_outlive_it(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(growing, "MANY", 10)
+    monkeypatch.setattr(checked_rows, "MANY", 10)
     memory = saved(tmp_path / "index", rng)
     mapped = MappedIndex.open(tmp_path / "index")
     assert not mapped.vectors.flags.owndata
@@ -91,3 +97,177 @@ def test_a_damaged_file_is_refused(tmp_path):
             MappedIndex.open(path)
     with pytest.raises(DamagedFile, match="not exist"):
         MappedIndex.open(tmp_path / "nothing")
+
+
+def places_of(path):
+    """Where the parts of a file are, by name: the first byte and the one behind."""
+    content = path.read_bytes()
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:begin])
+    found = {"header": (0, begin)}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            found[name] = tuple(begin + offset for offset in entry["data_offsets"])
+    return found
+
+
+def flip(path, place, bit=0):
+    """Change one bit of a file as it is, also under those who have mapped it."""
+    with path.open("r+b") as file:
+        file.seek(place)
+        (byte,) = file.read(1)
+        file.seek(place)
+        file.write(bytes([byte ^ 1 << bit]))
+
+
+def answers(index, queries):
+    found = index.search(queries, 7)
+    some = index.ids[::3]
+    return (
+        *(index.ids, index.scales, found.ids, found.scores),
+        *(index.take(some), index.scores(queries, some), index.vectors),
+    )
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data())
+@pytest.mark.parametrize(("n", "d"), [(50, 6), (51, 5), (51, 6)])
+def test_every_flipped_bit_is_noticed_before_it_changes_an_answer(tmp_path_factory, n, d, data):
+    rng = np.random.default_rng(0)
+    path = tmp_path_factory.getbasetemp() / f"flipped-{n}-{d}"
+    saved(path, rng, n, d)
+    queries = rng.standard_normal((2, d)).astype(np.float32)
+    sound = answers(MappedIndex.open(path), queries)
+    region = data.draw(st.sampled_from(["header", "ids", "scales", "sums", "vectors"]))
+    first, last = places_of(path)[region]
+    flip(path, data.draw(st.integers(first, last - 1)), data.draw(st.integers(0, 7)))
+    with pytest.raises(DamagedFile):
+        check_file(path)
+    try:
+        found = answers(MappedIndex.open(path), queries)
+    except DamagedFile:
+        return
+    # Only the checksum of the whole file, which `lookalike check` reads, is left out.
+    assert region == "header"
+    for one, other in zip(found, sound, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("n", "d"), [(50, 6), (51, 5)])
+def test_vectors_damaged_since_it_was_opened_are_noticed_or_mended(tmp_path, n, d):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "index"
+    memory = saved(path, rng, n, d)
+    asked = []
+
+    def mend(ids, error):
+        assert isinstance(error, DamagedFile)
+        asked.append(ids.tolist())
+        return memory.take(ids)
+
+    bare, mended = MappedIndex.open(path), MappedIndex.open(path, mend)
+    for index in (bare, mended):
+        alike(index, memory, rng)
+        assert not index.damaged
+    flip(path, places_of(path)["vectors"][0] + 4 * d * 7 + 5, 3)
+    broken = memory.ids[7]
+    np.testing.assert_array_equal(bare.take(memory.ids[8:]), memory.vectors[8:])
+    for read in (
+        lambda: bare.search(np.ones(d)),
+        lambda: bare.scores(np.ones(d), [broken]),
+        lambda: bare.take([broken]),
+        lambda: bare.vectors,
+        lambda: bare.save(tmp_path / "other"),
+    ):
+        with pytest.raises(
+            DamagedFile, match=r"index is damaged: .* of 1 vector differ, .* number 7"
+        ):
+            read()
+    assert bare.damaged
+    assert not mended.damaged
+    copy = mended.copy()
+    alike(copy, memory, rng)
+    assert asked
+    assert {name for names in asked for name in names} == {broken}
+    assert mended.damaged
+    for index in (copy, memory):
+        index.remove(memory.ids[:3])
+        index.add(np.ones((2, d)))
+    alike(copy, memory, rng)
+    assert not MappedIndex(3).damaged
+
+
+def test_threads_may_mend_the_same_rows(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(checked_rows, "MANY", 1)
+    memory = saved(tmp_path / "index", rng, 300, 8)
+    mapped = MappedIndex.open(tmp_path / "index", lambda ids, _: memory.take(ids))
+    first, last = places_of(tmp_path / "index")["vectors"]
+    for place in range(first, last, 500):
+        flip(tmp_path / "index", place)
+    expected, wrong = memory.search(np.ones(8), 300), []
+
+    def search():
+        for _ in range(30):
+            found = mapped.search(np.ones(8), 300)
+            if not np.array_equal(found.ids, expected.ids):
+                wrong.append(found)
+
+    threads = [Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("check", ["xxh3", "crc32", None])
+def test_files_of_earlier_versions_are_checked_as_they_were(tmp_path, check):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "index"
+    memory = saved(path, rng)
+    arrays, manifest = load_arrays(path, kind="dense_index/1")
+    old = {name: arrays[name] for name in ("ids", "scales", "vectors")}
+    del manifest["seal"]
+    save_arrays(path, old, kind="dense_index/1", manifest=manifest)
+    content = path.read_bytes()
+    if check != "xxh3":
+        begin = 8 + int.from_bytes(content[:8], "little")
+        at = content.index(b'"xxh3":"')
+        said = b"" if check is None else b'"crc32":"00000000",'
+        header = content[8:at] + said + content[at + 8 + 16 + 2 : begin]
+        header += b" " * (begin - 8 - len(header))
+        content = content[:8] + header + content[begin:]
+        own = f'"crc32":"{zlib.crc32(content):08x}"'.encode()
+        path.write_bytes(content.replace(b'"crc32":"00000000"', own))
+    for kind in (MappedIndex, DenseIndex):
+        alike(kind.open(path), memory, rng)
+    flip(path, places_of(path)["vectors"][1] - 1)
+    if check is None:
+        # As it always was: what has no checksum is not checked.
+        assert not MappedIndex.open(path).damaged
+        return
+    with pytest.raises(DamagedFile, match="not as it was written"):
+        MappedIndex.open(path)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_sums_of_rows_are_those_of_the_reference(d, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 2**32, (5, d), dtype=np.uint32)
+    rows[0], rows[1] = 0, 2**32 - 1
+    found = row_sums(rows.view(np.float32))
+    assert found.tolist() == [row_sum(row, checked_rows._key(d)) for row in rows.view(np.float32)]
+    # No change inside a word leaves the sum as it was.
+    row, word = rng.integers(5), rng.integers(d)
+    rows[row, word] ^= rng.integers(1, 2**32, dtype=np.uint32)
+    after = row_sums(rows.view(np.float32))
+    assert (after != found).tolist() == [one == row for one in range(5)]
+
+
+def test_sums_stay_as_files_have_them():
+    """Else the vectors of all files would count as damaged."""
+    # What SplitMix64 gives from 0 on.
+    assert checked_rows._key(3).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+    assert row_sums(np.array([[1, 2, 3]], np.float32)).tolist() == [11354003648664676002]

@@ -174,6 +174,11 @@ class Index(ABC):
         """All vectors, in the order of ``ids``; read-only."""
         return self.take(self.ids)
 
+    @property
+    def damaged(self) -> bool:
+        """Whether what was read from its file since it was opened is not as it was written."""
+        return False
+
     @abstractmethod
     def copy(self) -> Self:
         """Return a copy that shares memory with this index until one of them changes."""

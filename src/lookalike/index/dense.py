@@ -1,7 +1,7 @@
 """Exact search among dense vectors: one scan of memory per query."""
 
 import mmap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -10,10 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import map_arrays, map_file
-from lookalike.core.errors import InvalidInput
+from lookalike.core.arrays import Loaded, map_arrays, map_file
+from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.vectors import squared_lengths
 from lookalike.index._fast.dense import exact_products, offer_block
+from lookalike.index.checked_rows import CheckedRows, Mend, refuse, row_sums, seal
 from lookalike.index.exact import Best, ExactIndex, Items, Rows
 from lookalike.index.growing import GrowingArray, MappedArray
 
@@ -139,7 +140,8 @@ class DenseRows(Rows):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save."""
-        return {"vectors": self.vectors}
+        vectors = self.vectors
+        return {"vectors": vectors, "sums": row_sums(vectors)}
 
     @classmethod
     def stored(
@@ -149,6 +151,9 @@ class DenseRows(Rows):
         vectors = arrays["vectors"]
         if vectors.dtype != np.float32 or vectors.shape != (count, dimension):
             raise InvalidInput(f"vectors are {vectors.dtype} of shape {vectors.shape}")
+        sums = arrays.get("sums")
+        if sums is not None and (sums.dtype != np.uint64 or sums.shape != (count,)):
+            raise InvalidInput(f"the sums of vectors are {sums.dtype} of shape {sums.shape}")
         return vectors
 
 
@@ -175,12 +180,36 @@ class DenseIndex(ExactIndex):
     name = "dense"
     rows = DenseRows
 
+    @classmethod
+    def _manifest(
+        cls, arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        return {**manifest, "seal": seal(arrays, manifest)}
+
+    @classmethod
+    def _opened(
+        cls,
+        path: Path | str,
+        arrays: Loaded,
+        manifest: Mapping[str, Any],
+        stored: Callable[[int, int], Rows],
+    ) -> Self:
+        # Files of earlier versions have neither.
+        if "seal" in manifest or "sums" in arrays:
+            lacking = not {"ids", "scales", "sums"} <= arrays.keys()
+            if lacking or manifest.get("seal") != seal(arrays, manifest):
+                raise DamagedFile(
+                    f"{path} is damaged: it is not as it was written (its checksum differs)."
+                )
+        return super()._opened(path, arrays, manifest, stored)
+
 
 class MappedIndex(DenseIndex):
     """A dense index whose vectors stay in their file, and are read as they are needed.
 
     It reads what :meth:`DenseIndex.save` wrote. A search among all reads all; it is for searches
-    among a few, such as those that codes found. Vectors added later are in memory.
+    among a few, such as those that codes found. Vectors added later are in memory. Each vector is
+    checked whenever it is read.
 
     Examples
     --------
@@ -191,19 +220,43 @@ class MappedIndex(DenseIndex):
     name = "mapped"
     file_kind = DenseIndex.file_kind
 
+    @property
+    def damaged(self) -> bool:
+        """Whether what was read from its file since it was opened is not as it was written."""
+        rows = self._state.rows
+        vectors = rows.kept_vectors if isinstance(rows, DenseRows) else None
+        return isinstance(vectors, MappedArray) and vectors.file.damaged
+
     @classmethod
-    def open(cls, path: Path | str) -> Self:
-        """Open an index that :meth:`save` wrote; its vectors are read once, for their checksum."""
+    def open(cls, path: Path | str, mend: Mend = refuse) -> Self:
+        """Open an index that :meth:`save` wrote, without reading its vectors.
+
+        Those of a file of an earlier version are read once, for its checksum.
+
+        Parameters
+        ----------
+        path : Path or str
+        mend : callable
+            What gives the vectors with some ids where those of the file are damaged, or raises the
+            error that it is given, as it does by default.
+        """
         mapping = map_file(Path(path))
-        arrays, manifest = map_arrays(Path(path), kind=cls.file_kind, mapping=mapping)
+        arrays, manifest = map_arrays(Path(path), kind=cls.file_kind, mapping=mapping, sums="sums")
+
+        def mended(places: NDArray[np.int64], error: DamagedFile) -> NDArray[np.float32]:
+            return mend(names[places], error)
+
+        def rows(count: int, dimension: int) -> Rows:
+            vectors, sums = cls.rows.stored(arrays, count, dimension), arrays.get("sums")
+            file = CheckedRows(Path(path), mapping, vectors, sums, mended)
+            return DenseRows(MappedArray(file), None)
+
+        index = cls._opened(path, arrays, manifest, rows)
+        names = index.ids
         if hasattr(mmap, "MADV_RANDOM"):
             mapping.madvise(mmap.MADV_DONTNEED)
             mapping.madvise(mmap.MADV_RANDOM)
-
-        def rows(count: int, dimension: int) -> Rows:
-            return DenseRows(MappedArray(mapping, cls.rows.stored(arrays, count, dimension)), None)
-
-        return cls._opened(path, arrays, manifest, rows)
+        return index
 
 
 def _lengths(vectors: NDArray[np.float32]) -> NDArray[np.float64]:

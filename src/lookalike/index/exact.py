@@ -299,16 +299,25 @@ class ExactIndex(Index):
     def save(self, path: Path | str) -> None:
         """Save the index to one file, all or nothing."""
         state = self._state
-        save_arrays(
-            Path(path),
-            {"ids": state.ids.rows, "scales": state.scales.rows, **state.rows.arrays()},
-            kind=self.file_kind,
-            manifest={
-                "dimension": self.dimension,
-                "fingerprint": self.fingerprint,
-                "next_id": state.next_id,
-            },
-        )
+        arrays: dict[str, NDArray[Any]] = {
+            "ids": state.ids.rows,
+            "scales": state.scales.rows,
+            **state.rows.arrays(),
+        }
+        manifest = {
+            "dimension": self.dimension,
+            "fingerprint": self.fingerprint,
+            "next_id": state.next_id,
+        }
+        kept = self._manifest(arrays, manifest)
+        save_arrays(Path(path), arrays, kind=self.file_kind, manifest=kept)
+
+    @classmethod
+    def _manifest(
+        cls, arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return the manifest of a file with these arrays."""
+        return manifest
 
     @classmethod
     def open(cls, path: Path | str) -> Self:

@@ -4,11 +4,12 @@ Ids that are consecutive and scales that are all 1 take no memory at all; rows m
 take it only while they are used.
 """
 
-import mmap
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lookalike.index.checked_rows import CheckedRows
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -110,57 +111,49 @@ class UnitScales(GrowingArray[np.float32]):
         return UnitScales(int(np.count_nonzero(mask)))
 
 
-class MappedArray(GrowingArray[Scalar]):
+class MappedArray(GrowingArray[np.float32]):
     """Rows of a file, less those that went, and behind them rows in memory that came since.
 
-    ``mapping`` is the file's, of which ``base`` are the rows in use, by ``places`` where not all
-    of them are.
+    Of the rows of ``file``, those at ``places`` are in use, or all.
     """
 
     def __init__(
         self,
-        mapping: mmap.mmap,
-        base: NDArray[Scalar],
+        file: CheckedRows,
         places: NDArray[np.intp] | None = None,
-        tail: GrowingArray[Scalar] | None = None,
+        tail: GrowingArray[np.float32] | None = None,
     ) -> None:
-        self._mapping, self._base, self._places = mapping, base, places
-        self._tail = GrowingArray(base[:0].copy()) if tail is None else tail
-        self._held = len(base) if places is None else len(places)
+        self.file, self._places = file, places
+        nothing = np.zeros((0, file.width), np.float32)
+        self._tail = GrowingArray(nothing) if tail is None else tail
+        self._held = len(file) if places is None else len(places)
         self._count = self._held + len(self._tail)
 
     @property
-    def rows(self) -> NDArray[Scalar]:
+    def rows(self) -> NDArray[np.float32]:
         """All rows, read-only; read into memory unless they are those of the file."""
-        if self._places is None and not len(self._tail):
-            return self._base
-        rows = self.take(slice(None))
+        alone = self._places is None and not len(self._tail)
+        rows = self.file.whole() if alone else self.take(slice(None))
         rows.flags.writeable = False
         return rows
 
-    def take(self, some: Some) -> NDArray[Scalar]:
-        """Return a copy of some of the rows; after many, no page of the file stays mapped."""
+    def take(self, some: Some) -> NDArray[np.float32]:
+        """Return a copy of some of the rows."""
         wanted = np.arange(self._count)[some] if isinstance(some, slice) else np.asarray(some)
-        found = np.empty((len(wanted), *self._base.shape[1:]), self._base.dtype)
+        found = np.empty((len(wanted), self.file.width), np.float32)
         mapped = wanted < self._held
         in_file = wanted[mapped] if self._places is None else self._places[wanted[mapped]]
-        found[mapped] = self._base[in_file]
+        found[mapped] = self.file.read(in_file)
         found[~mapped] = self._tail.rows[wanted[~mapped] - self._held]
-        if len(in_file) >= MANY and hasattr(mmap, "MADV_DONTNEED"):
-            self._mapping.madvise(mmap.MADV_DONTNEED)
         return found
 
-    def extended(self, new: NDArray[Any]) -> GrowingArray[Scalar]:
+    def extended(self, new: NDArray[Any]) -> GrowingArray[np.float32]:
         """Return the rows with others appended, which are in memory."""
-        return MappedArray(self._mapping, self._base, self._places, self._tail.extended(new))
+        return MappedArray(self.file, self._places, self._tail.extended(new))
 
-    def kept(self, mask: NDArray[np.bool_]) -> GrowingArray[Scalar]:
+    def kept(self, mask: NDArray[np.bool_]) -> GrowingArray[np.float32]:
         """Return the rows where ``mask`` is true."""
         places = np.flatnonzero(mask[: self._held])
         if self._places is not None:
             places = self._places[places]
-        return MappedArray(self._mapping, self._base, places, self._tail.kept(mask[self._held :]))
-
-
-MANY = 64
-"""Rows read from a file at once after which its pages are let go; the system keeps them cached."""
+        return MappedArray(self.file, places, self._tail.kept(mask[self._held :]))

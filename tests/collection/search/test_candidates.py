@@ -6,7 +6,8 @@ import pytest
 from lookalike.collection import Ask, Collection, Where
 from lookalike.collection.search import candidates
 from lookalike.collection.training import codes as training
-from lookalike.core.errors import InvalidInput
+from lookalike.core.arrays import check_file
+from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.index import MappedIndex
 from tests.collection.colours import Colours, album, picture
 from tests.collection.teaching import QUICK
@@ -293,7 +294,7 @@ def test_few_pictures_need_no_codes(big, monkeypatch):
 
 
 def test_codes_of_other_vectors_or_a_damaged_file_are_refused(big):
-    from lookalike.core.errors import DamagedFile, FingerprintMismatch
+    from lookalike.core.errors import FingerprintMismatch
 
     number = with_codes(big).codes.model
     file = big._opened.folder.model(number)
@@ -305,3 +306,101 @@ def test_codes_of_other_vectors_or_a_damaged_file_are_refused(big):
     file.write_bytes(content[:-5])
     with Collection.open(big.path, features=[Colours()]) as again, pytest.raises(DamagedFile):
         again.search(1)
+
+
+@pytest.fixture
+def cached(big, monkeypatch):
+    """A collection with codes, its vectors in the cache, and that file."""
+    monkeypatch.setattr("lookalike.collection.search.space.LEAST_DRIFT", 10)
+    with_codes(big)
+    ranker = ranker_of(big)
+    assert isinstance(ranker.plain, MappedIndex)
+    return big, big._opened.folder.cache(ranker.space.fingerprint)
+
+
+def flip_a_vector(cache, collection, picture):
+    """Change a bit of the vector of a picture, as a disk does, under those who have mapped it."""
+    ranker = ranker_of(collection)
+    row = ranker.plain.ids.tolist().index(picture)
+    width = 4 * ranker.plain.dimension
+    place = cache.stat().st_size - width * (len(ranker.plain) - row) + 3
+    with cache.open("r+b") as file:
+        file.seek(place)
+        (byte,) = file.read(1)
+        file.seek(place)
+        file.write(bytes([byte ^ 64]))
+    with pytest.raises(DamagedFile):
+        check_file(cache)
+
+
+ASKED = {
+    "search": lambda store: ids(store.search(5, 9)),
+    "plain": lambda store: ids(store.search(5, 9, learned=False)),
+    "all": lambda store: ids(store.search(2, 89)),
+    "reasons": lambda store: repr(store.reasons(Ask((5,)), 2)),
+    "duplicates": lambda store: repr(store.duplicates()),
+}
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_damaged_cache_is_made_again_in_a_search(cached, caplog, asked, live):
+    collection, cache = cached
+    ask = ASKED[asked]
+    expected = ask(collection)
+    if live:
+        flip_a_vector(cache, collection, 5)
+    else:
+        collection.close()
+        with Collection.open(collection.path, features=[Colours()]) as again:
+            ranker_of(again)
+            flip_a_vector(cache, again, 5)
+        collection = Collection.open(collection.path, features=[Colours()])
+    with collection:
+        assert ask(collection) == expected
+        if asked != "duplicates" or not live:  # they are found by what was encoded before
+            assert caplog.text.count("it is made again from the database") == 1
+        assert ask(collection) == expected
+        assert ids(collection.search(2, 89)) == ids(collection.search(2, 89))
+        ranker = ranker_of(collection)
+        assert isinstance(ranker.plain, MappedIndex)
+        assert not ranker.plain.damaged
+        assert not ranker.plain.vectors.flags.owndata
+        assert caplog.text.count("it is made again from the database") == 1
+        assert check_file(cache)
+        assert collection.check().sound
+
+
+def test_vectors_are_mended_in_the_order_asked_for(cached):
+    collection, cache = cached
+    ranker, asked = ranker_of(collection), np.array([9, 5, 11, 7])
+    before = ranker.vectors(asked)
+    for number in (5, 7, 9):
+        flip_a_vector(cache, collection, number)
+    np.testing.assert_allclose(ranker.vectors(asked), before, rtol=1e-6)
+    assert ranker.plain.damaged
+
+
+def test_a_picture_whose_vector_and_record_are_damaged_is_left_out(cached):
+    collection, cache = cached
+    with collection._opened.database.transaction() as connection:
+        connection.execute("UPDATE records_1 SET record = x'00' WHERE picture = 7")
+    flip_a_vector(cache, collection, 7)
+    with pytest.raises(DamagedFile, match="the checksums of 1 vector differ"):
+        collection.search(2, 89)
+    assert sorted(ids(collection.search(2, 89))) == [n for n in range(1, 91) if n not in (2, 7)]
+    assert check_file(cache)
+
+
+def test_a_damaged_cache_is_left_where_nothing_may_be_written(cached, caplog):
+    collection, cache = cached
+    expected = ids(collection.search(5, 9))
+    collection.close()
+    with Collection.open(collection.path, features=[Colours()], read_only=True) as reader:
+        assert ids(reader.search(5, 9)) == expected
+        flip_a_vector(cache, reader, expected[0])
+        before = cache.read_bytes()
+        for _ in range(3):
+            assert ids(reader.search(5, 9)) == expected
+        assert caplog.text.count("it is made again from the database") == 1
+        assert cache.read_bytes() == before

@@ -353,6 +353,9 @@ class Rankers:
     def _ranker(self, row: RankerRow) -> Ranker:
         """Return a ranker as the database has it now; the lock must be held."""
         known = self._loaded.get(row.id)
+        if known is not None and known[1].plain.damaged and not self._database.read_only:
+            # Its cache is deleted, and so made again.
+            known = None
         if known is not None and known[0] == self._seen:
             return known[1]
         current = row

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from lookalike.core.errors import DamagedFile
 from lookalike.core.vectors import Vectors
 from lookalike.features import Feature, Reduction
 from lookalike.index.base import Index
+from lookalike.index.dense import MappedIndex
 from lookalike.index.registry import INDEXES
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.cosine import Cosine
@@ -82,16 +84,22 @@ class Space:
     def load_index(self, database: Database, cache: Path, *, mapped: bool = False) -> Index:
         """Return the index of all pictures, from the cache as far as that goes.
 
-        With ``mapped``, dense vectors stay in the cache and are read as they are needed.
+        With ``mapped``, dense vectors stay in the cache and are read as they are needed; where
+        there is no cache that can be used, it is written first.
         """
         kind = self._kind(sparse=self.feature.sparse)
         if mapped and kind.name == "dense":
-            kind = INDEXES.get("mapped")
-        index = self._cached(cache, kind)
-        if index is None:
-            index = kind(self.dimension, fingerprint=self.fingerprint)
+            kind = MappedIndex
+        index = self._cached(cache, kind, database)
+        if index is not None:
+            self.update(index, database)
+            return index
+        index = kind(self.dimension, fingerprint=self.fingerprint)
         self.update(index, database)
-        return index
+        if kind is not MappedIndex or database.read_only:
+            return index
+        self.save_index(index, cache)
+        return self._cached(cache, kind, database) or index
 
     def update(self, index: Index, database: Database) -> bool:
         """Make the index hold what the database does: drop the removed, add the missing.
@@ -136,13 +144,30 @@ class Space:
     def _kind(self, *, sparse: bool) -> type[Index]:
         return INDEXES.get(self.index_kind or ("sparse" if sparse else "dense"))
 
-    def _cached(self, cache: Path, kind: type[Index]) -> Index | None:
+    def _cached(self, cache: Path, kind: type[Index], database: Database) -> Index | None:
         if not cache.exists():
             return None
+
+        told = False
+
+        def mended(ids: NDArray[np.int64], error: DamagedFile) -> NDArray[np.float32]:
+            nonlocal told
+            if not told:
+                _forget(cache, error, database)
+            told = True
+            rising, order = np.unique(ids, return_inverse=True)
+            sound, vectors = self.stored(database, rising)
+            if len(sound) < len(rising):
+                raise error
+            return np.asarray(vectors, np.float32)[order]
+
         try:
-            index = kind.open(cache)
+            if issubclass(kind, MappedIndex):
+                index: Index = kind.open(cache, mended)
+            else:
+                index = kind.open(cache)
         except DamagedFile as error:
-            _log.warning("%s; it is made again from the database", error)
+            _forget(cache, error, database)
             return None
         fits = (index.fingerprint, index.dimension) == (self.fingerprint, self.dimension)
         return index if fits else None
@@ -154,6 +179,14 @@ class Space:
             )
         except DamagedFile:
             return np.zeros(0, np.int64)
+
+
+def _forget(cache: Path, error: DamagedFile, database: Database) -> None:
+    """Delete a damaged cache, so that it is made again, and say so."""
+    _log.warning("%s; it is made again from the database", error)
+    if not database.read_only:
+        with suppress(OSError):
+            cache.unlink()
 
 
 def reduction_is_due(feature: Feature, pictures: int, fitted_at: int | None) -> bool:
