@@ -609,6 +609,68 @@ def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store
 
 
 @plainly
+def test_headings_stay_above_their_pictures_when_a_word_is_voted_on(window, store):
+    store.learn(folders=True)
+    reds = [row.id for row in store.pictures() if row.places[0].parent.name == "red"]
+    for number in reds[1:]:
+        store.say(number, "red", shows=False)
+        store.say(number, "crimson")
+    page = window.open("/search?word=crimson")
+    parts = page.locator("#matches > .results > :is(h2, .tile)")
+
+    def headed():
+        """Return each heading with the picture below it."""
+        named = parts.evaluate_all("all => all.map((one) => one.dataset.id ?? one.textContent)")
+        return {text: named[at + 1] for at, text in enumerate(named[:-1]) if not text.isdigit()}
+
+    tagged = window.order()[:8]
+    assert headed() == {"Tagged (8)": tagged[0], "Probably": window.order()[8]}
+    missing = page.locator(f'.tile[data-id="{reds[0]}"]')
+    missing.scroll_into_view_if_needed()
+    where = missing.bounding_box()
+    with answered(page, "/part/votes"):
+        missing.locator(".vote.up").click()
+    # Nothing moves under the pointer.
+    page.wait_for_timeout(1500)
+    assert missing.bounding_box() == where
+    assert list(headed()) == ["Tagged (8)", "Probably"]
+    settled(page)
+    assert str(reds[0]) in window.order()[:9]
+    assert headed() == {"Tagged (9)": window.order()[0], "Probably": window.order()[9]}
+    # By keyboard: the only picture that is tagged so; its heading goes with it.
+    page = window.open("/search?word=red")
+    assert next(iter(headed())) == "Tagged (1)"
+    page.locator(".tile .open").first.focus()
+    page.keyboard.press("d")
+    page.wait_for_selector("h2:has-text('Named so (9)')")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("#matches:not([aria-busy])")
+    assert next(iter(headed())) == "Named so (9)"
+
+
+@plainly
+def test_pictures_loaded_after_a_vote_stay(window, store, monkeypatch):
+    monkeypatch.setattr("lookalike.service.web.pages.PAGE", 9)
+    monkeypatch.setattr("lookalike.service.web.fragments.PAGE", 9)
+    page = window.open("/search?like=1")
+    rejected = page.locator(".tile").nth(2)
+    number = rejected.get_attribute("data-id")
+    with answered(page, "/part/votes"):
+        rejected.locator(".vote.down").click()
+    # It stays under the pointer, while more pictures are loaded.
+    page.wait_for_selector(".rejected")
+    page.wait_for_selector("#matches[aria-busy]")
+    page.locator(".more-matches button").evaluate("button => button.click()")
+    page.wait_for_function("() => document.querySelectorAll('.results > .tile').length > 15")
+    settled(page)
+    everything = {str(row.id) for row in store.pictures()} - {"1", number}
+    while page.locator(".more-matches button").count():
+        page.locator(".more-matches button").evaluate("button => button.click()")
+        page.wait_for_timeout(100)
+    assert sorted(window.order()) == sorted(everything)
+
+
+@plainly
 def test_a_missing_file_shows_its_thumbnail_and_no_bare_icon(browser, store, tmp_path):
     path = tmp_path / "gone.png"
     draw(path, (200, 10, 10), 999)
