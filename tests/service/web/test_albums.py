@@ -41,7 +41,8 @@ def test_many_are_tagged_by_id_and_by_search_and_taken_back_at_once(client, stor
     assert store.count(Where(tags=("alike",))) == 0
     again = client.post("/api/undo", json={"event": answer["event"]["number"]})
     assert again.status_code == 400
-    assert "already undone" in again.json()["error"]
+    told = f"Event {answer['event']['number']} is already undone; nothing was changed."
+    assert again.json()["error"].startswith(told)
     # Only pictures that have a tag lose it: of the others nothing is said.
     everything = {"all_of": {}, "word": "Grün", "shows": False}
     assert client.post("/api/selection/tag", json=everything).json()["pictures"] == 4
