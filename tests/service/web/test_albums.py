@@ -120,6 +120,7 @@ def test_albums_over_the_api(client, store):
     assert "3 removed from the collection" in gone
     assert client.delete(path).json()["name"] == "Like"
     assert client.get(path).status_code == 404
+    assert "There is no such album" in client.get("/album/99").text
 
 
 def test_albums_by_the_client_and_by_command(client, store, run, tmp_path):

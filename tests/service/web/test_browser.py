@@ -690,9 +690,14 @@ def test_a_missing_file_shows_its_thumbnail_and_no_bare_icon(browser, store, tmp
 
 
 @plainly
-def test_nobody_sees_buttons_that_cannot_work(browser, store):
+def test_nobody_sees_buttons_that_cannot_work(browser, store, tmp_path):
     first = next(iter(store.pictures())).id
     store.say(first, "sky")
+    draw(tmp_path / "gone.png", (10, 200, 10), 998)
+    store.add([tmp_path / "gone.png"])
+    gone = store.find(tmp_path / "gone.png")
+    (tmp_path / "gone.png").unlink()
+    store.find_missing()
     with served(store, key="k" * 24, read_key="r" * 24, vote_key="v" * 24) as client:
         for key in ("k" * 24, "r" * 24, "v" * 24):
             window = Watched(
@@ -704,11 +709,15 @@ def test_nobody_sees_buttons_that_cannot_work(browser, store):
                 (f"/search?like={first}", ".vote"),
                 (f"/picture/{first}", "[data-remove]"),
                 (f"/picture/{first}", ".tag button"),
+                (f"/picture/{gone}", "[data-look]"),
+                (f"/search?like={gone}", ".for-voters"),
+                ("/search?word=sky", ".for-voters"),
                 ("/learned", "[data-job]"),
                 ("/", "a[href='/add']"),
             ):
                 page = window.open(path)
-                may = key[0] == "k" or (key[0] == "v" and mark in (".vote", ".tag button"))
+                for_voters = (".vote", ".for-voters", ".tag button")
+                may = key[0] == "k" or (key[0] == "v" and mark in for_voters)
                 assert page.locator(mark).first.is_visible() is may, (path, mark, key[0])
             if key[0] == "v":
                 page = window.open(f"/search?like={first}")
