@@ -15,7 +15,7 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _CONTROLS = ("Cc", "Cs")
-_METHOD = re.compile(r"\ACollection\.[a-z_]+: ")
+_METHOD = re.compile(r"\ACollection(\.[a-z_]+)?: ")
 _NOT_XML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -70,12 +70,14 @@ def counted(count: int, noun: str, nouns: str = "") -> str:
 
 
 def without_method(message: str) -> str:
-    """Return an error's message for people who did not call the method of a collection it names.
+    """Return an error's message for people who did not call the class or method that it names.
 
     Examples
     --------
     >>> without_method("Collection.undo: event 7 is already undone.")
     'Event 7 is already undone.'
+    >>> without_method("Collection: there is already an album “Cats”.")
+    'There is already an album “Cats”.'
     """
     rest = _METHOD.sub("", message)
     return message if rest == message else rest[:1].upper() + rest[1:]

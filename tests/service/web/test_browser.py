@@ -568,6 +568,28 @@ def test_the_ranker_is_chosen_and_kept(browser, two):
 
 
 @plainly
+def test_nothing_is_voted_on_while_another_ranking_is_awaited(browser, two):
+    with Collection.open(two) as store, served(store) as client:
+        window = Watched(browser, str(client.base_url).rstrip("/"))
+        page = window.open("/search?like=1")
+        held = []
+        page.route("**/part/matches*", lambda route: held.append(route))
+        page.locator(".by select").select_option("brightness")
+        page.wait_for_function("() => getComputedStyle(matches).opacity < 1")
+        page.locator(".tile .open").first.focus()
+        page.keyboard.press("u")
+        with answered(page, "/part/matches"):
+            held[0].continue_()
+        page.wait_for_function("() => getComputedStyle(matches).opacity == 1")
+        assert store.standing().votes == 0
+        with answered(page, "/part/votes"):
+            page.locator(".tile .vote.up").first.click()
+        assert store.standing().votes == 1
+        window.close()
+        assert (window.trouble, window.abroad) == ([], [])
+
+
+@plainly
 def test_learning_is_for_the_ranker_in_view(browser, two):
     with Collection.open(two) as store, served(store) as client:
         window = Watched(browser, str(client.base_url).rstrip("/"))

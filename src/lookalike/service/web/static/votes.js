@@ -53,7 +53,7 @@ function mark(tile, verdict) {
 
 export function vote(tile, wanted) {
   const button = tile.querySelector(`.vote[data-verdict="${wanted}"]`);
-  if (!button) return;
+  if (!button || tile.closest(".htmx-request")) return;
   const verdict = button.getAttribute("aria-pressed") === "true" ? 0 : wanted;
   const id = tile.dataset.id;
   const key = newKey();
