@@ -671,6 +671,19 @@ def test_headings_stay_above_their_pictures_when_a_word_is_voted_on(window, stor
 
 
 @plainly
+def test_a_tap_tags_and_moves_the_picture_below_its_heading(browser, store):
+    store.say(1, "meadow")
+    with served(store) as client:
+        touch = {"has_touch": True, "is_mobile": True}
+        window = Watched(browser, str(client.base_url).rstrip("/"), **touch)
+        page = window.open("/search?word=meadow")
+        page.locator(".tile .vote.up").nth(2).tap()
+        page.wait_for_selector("h2:has-text('Tagged (2)')")
+        window.close()
+        assert (window.trouble, window.abroad) == ([], [])
+
+
+@plainly
 def test_pictures_loaded_after_a_vote_stay(window, store, monkeypatch):
     monkeypatch.setattr("lookalike.service.web.pages.PAGE", 9)
     monkeypatch.setattr("lookalike.service.web.fragments.PAGE", 9)

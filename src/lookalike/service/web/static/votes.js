@@ -12,6 +12,7 @@ const MOVE = 260; // ms
 const REST = 800; // ms
 const LEAST = 3; // places that a picture must have moved to be told
 const still = matchMedia("(prefers-reduced-motion: reduce)");
+const hovers = matchMedia("(hover: hover)"); // a finger points at nothing once it is lifted
 
 let queue = Promise.resolve();
 const said = []; // votes of this page that z undoes, the last one first: {event, picture}
@@ -157,7 +158,7 @@ function settle() {
     return;
   }
   const headings = list()?.querySelector(":scope > .part") || arrived.includes('class="part"');
-  if (headings && !byKeys && pointing()) return;
+  if (headings && !byKeys && hovers.matches && pointing()) return;
   const html = arrived;
   arrived = null;
   show(html);
