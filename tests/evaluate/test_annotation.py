@@ -186,7 +186,7 @@ def test_digits(form):
 
 def test_what_cannot_be_judged_is_said():
     model = Stub([[1, 2, 3, 4, 5, 6]])
-    with pytest.raises(InvalidInput, match="none of the 1 pictures has a word"):
+    with pytest.raises(InvalidInput, match="no picture has a word"):
         evaluate_annotation(model, [[0]], [set()])
     with pytest.raises(InvalidInput, match="one entry for each of the 1 pictures; got 2"):
         evaluate_annotation(model, [[0]], ["a", "b"])
@@ -199,7 +199,7 @@ def test_what_cannot_be_judged_is_said():
     with pytest.raises(NotFitted, match="Centroids is not fitted"):
         evaluate_annotation(Centroids(), [[0]], ["fish"])
     groups = TREE.groups(WORDS)
-    with pytest.raises(InvalidInput, match="none of the 1 pictures has a true word"):
+    with pytest.raises(InvalidInput, match="no picture has a true word"):
         sibling_precision_at_k([[0] * 6], np.zeros((1, 6), bool), groups, 1)
     for relevant in (np.zeros((1, 5), bool), np.zeros((1, 6)), np.zeros(6, bool)):
         with pytest.raises(InvalidInput, match="one column for each of the 6 words of groups"):

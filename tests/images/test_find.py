@@ -16,7 +16,8 @@ def tree(tmp_path):
     deep = tmp_path / "größe und [maß]" / "sub"
     deep.mkdir(parents=True)
     (deep / "e.avif").write_bytes(b"x")
-    for name in ("notes.txt", ".hidden.jpg", "no ending", "jpg"):
+    # Sidecars are read with their pictures, so they are not skipped.
+    for name in ("notes.txt", ".hidden.jpg", "no ending", "jpg", "a.jpg.xmp"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "f.jpg").write_bytes(b"x")

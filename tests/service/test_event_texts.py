@@ -42,3 +42,11 @@ def test_learning_says_what_is_used_and_why_codes_are_not(body, text):
 )
 def test_a_removal_says_what_went_to_the_one_kept(body, text):
     assert event_text(Event(1, "2026-01-01", "removal", "", body, False)) == text
+
+
+def test_learning_says_what_it_learned_from():
+    def told(body):
+        return event_text(Event(2, "2026-01-01", "learn", "", {"similarity": USED, **body}, False))
+
+    assert told({"words_since": 1}) == "Learned from 1 new tag: new similarity"
+    assert told({"words_since": 1, "import": 1}) == "Learned from tags or folders: new similarity"

@@ -460,7 +460,7 @@ class Collection:
         Returns
         -------
         int
-            How many files are missing that were there before.
+            How many pictures are missing that were not before.
         """
         return missing.look(self._opened.database, among)
 

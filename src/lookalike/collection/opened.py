@@ -54,6 +54,6 @@ class Opened:
     def unknown(self, picture: object) -> NotFound:
         """Return the error of a picture that is not in the collection."""
         return NotFound(
-            f"{self.path} has no picture {picture!s:.300}. Name one by the path it was added from, "
-            f"or by its id, as Collection.pictures lists them."
+            f"{self.path} has no picture {picture!s:.300}; it may have been removed. Pictures are "
+            f"named by their ids, or by the paths they were added from."
         )

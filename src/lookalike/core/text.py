@@ -15,6 +15,7 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _CONTROLS = ("Cc", "Cs")
+_METHOD = re.compile(r"\ACollection(\.[a-z_]+)?: ")
 _NOT_XML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -66,6 +67,20 @@ def counted(count: int, noun: str, nouns: str = "") -> str:
     ('1 picture', '4,009 pictures', '2 queries')
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or f'{noun}s'}"
+
+
+def without_method(message: str) -> str:
+    """Return an error's message for people who did not call the class or method that it names.
+
+    Examples
+    --------
+    >>> without_method("Collection.undo: event 7 is already undone.")
+    'Event 7 is already undone.'
+    >>> without_method("Collection: there is already an album “Cats”.")
+    'There is already an album “Cats”.'
+    """
+    rest = _METHOD.sub("", message)
+    return message if rest == message else rest[:1].upper() + rest[1:]
 
 
 def is_utf8(text: str) -> bool:

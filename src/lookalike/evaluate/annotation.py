@@ -97,8 +97,7 @@ def sibling_precision_at_k(
     known = truth.any(axis=1)
     if not known.any():
         raise InvalidInput(
-            f"sibling_precision_at_k: none of the {len(truth)} pictures has a true word, so there "
-            f"is nothing to average."
+            "sibling_precision_at_k: no picture has a true word, so there is nothing to average."
         )
     members = groups.astype(np.bool_)
     siblings = _siblings(sp.csr_matrix(truth), members, truth)
@@ -154,8 +153,8 @@ def evaluate_annotation(
     taught = np.flatnonzero(true_words)
     if not len(taught):
         raise InvalidInput(
-            f"evaluate_annotation: none of the {vectors.shape[0]} pictures has a word, so there is "
-            f"nothing to average. Give pictures with words."
+            "evaluate_annotation: no picture has a word, so there is nothing to average. Give "
+            "pictures with words."
         )
     learned = len(annotator.words_)
     groups = {} if tree is None else {level: tree.groups(words, level) for level in levels}

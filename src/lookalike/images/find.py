@@ -42,7 +42,8 @@ class Found:
     folders : list of Path
         The sources that are folders.
     ignored : int
-        How many hidden files, hidden folders and files with other extensions were skipped.
+        How many hidden files, hidden folders and files with other extensions were skipped,
+        sidecars (``.xmp``) not among them.
     problems : list of Refused
         Sources that do not exist, globs without a match, folders that cannot be listed, links that
         are circular or lead outside.
@@ -176,7 +177,7 @@ class _Search:
                 self.add(self.walk(path, real))
             elif _is_picture(path.name):
                 self.add([(path, real)])
-            elif real not in self.files:
+            elif real not in self.files and not _is_sidecar(path.name):
                 self.found.ignored += 1
 
     def walk(self, top: Path, real_top: str) -> list[tuple[Path, str]]:
@@ -203,7 +204,7 @@ class _Search:
                 try:
                     is_folder = not entry.name.startswith(".") and entry.is_dir()
                     if entry.name.startswith(".") or not (is_folder or _is_picture(entry.name)):
-                        self.found.ignored += 1
+                        self.found.ignored += not _is_sidecar(entry.name)
                         continue
                     own = os.path.join(real, entry.name)  # noqa: PTH118
                     if entry.is_symlink():
@@ -237,3 +238,7 @@ def why(error: Exception) -> str:
 
 def _is_picture(name: str) -> bool:
     return os.path.splitext(name)[1].lower() in ENDINGS  # noqa: PTH122
+
+
+def _is_sidecar(name: str) -> bool:
+    return name.lower().endswith(".xmp")

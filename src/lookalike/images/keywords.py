@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL import Image, IptcImagePlugin
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.text import first_control, label_name, word_key
+from lookalike.core.text import counted, first_control, label_name, word_key
 from lookalike.images.read import Limits, read_bytes
 from lookalike.images.xmp import BY_BARS, BY_SLASHES, FLAT, LEARNED, Packet
 from lookalike.images.xmp_elements import MAX_BYTES
@@ -62,12 +62,16 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
     """Return the keywords of a picture, each once; what cannot be read is a problem, no error."""
     words: dict[str, str] = {}
     problems: list[str] = []
+    left_out = set()
 
     def take(found: list[str]) -> None:
-        for word in found:
-            name = label_name(word)
-            if name and len(name) <= LONGEST and first_control(name) is None and len(words) < MOST:
-                words.setdefault(word_key(name), name)
+        for name in filter(None, map(label_name, found)):
+            key = word_key(name)
+            full = len(words) == MOST and key not in words
+            if full or len(name) > LONGEST or first_control(name) is not None:
+                left_out.add(key)
+            else:
+                words.setdefault(key, name)
 
     try:
         content = read_bytes(picture, limits)
@@ -95,6 +99,11 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
     if unknown:
         problems.append(
             f"{picture}: its IPTC keywords that are not in UTF-8 were not read ({unknown})"
+        )
+    if left_out:
+        problems.append(
+            f"{picture}: {counted(len(left_out), 'keyword')} left out; up to {MOST:,} are kept, "
+            f"each of up to {LONGEST:,} characters, none a control character"
         )
     return Keywords(tuple(words.values()), tuple(problems))
 

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError
+from lookalike.core.text import without_method
 from lookalike.service.commands.albums import albums
 from lookalike.service.commands.demo import demo
 from lookalike.service.commands.duplicates import duplicates
@@ -66,7 +67,7 @@ def _told(ctx: Any) -> Iterator[None]:
     except KeyboardInterrupt as error:
         _end(ctx, f"Interrupted. {str(error) or 'Nothing was changed.'}", INTERRUPTED)
     except LookalikeError as error:
-        _end(ctx, str(error), FAILED)
+        _end(ctx, without_method(str(error)), FAILED)
     except BrokenPipeError:
         raise
     except Exception as error:

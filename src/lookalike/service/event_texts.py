@@ -13,7 +13,8 @@ def event_text(event: Event) -> str:
     """Return an event in words; the word that a tag is about comes after it."""
     body = event.body
     if event.kind == "learn":
-        said = int(body.get("words_since", 0))
+        # What was imported counts for more than the tags given meanwhile.
+        said = 0 if "import" in body else int(body.get("words_since", 0))
         if "similarity" not in body and "codes" in body:
             return f"Learned codes: {_used(body)}"
         source = f"{said:,} new {'tag' if said == 1 else 'tags'}" if said else "tags or folders"

@@ -242,6 +242,16 @@ def test_a_missing_file_keeps_all_that_was_said_of_it(said, pictures, tmp_path):
     assert said.labels_of([2])[2] == ["Katze", "blau"]
 
 
+def test_missing_pictures_are_counted_not_files(said, pictures):
+    for number in (2, 3):
+        shutil.copy(said.picture(number).places[0], pictures / f"copy {number}.png")
+    said.add([pictures])
+    for place in (*said.picture(2).places, said.picture(3).places[0], said.picture(4).places[0]):
+        place.unlink()
+    said.remove([4])
+    assert said.find_missing() == said.count(Where(missing=True)) == 1
+
+
 def test_missing_is_looked_for_only_where_asked(said, pictures):
     for number in (2, 20):
         said.picture(number).places[0].unlink()

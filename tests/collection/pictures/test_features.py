@@ -13,6 +13,7 @@ import pytest
 from lookalike.collection import Ask, Collection
 from lookalike.collection.pictures import describing
 from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.features import Visterms
 from tests.collection.colours import Colours, Fine, picture
 from tests.collection.teaching import QUICK, words
 
@@ -106,6 +107,18 @@ def test_searches_go_on_meanwhile(collection, monkeypatch):
     assert len(found) == 2
     assert collection.search(1, by="fine")
     assert collection.standing("fine").votes == 1
+
+
+def test_interrupted_before_it_is_fitted_it_is_not_ready(collection, monkeypatch):
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lookalike.collection.pictures.features.fit_feature", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        collection.add_feature(Visterms())
+    with pytest.raises(CollectionError, match="visterms is not ready: 24 pictures still"):
+        collection.search(1, by="visterms")
+    assert collection.search(1)
 
 
 def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch):

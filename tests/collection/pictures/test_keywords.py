@@ -111,6 +111,24 @@ def test_words_that_were_learned_are_left_out_and_paths_give_their_last_level(tm
     assert LEARNED not in ALL
 
 
+def test_keywords_that_are_left_out_are_told(tmp_path):
+    image = tmp_path / "a.png"
+    Image.new("RGB", (8, 8)).save(image)
+    sidecar = tmp_path / "a.png.xmp"
+    many = [f"Wort {number}" for number in range(2001)]
+    for given, kept, told in (
+        (["Hund", "w" * 1001], 1, "a.png: 1 keyword left out; up to 2,000 are kept, each of up to"),
+        ([*many, many[0].upper()], 2000, "a.png: 1 keyword left out"),
+        ([*many, "x" * 1001], 2000, "a.png: 2 keywords left out"),
+    ):
+        sidecar.write_bytes(packet(*given))
+        found = read_keywords(image)
+        assert len(found.words) == kept
+        assert told in found.problems[0]
+    sidecar.write_bytes(packet("Hund", "hund"))
+    assert read_keywords(image).problems == ()
+
+
 @pytest.mark.parametrize("source", ["keywords", "files", "folders"])
 @pytest.mark.parametrize("whole", [False, True])
 def test_what_will_be_learned_from_is_what_is_kept_then(album, source, whole):

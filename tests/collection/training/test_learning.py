@@ -161,9 +161,11 @@ def test_names_that_do_not_match_are_told(stripes):
     given = {**labels(), "fehlt.png": ["x"]}
     learned = stripes.learn(given, settings=QUICK)
     assert learned.unmatched == ["fehlt.png: it is not in the collection"]
-    with pytest.raises(InvalidInput, match="none of the 1 files named"):
+    with pytest.raises(InvalidInput, match="the file named does not stand for one picture: fehlt"):
         stripes.learn({"fehlt.png": ["x"]})
-    with pytest.raises(InvalidInput, match="none of the 0"):
+    with pytest.raises(InvalidInput, match=r"none of the 2 files .* Add the pictures first"):
+        stripes.learn({"fehlt.png": ["x"], "auch.png": ["x"]})
+    with pytest.raises(InvalidInput, match="no file is named"):
         stripes.learn({})
 
 

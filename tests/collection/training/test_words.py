@@ -243,8 +243,8 @@ LONG = "w" * 10_000
     ("given", "why"),
     [
         ({"rot-0.png": [LONG, "rot"]}, "a word has 10000 characters"),
-        ({"gibt es nicht.png": ["Einhorn"]}, "none of the 1 files named"),
-        ({}, "none of the 0 files"),
+        ({"gibt es nicht.png": ["Einhorn"]}, "the file named does not stand for one picture"),
+        ({}, "no file is named"),
         ({path: [] for path in ("rot-0.png", "rot-1.png")}, None),
         ("file,colour\nrot-0.png,rot\n", r"tags\.csv, line 1: the header needs a column"),
         (b"file,tags\nrot-0.png,gr\xfcn\n", r"tags\.csv, line 2: not UTF-8.*Save the file"),

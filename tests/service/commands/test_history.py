@@ -30,6 +30,7 @@ def test_what_was_said_is_listed_and_taken_back(run, place, tmp_path):
     with Collection.open(place) as store:
         assert store.labels() == {}
     assert "(undone)" in run("history", "-c", place).out
+    fails(run("undo", first.number, "-c", place), f"Error: Event {first.number} is already undone")
     assert run("undo", first.number + 1, "-c", place, "--json").json["undone"] == first.number + 1
     with Collection.open(place) as store:
         assert list(store.labels().values()) == [["Bäume <b>"]]

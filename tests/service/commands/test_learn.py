@@ -156,7 +156,8 @@ def test_learn_where_all_words_are_one(run, photos, changeable, tmp_path):
         (b"file,tags\nred/0.png,r\xf6tlich\n", ["tags.csv, line 2", "not UTF-8", "Save the file"]),
         (b"file,tags\nred/0.png,a,b\n", ["tags.csv, line 2", "3 cells", "double quotes"]),
         (b"file,tags\nred/0.png," + b"w" * 10_000, ["tags.csv, line 2", "10000 characters"]),
-        (b"file,tags\nnothing.png,unicorn\n", ["none of the 1 files", "Add the pictures first"]),
+        (b"file,tags\nnothing.png,unicorn\n", ["it is not in the collection. Add"]),
+        (b"file,tags\n0.png,unicorn\n", ["it could be", "Name more of the path"]),
         (b"", ["tags.csv is empty"]),
     ],
 )

@@ -110,6 +110,8 @@ def test_pictures_that_cannot_be_described_are_listed(run, model, known_brightne
     assert ran.code == 3
     assert "1 picture not described by brightness" in ran.out
     assert str(kept) in ran.out
+    plain = run("index", tmp_path / "in", "-c", place)
+    assert "1 picture not described by brightness. To try again: --feature brightness" in plain.out
     told = run(*asked, "--json")
     assert told.code == 3
     assert [one["path"] for one in told.json["undescribed"]["brightness"]] == [str(kept)]
@@ -117,6 +119,17 @@ def test_pictures_that_cannot_be_described_are_listed(run, model, known_brightne
     again = run(*asked, "--json")
     assert again.code == 0
     assert again.json["rankers"][1]["undescribed"] == 0
+
+
+def test_files_that_moved_are_described_where_they_are(run, model, known_brightness, tmp_path):
+    for number in range(4):
+        draw(tmp_path / "in" / f"{number}.png", (60 * number, 90, 90), number)
+    asked = ("index", tmp_path / "in", "-c", tmp_path / "s")
+    assert run(*asked, "--model", model).code == 0
+    (tmp_path / "in" / "0.png").rename(tmp_path / "in" / "new.png")
+    ran = run(*asked, "--feature", "brightness", "--json")
+    assert (ran.code, ran.json["moved"]) == (0, 1)
+    assert ran.json["undescribed"] == {"brightness": []}
 
 
 def test_an_interrupted_feature_is_gone_on_with(

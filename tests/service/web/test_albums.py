@@ -41,7 +41,8 @@ def test_many_are_tagged_by_id_and_by_search_and_taken_back_at_once(client, stor
     assert store.count(Where(tags=("alike",))) == 0
     again = client.post("/api/undo", json={"event": answer["event"]["number"]})
     assert again.status_code == 400
-    assert "already undone" in again.json()["error"]
+    told = f"Event {answer['event']['number']} is already undone; nothing was changed."
+    assert again.json()["error"].startswith(told)
     # Only pictures that have a tag lose it: of the others nothing is said.
     everything = {"all_of": {}, "word": "Grün", "shows": False}
     assert client.post("/api/selection/tag", json=everything).json()["pictures"] == 4
@@ -119,6 +120,7 @@ def test_albums_over_the_api(client, store):
     assert "3 removed from the collection" in gone
     assert client.delete(path).json()["name"] == "Like"
     assert client.get(path).status_code == 404
+    assert "There is no such album" in client.get("/album/99").text
 
 
 def test_albums_by_the_client_and_by_command(client, store, run, tmp_path):

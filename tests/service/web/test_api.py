@@ -368,7 +368,7 @@ def test_the_votes_of_one_person_are_looked_at_and_discarded(client):
     assert [event["who"] for event in of_ada] == ["Ada", "Ada"]
     said = got(client.post("/api/reset", json={"of": "Ada"}))
     assert said["standing"]["votes"] == 1
-    refused(client.post("/api/reset", json={"of": "Ada"}), 404, "no vote of Ada counts")
+    refused(client.post("/api/reset", json={"of": "Ada"}), 404, "No vote of Ada counts")
     undone = got(client.post("/api/undo", json={"event": said["event"]["number"]}))
     assert undone["standing"]["votes"] == 3
     token = client.app.state.token

@@ -605,6 +605,28 @@ def test_the_ranker_is_chosen_and_kept(browser, two):
 
 
 @plainly
+def test_nothing_is_voted_on_while_another_ranking_is_awaited(browser, two):
+    with Collection.open(two) as store, served(store) as client:
+        window = Watched(browser, str(client.base_url).rstrip("/"))
+        page = window.open("/search?like=1")
+        held = []
+        page.route("**/part/matches*", lambda route: held.append(route))
+        page.locator(".by select").select_option("brightness")
+        page.wait_for_function("() => getComputedStyle(matches).opacity < 1")
+        page.locator(".tile .open").first.focus()
+        page.keyboard.press("u")
+        with answered(page, "/part/matches"):
+            held[0].continue_()
+        page.wait_for_function("() => getComputedStyle(matches).opacity == 1")
+        assert store.standing().votes == 0
+        with answered(page, "/part/votes"):
+            page.locator(".tile .vote.up").first.click()
+        assert store.standing().votes == 1
+        window.close()
+        assert (window.trouble, window.abroad) == ([], [])
+
+
+@plainly
 def test_learning_is_for_the_ranker_in_view(browser, two):
     with Collection.open(two) as store, served(store) as client:
         window = Watched(browser, str(client.base_url).rstrip("/"))
@@ -646,6 +668,81 @@ def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store
 
 
 @plainly
+def test_headings_stay_above_their_pictures_when_a_word_is_voted_on(window, store):
+    store.learn(folders=True)
+    reds = [row.id for row in store.pictures() if row.places[0].parent.name == "red"]
+    for number in reds[1:]:
+        store.say(number, "red", shows=False)
+        store.say(number, "crimson")
+    page = window.open("/search?word=crimson")
+    parts = page.locator("#matches > .results > :is(h2, .tile)")
+
+    def headed():
+        """Return each heading with the picture below it."""
+        named = parts.evaluate_all("all => all.map((one) => one.dataset.id ?? one.textContent)")
+        return {text: named[at + 1] for at, text in enumerate(named[:-1]) if not text.isdigit()}
+
+    tagged = window.order()[:8]
+    assert headed() == {"Tagged (8)": tagged[0], "Probably": window.order()[8]}
+    missing = page.locator(f'.tile[data-id="{reds[0]}"]')
+    missing.scroll_into_view_if_needed()
+    where = missing.bounding_box()
+    with answered(page, "/part/votes"):
+        missing.locator(".vote.up").click()
+    # Nothing moves under the pointer.
+    page.wait_for_timeout(1500)
+    assert missing.bounding_box() == where
+    assert list(headed()) == ["Tagged (8)", "Probably"]
+    settled(page)
+    assert str(reds[0]) in window.order()[:9]
+    assert headed() == {"Tagged (9)": window.order()[0], "Probably": window.order()[9]}
+    # By keyboard: the only picture that is tagged so; its heading goes with it.
+    page = window.open("/search?word=red")
+    assert next(iter(headed())) == "Tagged (1)"
+    page.locator(".tile .open").first.focus()
+    page.keyboard.press("d")
+    page.wait_for_selector("h2:has-text('Named so (9)')")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("#matches:not([aria-busy])")
+    assert next(iter(headed())) == "Named so (9)"
+
+
+@plainly
+def test_a_tap_tags_and_moves_the_picture_below_its_heading(browser, store):
+    store.say(1, "meadow")
+    with served(store) as client:
+        touch = {"has_touch": True, "is_mobile": True}
+        window = Watched(browser, str(client.base_url).rstrip("/"), **touch)
+        page = window.open("/search?word=meadow")
+        page.locator(".tile .vote.up").nth(2).tap()
+        page.wait_for_selector("h2:has-text('Tagged (2)')")
+        window.close()
+        assert (window.trouble, window.abroad) == ([], [])
+
+
+@plainly
+def test_pictures_loaded_after_a_vote_stay(window, store, monkeypatch):
+    monkeypatch.setattr("lookalike.service.web.pages.PAGE", 9)
+    monkeypatch.setattr("lookalike.service.web.fragments.PAGE", 9)
+    page = window.open("/search?like=1")
+    rejected = page.locator(".tile").nth(2)
+    number = rejected.get_attribute("data-id")
+    with answered(page, "/part/votes"):
+        rejected.locator(".vote.down").click()
+    # It stays under the pointer, while more pictures are loaded.
+    page.wait_for_selector(".rejected")
+    page.wait_for_selector("#matches[aria-busy]")
+    page.locator(".more-matches button").evaluate("button => button.click()")
+    page.wait_for_function("() => document.querySelectorAll('.results > .tile').length > 15")
+    settled(page)
+    everything = {str(row.id) for row in store.pictures()} - {"1", number}
+    while page.locator(".more-matches button").count():
+        page.locator(".more-matches button").evaluate("button => button.click()")
+        page.wait_for_timeout(100)
+    assert sorted(window.order()) == sorted(everything)
+
+
+@plainly
 def test_a_missing_file_shows_its_thumbnail_and_no_bare_icon(browser, store, tmp_path):
     path = tmp_path / "gone.png"
     draw(path, (200, 10, 10), 999)
@@ -665,9 +762,14 @@ def test_a_missing_file_shows_its_thumbnail_and_no_bare_icon(browser, store, tmp
 
 
 @plainly
-def test_nobody_sees_buttons_that_cannot_work(browser, store):
+def test_nobody_sees_buttons_that_cannot_work(browser, store, tmp_path):
     first = next(iter(store.pictures())).id
     store.say(first, "sky")
+    draw(tmp_path / "gone.png", (10, 200, 10), 998)
+    store.add([tmp_path / "gone.png"])
+    gone = store.find(tmp_path / "gone.png")
+    (tmp_path / "gone.png").unlink()
+    store.find_missing()
     with served(store, key="k" * 24, read_key="r" * 24, vote_key="v" * 24) as client:
         for key in ("k" * 24, "r" * 24, "v" * 24):
             window = Watched(
@@ -679,11 +781,15 @@ def test_nobody_sees_buttons_that_cannot_work(browser, store):
                 (f"/search?like={first}", ".vote"),
                 (f"/picture/{first}", "[data-remove]"),
                 (f"/picture/{first}", ".tag button"),
+                (f"/picture/{gone}", "[data-look]"),
+                (f"/search?like={gone}", ".for-voters"),
+                ("/search?word=sky", ".for-voters"),
                 ("/learned", "[data-job]"),
                 ("/", "a[href='/add']"),
             ):
                 page = window.open(path)
-                may = key[0] == "k" or (key[0] == "v" and mark in (".vote", ".tag button"))
+                for_voters = (".vote", ".for-voters", ".tag button")
+                may = key[0] == "k" or (key[0] == "v" and mark in for_voters)
                 assert page.locator(mark).first.is_visible() is may, (path, mark, key[0])
             if key[0] == "v":
                 page = window.open(f"/search?like={first}")

@@ -165,9 +165,13 @@ def test_the_page_keeps_one_keeps_all_and_undoes_by_keyboard_and_mouse(store, br
         page.get_by_text("moved to the bin").wait_for()
         expect(cards).to_have_count(19)
         assert len(store) < before
+        left = sum(len(group.pictures) - 1 for group in store.duplicates())
+        told = f"29 groups, the most alike first; {left} pictures could go."
+        expect(page.locator("#duplicates-count")).to_contain_text(told)
         page.locator(".duplicate :focus").wait_for()
         page.get_by_role("button", name="Undo").click()
         expect(cards).to_have_count(20)
+        expect(page.locator("#duplicates-count")).to_contain_text("30 groups")
         assert len(store) == before
         # Keep all; what is not shown yet is asked for, none twice and none left out.
         cards.nth(1).get_by_role("button", name="Keep all").click()

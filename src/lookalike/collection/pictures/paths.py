@@ -6,6 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path, PurePath
 
+AMBIGUOUS = "it could be"
+"""How the reason begins why a name that fits several pictures stands for none."""
+
 
 class Places:
     """The paths of a collection's pictures, found by whole paths or by how they end.
@@ -86,7 +89,7 @@ class Places:
             return pictures.pop(), ""
         shown = " or ".join(sorted(found)[:2])
         more = f" or {len(found) - 2} more" if len(found) > 2 else ""
-        return None, f"it could be {shown}{more}"
+        return None, f"{AMBIGUOUS} {shown}{more}"
 
 
 def _spelled(text: str) -> str:

@@ -26,6 +26,7 @@ from lookalike.core.errors import (
     NotFitted,
 )
 from lookalike.core.fingerprint import check_fingerprint
+from lookalike.core.text import counted
 from lookalike.features import Feature, Reduction, StartWords
 from lookalike.features.registry import FEATURES
 from lookalike.index.base import Index
@@ -114,15 +115,15 @@ class Rankers:
         """
         with self.lock:
             row = self.row(by)
+            if not row.ready and self._database.count("pictures"):
+                lacking = counted(len(rankers.undescribed(self._database, row.id)), "picture")
+                raise CollectionError(
+                    f"{self._folder.path}: the ranker {row.name} is not ready: {lacking} still to "
+                    f"be described. Wait for that, or go on with it: lookalike index --feature "
+                    f"{row.feature}, or Collection.add_feature."
+                )
             if row.fingerprint is None:
                 raise self.empty()
-            if not row.ready:
-                lacking = len(rankers.undescribed(self._database, row.id))
-                raise CollectionError(
-                    f"{self._folder.path}: the ranker {row.name} is not ready, since {lacking:,} "
-                    f"pictures are still to be described. Wait for that, or go on with it: "
-                    f"lookalike index --feature {row.feature}, or Collection.add_feature."
-                )
             ranker = self._ranker(row)
             if learned and ranker.damage:
                 raise DamagedFile(ranker.damage)

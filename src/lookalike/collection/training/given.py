@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from lookalike.collection.pictures.paths import Places
+from lookalike.collection.pictures.paths import AMBIGUOUS, Places
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.labels import Clicks, Labels, LabelSource
@@ -109,12 +109,18 @@ def named_clicks(clicks: NamedClicks, places: Places) -> tuple[Clicks, list[str]
 
 
 def _check_found(found: Collection[Any], unmatched: list[str]) -> None:
-    if not found:
-        first = f", as {unmatched[0]}" if unmatched else ""
-        raise InvalidInput(
-            f"learn: none of the {len(unmatched)} files named is a picture of the collection"
-            f"{first}. Add the pictures first."
-        )
+    if found:
+        return
+    if not unmatched:
+        raise InvalidInput("learn: no file is named. Name pictures of the collection.")
+    ambiguous = any(AMBIGUOUS in one for one in unmatched)
+    remedy = "Name more of the path." if ambiguous else "Add the pictures first."
+    none = (
+        "the file named does not stand for one picture"
+        if len(unmatched) == 1
+        else f"none of the {len(unmatched):,} files named stands for one picture"
+    )
+    raise InvalidInput(f"learn: {none}: {unmatched[0]}. {remedy}")
 
 
 def labels_by_folder(places: Iterable[tuple[str, int]], roots: Iterable[str]) -> Labels:

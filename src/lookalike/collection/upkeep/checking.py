@@ -67,7 +67,8 @@ def _database(opened: Opened) -> Iterator[Finding]:
             yield Finding(where, f"the database is damaged: {problem}", RESTORE)
     lost = opened.database.rows("PRAGMA foreign_key_check")
     if lost:
-        yield Finding(where, f"{len(lost)} rows belong to pictures that are not there", RESTORE)
+        text = f"rows that belong to pictures that are not there: {len(lost):,}"
+        yield Finding(where, text, RESTORE)
 
 
 def _log(opened: Opened) -> Iterator[Finding]:

@@ -171,34 +171,26 @@ def index(
     given: dict[str, Any] = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})
     with kept(STOP), _opened_or_made(collection, pictures, wanted) as (store, missing):
-
-        def describe() -> None:
-            for ranker, asked in missing.items():
-                with screen.bar(f"Describing pictures by {ranker}") as progress:
-                    store.add_feature(
-                        asked,
-                        name=ranker,
-                        index=index_kind,
-                        limits=limits,
-                        threads=threads,
-                        progress=progress,
-                    )
-
-        # A feature may have to be fitted on pictures, so an empty collection gets some first.
-        filled = len(store) > 0
-        if filled:
-            describe()
         with screen.bar("Reading pictures") as progress:
             added = store.add(
                 pictures, removed=removed, limits=limits, threads=threads, progress=progress
             )
-        if not filled:
-            describe()
+        # Only now: a feature may have to be fitted on pictures, and files may have moved.
+        for ranker, asked in missing.items():
+            with screen.bar(f"Describing pictures by {ranker}") as progress:
+                store.add_feature(
+                    asked,
+                    name=ranker,
+                    index=index_kind,
+                    limits=limits,
+                    threads=threads,
+                    progress=progress,
+                )
         total, rankers = len(store), store.rankers()
         undescribed = {ranker: store.undescribed(ranker) for ranker in missing}
     screen.say(f"{added.added:,} added; {counted(total, 'picture')} in {collection}.")
     _show_added(screen, added)
-    _show_rankers(screen, rankers)
+    _show_rankers(screen, rankers, missing)
     for ranker, lacking in undescribed.items():
         _show_refused(
             screen, lacking, f"{counted(len(lacking), 'picture')} not described by {ranker}"
@@ -304,8 +296,13 @@ def _show_refused(screen: Screen, refused: "Sequence[Refused]", title: str) -> N
         screen.table(["file", "reason"], rows, title=title)
 
 
-def _show_rankers(screen: Screen, rankers: "Sequence[RankerInfo]") -> None:
-    """Show the rankers if there are several, and what is wrong with them."""
+def _show_rankers(
+    screen: Screen, rankers: "Sequence[RankerInfo]", asked: "Mapping[str, Feature]"
+) -> None:
+    """Show the rankers if there are several, and what is wrong with them.
+
+    Which pictures those asked for do not describe is listed elsewhere.
+    """
     if len(rankers) > 1:
         screen.table(
             ["ranker", "feature", "similarity", "pictures"],
@@ -321,6 +318,11 @@ def _show_rankers(screen: Screen, rankers: "Sequence[RankerInfo]") -> None:
         elif not info.ready:
             screen.say(
                 f"The ranker {info.name} is not ready. Finish it with --feature {info.feature}."
+            )
+        elif info.undescribed and info.name not in asked:
+            screen.say(
+                f"{counted(info.undescribed, 'picture')} not described by {info.name}. To try "
+                f"again: --feature {info.feature}."
             )
 
 

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 COVERS, NEW, MEMBERS = 4, 24, 60
 """Pictures on the card of an album, among its new ones, and of an album without a search."""
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+class AlbumRoute(PageRoute):
+    """A route of albums that reports errors as a page."""
+
+    not_found = "There is no such album. It may have been deleted."
+
+
+router = APIRouter(route_class=AlbumRoute, include_in_schema=False)
 
 Number = Annotated[int, InPath(ge=1, le=MAX_ID)]
 

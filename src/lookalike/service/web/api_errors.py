@@ -21,7 +21,7 @@ from lookalike.core.errors import (
     NotFound,
     UnreadablePicture,
 )
-from lookalike.core.text import shown
+from lookalike.core.text import shown, without_method
 from lookalike.service.web.answers import Problem
 
 # The first match decides.
@@ -73,7 +73,8 @@ def refuse(error: LookalikeError) -> JSONResponse:
     if isinstance(error, TooMuch):
         return _problem(429, str(error), wait=error.wait)
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
-    return _problem(status, str(error), wait=5 if isinstance(error, CollectionBusy) else None)
+    wait = 5 if isinstance(error, CollectionBusy) else None
+    return _problem(status, without_method(str(error)), wait=wait)
 
 
 def refuse_values(error: RequestValidationError) -> JSONResponse:

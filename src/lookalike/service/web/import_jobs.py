@@ -160,7 +160,7 @@ def _slices(
 def note_missing(
     jobs: "Jobs", job: "Job", collection: Collection, among: Sequence[Path] | None
 ) -> int:
-    """Note which files are missing; return how many are that were there before.
+    """Note which files are missing; return how many pictures are newly missing.
 
     Their pictures stay. If the files of more than half of all pictures are missing, the server
     reports it.

@@ -12,7 +12,7 @@ from pydantic import Field
 from lookalike.collection.answers import PictureRow
 from lookalike.collection.store.filter import Where
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
-from lookalike.core.text import shown, word_key
+from lookalike.core.text import shown, without_method, word_key
 from lookalike.service.web.answers import thumbnail_address
 from lookalike.service.web.api_errors import Route
 from lookalike.service.web.assets import DIGEST
@@ -82,14 +82,16 @@ class Looked(Search):
 class PageRoute(Route):
     """A route that reports errors as a page."""
 
+    not_found = "This picture is not in the collection. It may have been removed."
+
     def refused(self, request: Request, error: RequestValidationError | LookalikeError) -> Response:
         """Return the page for an expected error."""
         if isinstance(error, RequestValidationError):
             message = "The address contains something this page does not understand."
         elif isinstance(error, NotFound):
-            message = "This picture is not in the collection. It may have been removed."
+            message = self.not_found
         else:
-            message = shown(str(error))
+            message = shown(without_method(str(error)))
         return trouble(request, super().refused(request, error).status_code, message)
 
 

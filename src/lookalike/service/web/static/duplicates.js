@@ -37,8 +37,23 @@ function undoable(text, event) {
   });
 }
 
+function counted(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// Counts a group of so many pictures as done.
+function countDown(pictures) {
+  const line = document.getElementById("duplicates-count");
+  const groups = Number(line.dataset.groups) - 1;
+  const extra = Number(line.dataset.extra) - (pictures - 1);
+  Object.assign(line.dataset, { groups, extra });
+  const text = `${counted(groups, "group")}, the most alike first; ${counted(extra, "picture")} could go.`;
+  line.querySelector("span").textContent = text;
+}
+
 // A group that is done goes, and what follows takes its place.
 async function done(card) {
+  countDown(JSON.parse(card.dataset.ids).length);
   const all = groups();
   const next = all[all.indexOf(card) + 1] ?? all[all.indexOf(card) - 1];
   card.remove();
@@ -57,7 +72,7 @@ async function keep(card, ids, picture) {
   }
   const event = await send("POST", "/api/duplicates/keep", { picture, remove, key: newKey() });
   if (event) countAgain();
-  const number = remove.length === 1 ? "1 picture" : `${remove.length.toLocaleString("en")} pictures`;
+  const number = counted(remove.length, "picture");
   const tags = event?.body.words ? " The picture kept has their tags." : "";
   return event && [event, `${number} moved to the bin.${tags}`];
 }

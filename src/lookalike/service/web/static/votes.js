@@ -2,7 +2,8 @@
 //
 // A vote is sent at once, but tiles move only when pointer and keys have rested for a moment, and
 // the tile under the hand (the pointer, or the focus of the keyboard) keeps its place until the
-// hand leaves it. Meanwhile #matches is aria-busy.
+// hand leaves it. Below headings no place can be kept so, and nothing moves while the pointer is on
+// a tile. Meanwhile #matches is aria-busy.
 
 import { newKey } from "./requests.js";
 import { say, toast } from "./notices.js";
@@ -11,6 +12,7 @@ const MOVE = 260; // ms
 const REST = 800; // ms
 const LEAST = 3; // places that a picture must have moved to be told
 const still = matchMedia("(prefers-reduced-motion: reduce)");
+const hovers = matchMedia("(hover: hover)"); // a finger points at nothing once it is lifted
 
 let queue = Promise.resolve();
 const said = []; // votes of this page that z undoes, the last one first: {event, picture}
@@ -18,6 +20,8 @@ let voted = null; // the picture of the vote being sent
 let answers = 0; // new rankings received
 let arrived = null; // the last of them as HTML, until it is shown
 let order = []; // the ids as they are ranked, once a tile was kept from its place
+let leaving = null; // the picture that was rejected and stays until the hand leaves it
+let headings = new Map(); // of a search by words: the heading above each picture
 let timer = 0;
 let byKeys = false; // the last thing done was done by keyboard
 const waiting = new Map(); // votes sent but not confirmed yet: picture -> verdict
@@ -50,7 +54,7 @@ function mark(tile, verdict) {
 
 export function vote(tile, wanted) {
   const button = tile.querySelector(`.vote[data-verdict="${wanted}"]`);
-  if (!button) return;
+  if (!button || tile.closest(".htmx-request")) return;
   const verdict = button.getAttribute("aria-pressed") === "true" ? 0 : wanted;
   const id = tile.dataset.id;
   const key = newKey();
@@ -138,14 +142,14 @@ function busy(on) {
   else matches?.removeAttribute("aria-busy");
 }
 
-// The tile that must not move now, and its place.
+const pointing = () => document.querySelector("#matches > .results > .tile:hover");
+
+// The tile that must not move now, and where it is.
 function hand() {
-  const found = byKeys
-    ? document.activeElement?.closest?.("#matches > .results > .tile")
-    : document.querySelector("#matches > .results > .tile:hover");
+  const found = byKeys ? document.activeElement?.closest?.("#matches > .results > .tile") : pointing();
   if (!found) return null;
   const { top, bottom } = found.getBoundingClientRect();
-  return bottom < 0 || top > innerHeight ? null : { tile: found, place: tilesNow().indexOf(found) };
+  return bottom < 0 || top > innerHeight ? null : { tile: found, place: tilesNow().indexOf(found), top };
 }
 
 function settle() {
@@ -153,6 +157,8 @@ function settle() {
     if (order.length) moving(() => arrange(order, hand()));
     return;
   }
+  const headings = list()?.querySelector(":scope > .part") || arrived.includes('class="part"');
+  if (headings && !byKeys && hovers.matches && pointing()) return;
   const html = arrived;
   arrived = null;
   show(html);
@@ -166,14 +172,13 @@ function show(html) {
   const ranked = fresh.querySelector(":scope > .results");
   const before = new Map((order.length ? order : idsNow()).map((id, place) => [id, place + 1]));
   const kept = hand();
-  if (ranked && kept && !ranked.querySelector(`:scope > .tile[data-id="${kept.tile.dataset.id}"]`)) {
-    // What was rejected leaves once the hand has left it.
-    kept.leaves = kept.tile.classList.contains("unliked");
-  }
+  const gone = ranked && kept && !ranked.querySelector(`:scope > .tile[data-id="${kept.tile.dataset.id}"]`);
+  leaving = gone && kept.tile.classList.contains("unliked") ? kept.tile.dataset.id : null;
+  headings = new Map();
   const unfolded = old.querySelector(".rejected[open]");
   moving(() => {
     const next = ranked ? Array.from(ranked.querySelectorAll(":scope > .tile"), (tile) => tile.dataset.id) : [];
-    if (kept?.leaves) ranked.append(kept.tile);
+    if (leaving) ranked.append(kept.tile);
     old.replaceWith(fresh);
     htmx.process(fresh);
     if (unfolded && fresh.querySelector(".rejected")) fresh.querySelector(".rejected").open = true;
@@ -185,21 +190,42 @@ function show(html) {
   });
 }
 
-// Orders the tiles as ranked, but for the one under the hand.
+// Orders the tiles as ranked, but for the one under the hand; those loaded since follow them.
 function arrange(ranked, kept) {
   const tiles = new Map(tilesNow().map((tile) => [tile.dataset.id, tile]));
   const own = kept?.tile.dataset.id;
-  const target = ranked.filter((id) => id !== own && tiles.has(id));
-  const stays = own !== undefined && tiles.has(own) && (kept.leaves || ranked.includes(own));
+  const later = [...tiles.keys()].filter((id) => id !== leaving && !ranked.includes(id));
+  const all = [...ranked.filter((id) => tiles.has(id)), ...later];
+  const target = all.filter((id) => id !== own);
+  const stays = own !== undefined && (own === leaving || all.includes(own));
   if (stays) target.splice(Math.min(kept.place, target.length), 0, own);
-  for (const [id, tile] of tiles) if (!target.includes(id)) tile.remove();
-  target.forEach((id, place) => {
+  const settled = !stays || all.indexOf(own) === target.indexOf(own);
+  const shown = headed(target, tiles, settled ? null : own);
+  for (const old of list().querySelectorAll(":scope > :is(.tile, .part)")) if (!shown.includes(old)) old.remove();
+  shown.forEach((element, place) => {
     const here = list().children[place];
-    if (here !== tiles.get(id)) list().insertBefore(tiles.get(id), here);
+    if (here !== element) list().insertBefore(element, here);
   });
-  const settled = !stays || (!kept.leaves && ranked.indexOf(own) === target.indexOf(own));
+  if (stays) scrollBy(0, tiles.get(own).getBoundingClientRect().top - kept.top);
+  if (!stays) leaving = null;
   order = settled ? [] : ranked;
   busy(!settled);
+}
+
+// The tiles in this order, each part below its heading; a tile kept from its place starts no part.
+function headed(target, tiles, kept) {
+  let above = null;
+  for (const one of list().children) {
+    if (one.matches(".part")) above = one;
+    else if (one.matches(".tile") && !headings.has(one.dataset.id)) headings.set(one.dataset.id, above);
+  }
+  above = null;
+  return target.flatMap((id) => {
+    const heading = id === kept ? above : headings.get(id);
+    const starts = heading && heading !== above;
+    above = heading;
+    return starts ? [heading, tiles.get(id)] : [tiles.get(id)];
+  });
 }
 
 // Tells on each tile how far it has moved; those voted on move since they were told to.
@@ -282,9 +308,9 @@ function holdRankings() {
     if (detail.target.id === "matches") moved?.();
     moved = null;
   });
-  for (const name of ["pointermove", "pointerdown", "keydown", "scroll", "wheel"]) {
+  for (const name of ["pointermove", "pointerdown", "pointerout", "keydown", "scroll", "wheel"]) {
     document.addEventListener(name, () => {
-      if (name !== "scroll") byKeys = name === "keydown";
+      if (name !== "scroll" && name !== "pointerout") byKeys = name === "keydown";
       rest();
     }, { passive: true, capture: true });
   }
