@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike.annotation.base as base
@@ -12,7 +12,6 @@ from lookalike.annotation.glance import Glance
 from tests.reference import glance as slow
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     words=st.integers(1, 300),

@@ -118,7 +118,7 @@ def test_pamir_equals_the_paper(form):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_pamir_meets_its_margin(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(1, 5))

@@ -54,7 +54,7 @@ def test_steps_equal_the_paper(form, offset):
 
 
 @given(st.integers(0, 10_000), st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_step_meets_its_margin(seed, has):
     """With a C that does not bind, s·wᵀx is 1 after the step, or as it was if it was more."""
     rng = np.random.default_rng(seed)

@@ -41,7 +41,7 @@ def value(Q, p, a):
 NUMBERS = st.one_of(st.just(0.0), st.floats(0.01, 10))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.data(), st.integers(1, 8))
 def test_water_filling_equals_a_solver(data, d):
     Q = np.array(data.draw(st.lists(NUMBERS, min_size=d, max_size=d)))
@@ -52,7 +52,7 @@ def test_water_filling_equals_a_solver(data, d):
     assert value(Q, p, a) <= solved(Q, p) + 1e-6
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 64))
 def test_water_filling_meets_the_conditions_of_an_optimum(seed, d):
     rng = np.random.default_rng(seed)

@@ -126,7 +126,7 @@ def load_or_refuse(content, scratch):
     return loaded
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_flipped_bytes(valid, scratch, data):
     content = bytearray(valid)
@@ -241,7 +241,7 @@ def test_what_is_not_finite_is_not_written(tmp_path):
         save_arrays(tmp_path / "a", {}, kind="thing/1", manifest={"steps": float("inf")})
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_truncated_and_extended(valid, scratch, data):
     cut = data.draw(st.integers(0, len(valid) - 1))
@@ -249,7 +249,7 @@ def test_truncated_and_extended(valid, scratch, data):
     assert not load_or_refuse(valid + b"\0" * data.draw(st.integers(1, 9)), scratch)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_noise(scratch, content):
     assert not load_or_refuse(content, scratch)

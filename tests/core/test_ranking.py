@@ -20,7 +20,7 @@ def rankings(draw):
     return scores, relevant, own
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(rankings(), st.lists(st.integers(1, 15), max_size=3))
 def test_fast_equals_slow(case, cutoffs):
     scores, relevant, own = case

@@ -12,7 +12,7 @@ words = st.integers(0, 2**64 - 1)
 states = st.lists(words, min_size=4, max_size=4).filter(any)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(states)
 def test_words_equal_the_slow_twin(start):
     fast, slow = np.array(start, np.uint64), list(start)
@@ -27,7 +27,7 @@ def test_the_published_first_words():
     assert [int(next_word(state)) for _ in expected] == expected
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(states, st.integers(1, 2**32 - 1))
 def test_draws_equal_the_slow_twin(start, bound):
     fast, slow = np.array(start, np.uint64), list(start)

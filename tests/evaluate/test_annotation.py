@@ -59,7 +59,7 @@ def judged_words(draw, among):
     return table, truths
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(judged_words((*WORDS, "fish/cod", "animal/dog", "never seen")))
 def test_figures_agree_with_the_slow_twin(drawn):
     table, truths = drawn
@@ -80,7 +80,7 @@ def test_figures_agree_with_the_slow_twin(drawn):
             assert found.sibling_precision[2][k] >= found.sibling_precision[1][k] - 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(judged_words(WORDS), st.integers(1, 8))
 def test_sibling_precision_agrees_with_the_slow_twin(drawn, k):
     table, truths = drawn

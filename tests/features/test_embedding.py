@@ -306,7 +306,7 @@ def test_it_may_be_called_from_several_threads_at_once():
 
 
 @given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 64))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_shape_fits_the_square(width, height, side):
     square = fit_square(Image.new("RGB", (width, height)), side)
     assert square.size == (side, side)

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from lookalike.features import pack_vector, unpack_vectors
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(arrays(np.float16, (4, 5), elements=st.floats(-1, 1, width=16)))
 def test_vectors_come_back(values):
     dense = values.astype(np.float32)

@@ -79,7 +79,7 @@ def test_vectors_that_are_all_the_same_do_no_harm(rows, value):
     st.integers(2, 20),
     st.floats(-18, 18),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_rows_are_of_unit_length_whatever_the_scale(seed, rows, width, exponent):
     X = np.random.default_rng(seed).normal(size=(rows, width)) * 10.0**exponent
     reduced = Reduction(dimension=2).fit(X, parent=PARENT).apply(X)

@@ -112,7 +112,7 @@ class TestReference:
 
 class TestProperties:
     @given(st.integers(0, 2**32 - 1), st.integers(1, 100))
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     def test_patterns_do_not_change_with_brightness(self, seed, brighter):
         rgb = np.random.default_rng(seed).integers(0, 156, (70, 80, 3), dtype=np.uint8)
         lifted = (rgb + brighter).astype(np.uint8)
@@ -121,7 +121,7 @@ class TestProperties:
         )
 
     @given(st.integers(1, 6000), st.integers(1, 6000), st.integers(352, 2000))
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     def test_first_level(self, width, height, longest):
         columns, rows = first_size(width, height, longest)
         assert max(columns, rows) <= longest
@@ -132,7 +132,7 @@ class TestProperties:
             assert abs(columns * height - rows * width) <= max(width, height)
 
     @given(st.integers(1, 3000), st.integers(1, 3000))
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_levels(self, width, height):
         sizes = level_sizes(width, height, 1024)
         assert all(np.prod(blocks_in(*size)) >= 10 for size in sizes)

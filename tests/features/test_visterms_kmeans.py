@@ -11,7 +11,7 @@ def nothing():
 
 
 @given(st.integers(0, 70), st.integers(1, 200), st.integers(1, 13), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_nearest_is_the_first_of_the_nearest(rows, words, depth, seed):
     rng = np.random.default_rng(seed)
     # Whole numbers: no rounding, and plenty of equals.

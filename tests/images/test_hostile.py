@@ -99,7 +99,7 @@ def test_flipped_bytes_give_a_picture_or_a_reason(name):
 
 
 @given(name=st.sampled_from(sorted(FILES)), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_cut_doubled_and_spliced_bytes(name, data):
     body = FILES[name]
     start = data.draw(st.integers(0, len(body)))
@@ -109,7 +109,7 @@ def test_cut_doubled_and_spliced_bytes(name, data):
 
 
 @given(st.binary(max_size=200), st.sampled_from(sorted(FILES)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_noise_after_a_true_start(noise, name):
     for keep in (4, 12, 30):
         outcome(FILES[name][:keep] + noise)

@@ -108,7 +108,7 @@ def test_a_search_that_would_visit_too_much_scans_instead(monkeypatch, share):
     np.testing.assert_array_equal(hits.ids, np.argsort(expected, axis=1, kind="stable")[:, :30])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.floats(0.0, 0.4), st.floats(0.0, 0.6))
 def test_cells_stay_exact_when_codes_come_and_go(seed, clusters, flip, gone):
     rng = np.random.default_rng(seed)

@@ -112,7 +112,7 @@ def agree(index, slow, queries, asked, k, exclude=None, among=None):
         assert list(zip(hits.ids[row].tolist(), hits.scores[row].tolist(), strict=True)) == expected
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(KINDS)), st.data())
 def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
     rng = np.random.default_rng(seed)

@@ -40,7 +40,7 @@ def alike(one, other, rng):
         np.testing.assert_array_equal(found.scores, expected.scores)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_it_does_what_one_in_memory_does(tmp_path_factory, seed):
     rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def answers(index, queries):
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(data=st.data())
 @pytest.mark.parametrize(("n", "d"), [(50, 6), (51, 5), (51, 6)])
 def test_every_flipped_bit_is_noticed_before_it_changes_an_answer(tmp_path_factory, n, d, data):
@@ -251,7 +251,7 @@ def test_files_of_earlier_versions_are_checked_as_they_were(tmp_path, check):
         MappedIndex.open(path)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_sums_of_rows_are_those_of_the_reference(d, seed):
     rng = np.random.default_rng(seed)

@@ -100,7 +100,7 @@ def test_python_refuses_a_reranker_that_cannot():
         Half()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(FORMS)), st.integers(1, 12))
 def test_expansion_scores_by_the_mean_of_query_and_first_hits(seed, form, neighbours):
     rng = np.random.default_rng(seed)

@@ -251,7 +251,7 @@ class TestMathematics:
         values, vectors = np.linalg.eigh(goal)
         np.testing.assert_allclose(M, (vectors * values.clip(0)) @ vectors.T, atol=1e-8)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(
         st.integers(0, 1000),
         st.booleans(),
@@ -284,7 +284,7 @@ class TestMathematics:
         assert np.linalg.eigvalsh(after)[0] > 0
         assert abs(z @ after @ z - target) < abs(distance - target)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.integers(0, 10_000), st.floats(1e-3, 1e2), st.integers(1, 3000))
     def test_lego_stays_positive_definite(self, seed, eta, steps):
         X, y = small(seed=seed % 50)

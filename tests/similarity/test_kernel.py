@@ -159,7 +159,7 @@ class TestAlgorithms:
 class TestBounds:
     """Theorems 1 and 2, with the operators L = I + ΣA, for any of them the bounds hold."""
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(st.integers(0, 10_000), st.sampled_from([0.02, 0.1, 1.0, 10.0]))
     def test_mistakes_of_oks(self, seed, C):
         X, y = pictures(seed, count=12)
@@ -174,7 +174,7 @@ class TestBounds:
         for share in (0.0, 0.5, 1.0, 2.0):
             assert mistakes <= bound(K, share * A, triplets, C, R) + 1e-3
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20)
     @given(st.integers(0, 10_000), st.floats(0.5, 0.99))
     def test_mistakes_of_omks(self, seed, beta):
         X, y = pictures(seed, count=12)

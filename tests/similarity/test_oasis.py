@@ -85,7 +85,7 @@ def test_dissimilarity_equals_slow(form):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_margin_after_a_step(seed):
     """With a C that does not bind, the triplet meets its margin exactly after its step (Eq. 6)."""
     X = rows(seed, n=4, density=0.8)
@@ -100,7 +100,7 @@ def test_margin_after_a_step(seed):
 
 
 @given(st.integers(0, 10_000), st.floats(0.001, 1.0))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_step_is_never_longer_than_C(seed, C):
     X = rows(seed, n=4, density=0.8)
     W, _ = taken(sp.csr_matrix(X), np.array([[1, 2, 3]], dtype=np.uint32), C)
@@ -332,7 +332,7 @@ def test_nothing_to_learn_is_no_step():
 
 
 @given(st.integers(0, 1000), st.sampled_from([1e-20, 1e-6, 1.0, 1e6, 1e15]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_W_is_finite_whatever_comes_in(seed, scale):
     X = rows(seed) * np.float32(scale)
     with contextlib.suppress(InvalidInput):

@@ -17,7 +17,7 @@ matrices = st.tuples(st.integers(1, 5), st.integers(1, 8)).flatmap(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(matrices, st.sampled_from([0.0, 1e-6, 0.01, 0.1, 0.2, 0.5]), st.sampled_from([1, 5, 10**6]))
 def test_equations_18_to_20_equal_the_slow_twin(matrix, threshold, block):
     R = np.array(matrix, dtype=float)
@@ -39,7 +39,7 @@ def test_equations_18_to_20_equal_the_slow_twin(matrix, threshold, block):
     assert (relevance.known == R.any(axis=0)).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(matrices)
 def test_lists_weigh_as_equation_19(matrix):
     R = np.array(matrix, dtype=float)

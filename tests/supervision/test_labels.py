@@ -130,7 +130,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
         read_labels(tmp_path / "labels.xlsx")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(content=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
 @pytest.mark.parametrize("name", ["labels.csv", "labels.json"])
 def test_any_bytes_are_labels_or_refused(tmp_path_factory, name, content):

@@ -15,7 +15,7 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(label_sets, st.randoms(use_true_random=False))
 def test_rows_alike_and_subset_say_what_the_labels_say(y, random):
     relevance = Relevance.of(y)
@@ -125,7 +125,7 @@ def test_nothing_is_a_relevance_too():
     assert len(Relevance.of(["a"]).subset([])) == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.integers(0, 8), min_size=1, max_size=60),
     st.floats(0.05, 0.95),
@@ -165,7 +165,7 @@ def test_the_share_held_out_is_about_the_fraction():
         assert len(held) == pytest.approx(0.2 * size * classes, rel=0.05)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(label_sets, st.floats(0.05, 0.95))
 def test_many_labels_are_held_out_in_pairs(y, fraction):
     relevance = Relevance.of([*y, {"x", "y"}, {"x"}])
@@ -192,7 +192,7 @@ def test_nothing_alike_nothing_held_out():
         assert len(kept) == len(Relevance.of(y))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(label_sets, st.floats(0.05, 0.95))
 def test_held_out_classes_are_never_seen(y, fraction):
     relevance = Relevance.of(y)

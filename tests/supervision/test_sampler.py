@@ -73,13 +73,13 @@ def test_draws_have_exactly_the_enumerated_distribution(case, sampling, negative
 label_sets = st.lists(st.sets(st.integers(0, 5), max_size=4), min_size=1, max_size=14)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(label_sets, st.sampled_from(["uniform", "relevance"]), st.sampled_from(["unrelated", "all"]))
 def test_every_triplet_of_labels_is_right(y, sampling, negatives):
     check_triplets(Relevance.of(y), sampling, negatives)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.integers(1, 9).flatmap(
         lambda n: st.lists(
@@ -111,7 +111,7 @@ def check_triplets(relevance, sampling, negatives):
             assert relevance.known[less]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(label_sets)
 def test_whether_triplets_exist_agrees_with_enumeration(y):
     relevance = Relevance.of(y)

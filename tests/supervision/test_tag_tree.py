@@ -289,7 +289,7 @@ def synsets(draw):
     return words, parents
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(synsets(), st.integers(1, 3))
 def test_groups_are_the_siblings_of_the_paper(tmp_path_factory, drawn, level):
     words, parents = drawn

@@ -162,7 +162,7 @@ wheres = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(shots, st.lists(wheres, min_size=1, max_size=6), st.data())
 def test_every_filter_is_a_plain_loop(shared, made, asked, data):
     keep(shared, made)

@@ -67,7 +67,7 @@ PART = st.sampled_from(["a", "b", "\u00fc", "u\u0308", "1.jpg"])
 PATH = st.lists(PART, min_size=1, max_size=4).map(lambda parts: "/" + "/".join(parts))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(PATH, st.integers(1, 3), max_size=6), PATH)
 def test_whole_paths_are_found_and_nothing_is_guessed(places, name):
     found = Places(places.items(), [])

@@ -160,7 +160,7 @@ def test_every_word_is_learned_and_pictures_stay_on_their_side(collection, monke
     assert trained_again == trained | {moved}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=3), min_size=1, max_size=25),
     st.floats(0.05, 0.95),

@@ -339,6 +339,11 @@ def test_votes_are_put_on_what_labels_taught(collection):
     assert {e.kind for e in collection.history()} == {"import", "learn", "vote", "rollback"}
 
 
+def test_a_search_is_named_by_an_ask(collection):
+    with pytest.raises(InvalidInput, match=r"by an Ask, as Ask\(\(5,\)\); got \[5\]"):
+        collection.vote([5], picked=[2])
+
+
 def test_bad_votes_are_refused(collection):
     ask = Ask((1,))
     for wrong in (
@@ -598,6 +603,21 @@ def test_votes_that_contradict_each_other_leave_a_ranking_as_it_was(collection):
     ranker = collection._opened.rankers.get()
     lengths = np.linalg.norm(ranker.votes.turned(ranker.plain.vectors), axis=1)
     assert lengths.max() <= LIMIT + 1e-6
+
+
+def test_who_corrects_one_search_by_several_thumbs_is_not_left_out(collection):
+    red, green = ids(collection, "rot"), ids(collection, "grün")
+    # Each thumb is a vote of its own, and all of them are about one search.
+    for picked, rejected in (([green[0]], []), ([], [red[1]]), ([], [red[2]]), ([], [red[3]])):
+        collection.vote(Ask((red[0],)), picked=picked, rejected=rejected)
+    standing = collection.standing()
+    assert (standing.votes, standing.judged, standing.left_out) == (4, 1, ())
+    (record,) = collection._opened.rankers.ledger.records.values()
+    assert (record.before, record.weight) == (-0.5, 1.0)
+    collection.undo(collection.history(1)[0].number)
+    assert collection.standing().judged == 1
+    with again(collection) as other:
+        assert other._opened.rankers.ledger.records == collection._opened.rankers.ledger.records
 
 
 def test_queries_asked_at_once_are_turned_as_each_alone(collection):

@@ -159,7 +159,6 @@ def test_what_was_told_is_what_a_replay_finds(tmp_path, monkeypatch):
     several = settings(
         max_examples=20,
         stateful_step_count=30,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(Told, settings=several)

@@ -139,7 +139,6 @@ def test_no_request_breaks_the_server(server, schema, method, path):
         @seed(4)
         @settings(
             max_examples=EXAMPLES,
-            deadline=None,
             database=None,
             suppress_health_check=list(HealthCheck),
         )
@@ -161,7 +160,7 @@ def test_no_upload_breaks_the_server(server, path):
     whole = png(seed=3)
 
     @seed(4)
-    @settings(max_examples=EXAMPLES, deadline=None, database=None)
+    @settings(max_examples=EXAMPLES, database=None)
     @given(place=st.integers(0, len(whole) - 1), byte=st.integers(0, 255), cut=st.booleans())
     def send(place, byte, cut):
         changed = whole[:place] + (b"" if cut else bytes([byte]) + whole[place + 1 :])

@@ -44,6 +44,8 @@ Query: TypeAlias = int | str | Path | bytes | Image.Image
 
 def check_ask(ask: Ask) -> None:
     """Raise InvalidInput for what cannot be asked."""
+    if not isinstance(ask, Ask):
+        raise InvalidInput(f"Collection: name the search by an Ask, as Ask((5,)); got {ask!r:.80}.")
     sides = (ask.like, ask.unlike)
     if not all(isinstance(side, tuple) for side in sides) or not all(
         isinstance(ref, str) or (is_whole(ref) and abs(ref) < 2**63)

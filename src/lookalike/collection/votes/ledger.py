@@ -76,12 +76,12 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How the votes of one person agree with what a ranker finds, summed up over them.
+    """How the votes of one person agree with what a ranker finds, summed up over their searches.
 
     Attributes
     ----------
     judged : int
-        The votes that compare pictures.
+        The votes that compare pictures, the last on each query.
     before, squares : float
         The share of comparisons that searches had right without votes, less one half, and its
         squares.
@@ -112,16 +112,23 @@ class Record:
 
     def added(self, right: tuple[float | None, float | None]) -> "Record":
         """Return the record with one more vote."""
+        return self._changed(right, 1)
+
+    def without(self, right: tuple[float | None, float | None]) -> "Record":
+        """Return the record without one of its votes."""
+        return self._changed(right, -1)
+
+    def _changed(self, right: tuple[float | None, float | None], sign: int) -> "Record":
         before, after = right
         if before is None or after is None:
             return self
         agreed, change = before - 0.5, after - before
         return Record(
-            self.judged + 1,
-            self.before + agreed,
-            self.squares + agreed**2,
-            self.change + change,
-            self.change_squares + change**2,
+            self.judged + sign,
+            self.before + sign * agreed,
+            max(self.squares + sign * agreed**2, 0.0),
+            self.change + sign * change,
+            max(self.change_squares + sign * change**2, 0.0),
         )
 
     def _weight(self) -> float:
@@ -220,18 +227,23 @@ class Ledger:
         by_subject, said, records = dict(self.by_subject), dict(self.said), dict(self.records)
         on: dict[str, list[Vote]] = {}
         for vote in new:
-            on.setdefault(vote.subject, []).append(vote)
+            known = on.setdefault(vote.subject, [*by_subject.get(vote.subject, ())])
+            before = next((it for it in reversed(known) if it.who == vote.who), None)
             for ranker, taught in vote.taught.items():
-                key = (ranker, vote.who)
-                records[key] = records.get(key, Record()).added(taught.right)
+                record = records.get((ranker, vote.who), Record())
+                if before is not None and ranker in before.taught:
+                    # The last vote of a person on a query has what they said there before.
+                    record = record.without(before.taught[ranker].right)
+                records[ranker, vote.who] = record.added(taught.right)
+            known.append(vote)
         for subject, some in on.items():
-            by_subject[subject] = (*by_subject.get(subject, ()), *some)
             people = {who: dict(own) for who, own in said.get(subject, {}).items()}
-            for vote in some:
+            for vote in some[len(by_subject.get(subject, ())) :]:
                 own = people.setdefault(vote.who, {})
                 own |= dict.fromkeys(vote.picked, (1, vote.number))
                 own |= dict.fromkeys(vote.rejected, (-1, vote.number))
             said[subject] = people
+            by_subject[subject] = tuple(some)
         votes = (*self.votes, *new)
         return replace(self, votes=votes, by_subject=by_subject, said=said, records=records)
 
