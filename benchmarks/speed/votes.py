@@ -137,7 +137,14 @@ def measure(options: Options) -> list[Figure]:
             "<=",
             2.0,
             f"{1000 * rows[judged][1]:.1f} ms / {1000 * alone:.1f} ms",
-        )
+        ),
+        Figure(
+            f"the same / a search with them, {judged:,} votes in the log",
+            rows[judged][1] / rows[judged][0],
+            "<=",
+            2.0,
+            f"{1000 * rows[judged][1]:.1f} ms / {1000 * rows[judged][0]:.1f} ms",
+        ),
     ]
     few, many = (rows[mark][1] for mark in (100, 1000 if options.quick else 10_000))
     figures.append(

@@ -257,18 +257,19 @@ class Preferences:
             *(self._near(cosines), FAINT, self._members.item.rows),
         )
         turns = dense(sums @ matrix[used])
-        for number, whitening in enumerate(whitenings):
-            own = which == number
-            turns[own] += self._everywhere(asked[own], whitening)
+        if any(whitening is not None for whitening in whitenings):
+            units = self._units(asked)
+            for number, whitening in enumerate(whitenings):
+                if whitening is not None:
+                    own = which == number
+                    turns[own] += turned_by(whitening, units[own])
         lengths = np.linalg.norm(turns, axis=1, keepdims=True)
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
 
-    def _everywhere(self, asked: Vectors, whitening: Weights | None) -> Weights | float:
-        """Return how M⁻¹ turns queries, a row each."""
-        if whitening is None:
-            return 0.0
-        return turned_by(whitening, unit_rows(dense(self._similarity.query_vectors(asked))))
+    def _units(self, asked: Vectors) -> Weights:
+        """Return what the similarity asks with, at unit length."""
+        return dense(unit_rows(dense(self._similarity.query_vectors(asked))))
 
     def _cosines(self, asked: Vectors) -> NDArray[np.float32]:
         """Return the cosines of queries with the anchors, a row each."""
@@ -316,7 +317,10 @@ class Preferences:
         rows, weights = rows[:found][weights[:found] != 0], weights[:found][weights[:found] != 0]
         places, side = self._members.item.rows[rows], self._members.side.rows[rows]
         moved = dense(self._items.matrix[places])
-        length = float(np.linalg.norm(weights @ moved + self._everywhere(asked, self._whitening())))
+        turn = weights @ moved
+        if (whitening := self._whitening()) is not None:
+            turn = turn + turned_by(whitening, self._units(asked))
+        length = float(np.linalg.norm(turn))
         whole = dense(self._similarity.item_vectors(item))[0]
         scale = np.linalg.norm(dense(self._similarity.query_vectors(asked)))
         parts = scale * min(1.0, LIMIT / max(length, 1e-12)) * weights * (moved @ whole)
