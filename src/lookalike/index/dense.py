@@ -1,7 +1,7 @@
 """Exact search among dense vectors: one scan of memory per query."""
 
 import mmap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import Loaded, map_arrays, map_file
+from lookalike.core.arrays import map_arrays, map_file
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.vectors import squared_lengths
 from lookalike.index._fast.dense import exact_products, offer_block
@@ -187,13 +187,9 @@ class DenseIndex(ExactIndex):
         return {**manifest, "seal": seal(arrays, manifest)}
 
     @classmethod
-    def _opened(
-        cls,
-        path: Path | str,
-        arrays: Loaded,
-        manifest: Mapping[str, Any],
-        stored: Callable[[int, int], Rows],
-    ) -> Self:
+    def _check_file(
+        cls, path: Path | str, arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
+    ) -> None:
         # Files of earlier versions have neither.
         if "seal" in manifest or "sums" in arrays:
             lacking = not {"ids", "scales", "sums"} <= arrays.keys()
@@ -201,7 +197,6 @@ class DenseIndex(ExactIndex):
                 raise DamagedFile(
                     f"{path} is damaged: it is not as it was written (its checksum differs)."
                 )
-        return super()._opened(path, arrays, manifest, stored)
 
 
 class MappedIndex(DenseIndex):

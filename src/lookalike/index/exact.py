@@ -332,6 +332,12 @@ class ExactIndex(Index):
         return cls._opened(path, arrays, manifest, rows)
 
     @classmethod
+    def _check_file(
+        cls, path: Path | str, arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
+    ) -> None:
+        """Raise DamagedFile if the file is not as it was written, by what it says of itself."""
+
+    @classmethod
     def _opened(
         cls,
         path: Path | str,
@@ -340,6 +346,7 @@ class ExactIndex(Index):
         stored: Callable[[int, int], Rows],
     ) -> Self:
         """Return the index of a file, its rows made by ``stored(count, dimension)``."""
+        cls._check_file(path, arrays, manifest)
         try:
             index = cls(manifest["dimension"], fingerprint=str(manifest["fingerprint"]))
             ids, scales = arrays.pop("ids"), arrays.pop("scales")

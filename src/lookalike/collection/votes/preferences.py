@@ -45,7 +45,7 @@ LIMIT = 0.8
 FAINT = 1e-4
 """Votes whose steps all reach a query by less than this are passed over."""
 
-MEAN_KERNEL = 7e-4
+MEAN_KERNEL = 1.5e-3
 """What the kernel is to be on average between two pictures of a collection.
 
 It sets the width, wherever cosines lie, without a label (decision 13)."""
