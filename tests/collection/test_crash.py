@@ -236,6 +236,15 @@ def test_what_others_left_behind_is_cleaned_and_the_rest_left(collection, pictur
     assert all((folder / name).exists() for name in mine)
 
 
+@pytest.fixture
+def fresh_connections(collection, monkeypatch):
+    """Let every transaction of the collection have a connection of its own."""
+    database = collection._opened.database
+    monkeypatch.setattr(database, "_keep", lambda connection: connection.close())
+    database._writer().close()
+
+
+@pytest.mark.usefixtures("fresh_connections")
 @pytest.mark.parametrize("room", [0, 1, 2, 3])
 def test_a_full_disk_keeps_what_was_committed(collection, pictures, room, monkeypatch):
     monkeypatch.setattr(adding, "BATCH_PICTURES", 4)
@@ -260,6 +269,7 @@ def test_a_full_disk_keeps_what_was_committed(collection, pictures, room, monkey
     assert len(consistent(collection)) == 64
 
 
+@pytest.mark.usefixtures("fresh_connections")
 def test_each_statement_of_a_write_may_fail(collection, pictures, monkeypatch):
     """An I/O error at the n-th statement, for every n: told, and nothing half done."""
     picture(pictures / "neu.png", (3, 9, 9), 500)

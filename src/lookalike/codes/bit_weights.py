@@ -326,7 +326,7 @@ class BitWeights(Stored, Estimator):
         self._map = np.zeros((len(names), 1), np.float32)
         self._offsets = np.full(len(names), np.inf, np.float32)
         self.n_features_in_ = 0
-        if "map" in arrays:
+        if "map" in arrays or "offsets" in arrays:
             self._map = stored_array(arrays, "map", (len(names), None))
             self._offsets = stored_array(arrays, "offsets", (len(names),))
             self.n_features_in_ = int(self._map.shape[1])

@@ -98,7 +98,7 @@ def test_searches_go_on_meanwhile(collection, monkeypatch):
     with Collection.open(collection.path, features=[Colours()]) as other:
         found.append(other.search(1, 9))
         other.vote(Ask((1,)), picked=[2], rejected=[20])
-        with pytest.raises(CollectionError, match="24 pictures are still to be described"):
+        with pytest.raises(CollectionError, match="24 pictures still to be described"):
             other.search(1, by="fine")
         assert [info.ready for info in other.rankers()] == [True, False]
     found.append(collection.search(1, 9))

@@ -138,7 +138,7 @@ def test_the_command_lists_groups_writes_a_sheet_and_changes_nothing(place, tmp_
     assert all(group["pictures"][0]["likeness"] == 1 for group in told["groups"])
     assert run("duplicates", "-c", place, "--like", "1", "--radius", "0").code == 0
     wrong = run("duplicates", "-c", place, "--like", "1.5")
-    assert (wrong.code, "like must be above 0" in wrong.err) == (1, True)
+    assert (wrong.code, "Like must be above 0" in wrong.err) == (1, True)
     with Collection.open(place) as store:
         assert store.history() == []
         assert len(store) == 61
