@@ -105,22 +105,26 @@ def vote_sums(
 
     ``cosines`` has a row for each query, and ``which`` the row of ``trusts`` that it goes by.
     """
-    most = 0
+    column = np.full(items.max() + 1, -1)
+    most, columns = 0, 0
     for number in range(np.uint64(near.size)):
         vote = np.uint64(near[number])
-        most += votes.stops[vote] - (votes.stops[vote - np.uint64(1)] if vote else 0)
+        start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
+        for place in range(start, np.uint64(votes.stops[vote])):
+            most += 1
+            if column[np.uint64(items[place])] < 0:
+                column[np.uint64(items[place])] = columns
+                columns += 1
     places, weights = np.empty(most, np.int64), np.empty(most)
-    column = np.full(items.max() + 1, -1)
-    used, columns = np.empty(most, np.int64), 0
-    sums = np.zeros((which.size, most))
+    sums = np.zeros((which.size, columns))
     for row in range(np.uint64(which.size)):
         trust = trusts[np.uint64(which[row])]
         found = vote_weights(cosines[row], votes, trust, near, faint, places, weights)
         for place in range(np.uint64(found)):
             item = np.uint64(items[np.uint64(places[place])])
-            if column[item] < 0:
-                column[item] = columns
-                used[columns] = item
-                columns += 1
             sums[row, np.uint64(column[item])] += weights[place]
-    return used[:columns], sums[:, :columns].astype(np.float32)
+    used = np.empty(columns, np.int64)
+    for item in range(np.uint64(column.size)):
+        if column[item] >= 0:
+            used[np.uint64(column[item])] = item
+    return used, sums.astype(np.float32)
