@@ -65,6 +65,17 @@ def sets(data: Path) -> dict[str, dict[Path, list[str]]]:
     return {"objects": {path: [path.parent.name] for path in objects}, "snapshots": snapshots}
 
 
+def different_searches(
+    ids: list[int], count: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Return what to search with; the thumbs of the same search twice would mix."""
+    drawn: dict[tuple[int, ...], None] = {}
+    while len(drawn) < count:
+        like = rng.choice(ids, int(rng.integers(1, 4)), replace=False)
+        drawn[tuple(like.tolist())] = None
+    return [*drawn]
+
+
 def page(port: int, like: tuple[int, ...]) -> list[int]:
     """Return the pictures that the page shows for a search, in order."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -149,10 +160,7 @@ def measure(options: Options) -> list[Figure]:
             with Collection.open(place) as store:
                 labels = {row.id: pictures[row.places[0]] for row in store.pictures()}
             ids = [*labels]
-            searches = [
-                Asked(tuple(rng.choice(ids, int(rng.integers(1, 4)), replace=False).tolist()))
-                for _ in range(count)
-            ]
+            searches = [Asked(like) for like in different_searches(ids, count, rng)]
             server = Server(place)
             try:
                 line = Line(server.port)
