@@ -124,7 +124,7 @@ def vote_sums(
             item = np.uint64(items[np.uint64(places[place])])
             sums[row, np.uint64(column[item])] += weights[place]
     used = np.empty(columns, np.int64)
-    for item in range(np.uint64(column.size)):
-        if column[item] >= 0:
-            used[np.uint64(column[item])] = item
+    for number in range(np.uint64(column.size)):
+        if column[number] >= 0:
+            used[np.uint64(column[number])] = number
     return used, sums.astype(np.float32)
