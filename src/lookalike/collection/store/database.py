@@ -177,6 +177,7 @@ class Database:
         with _explained(self._path):
             connection = self._writer()
             try:
+                connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")
                 connection.execute("BEGIN IMMEDIATE")
                 self.check_place()
                 yield connection
@@ -191,11 +192,7 @@ class Database:
         """Return a connection that nobody else uses."""
         with self._lock:
             kept, self._idle = self._idle, None
-        if kept is not None:
-            return kept
-        connection = _connect(self._path)
-        connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")
-        return connection
+        return _connect(self._path) if kept is None else kept
 
     def _keep(self, connection: sqlite3.Connection) -> None:
         """Keep a connection for the next transaction, unless there is one or all was closed."""
