@@ -3,9 +3,10 @@
 A person searches with a picture, looks at the first ten matches and votes by class: those of the
 picture's class are correct. After 0, 5, 10, 20, 50 and 200 votes, each in another search, precision
 at 10 is measured over pictures nobody has searched with. Votes go through a real collection, one
-event in its log each. There are two kinds of people: those who judge all ten matches, and those
-who pick a correct one and reject a wrong one; each without mistakes and with one vote in ten
-flipped.
+event in its log each. There are three kinds of people: those who judge all ten matches, those who
+pick a correct one and reject a wrong one, and those who only correct: they reject the first wrong
+match, pick the first correct one below it, and leave a search without such a pair alone. Each
+without mistakes and with one vote in ten flipped.
 
 Compared with no learning, with Rocchio's formula and with a linear SVM per session, where a session
 is all votes so far: both ignore which query a vote was about, so for other queries they can only
@@ -39,11 +40,13 @@ MARKS = (0, 5, 10, 20, 50, 200)
 SHOWN = 10
 OF_CLASSES = 20
 """Votes after which other queries of the classes voted on are measured."""
+ALL, SOME, CORRECTIONS = "all ten", "one of each", "only corrections"
+"""What people vote on."""
 GAINS = {
-    ("groceries", True): {50: 0.012, 200: 0.045},
-    ("clipart", True): {50: 0.012, 200: 0.050},
-    ("objects", True): {50: 0.005, 200: 0.017},
-    **{(name, False): {50: 0.004, 200: 0.012} for name in ("groceries",)},
+    ("groceries", ALL): {50: 0.012, 200: 0.045},
+    ("clipart", ALL): {50: 0.012, 200: 0.050},
+    ("objects", ALL): {50: 0.005, 200: 0.017},
+    ("groceries", SOME): {50: 0.004, 200: 0.012},
 }
 """What is to be gained by set and kind of person, without mistakes; with some, half of it."""
 CLASS_GAINS = {"groceries": 0.035, "clipart": 0.010, "objects": 0.010}
@@ -123,7 +126,22 @@ class World:
         return float((self.names[best] == self.names[rows][:, None]).mean())
 
 
-def session(world: World, seed: int, *, wrong: float, thorough: bool) -> dict[str, list[float]]:
+def judged(
+    shown: list[int], right: NDArray[np.bool_], person: str, rng: np.random.Generator
+) -> tuple[list[int], list[int]]:
+    """Return which of the matches a person picks, and which they reject."""
+    good = [number for number, is_right in zip(shown, right, strict=True) if is_right]
+    bad = [number for number in shown if number not in good]
+    if person == SOME:
+        good, bad = (rng.permutation(side)[:1].tolist() for side in (good, bad))
+    elif person == CORRECTIONS:
+        bad = bad[:1]
+        good = [number for number in good if bad and shown.index(number) > shown.index(bad[0])][:1]
+        bad = bad if good else []
+    return good, bad
+
+
+def session(world: World, seed: int, *, wrong: float, person: str) -> dict[str, list[float]]:
     """Simulate one person; return precision over other queries at the marks, for each method."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(world.ids).tolist()
@@ -146,14 +164,12 @@ def session(world: World, seed: int, *, wrong: float, thorough: bool) -> dict[st
         query = asked[votes]
         shown = [match.id for match in world.collection.search(Ask((query,)), SHOWN)]
         right = np.array(world.right(query, shown)) ^ (rng.random(len(shown)) < wrong)
-        good = [number for number, is_right in zip(shown, right, strict=True) if is_right]
-        bad = [number for number in shown if number not in good]
-        if not thorough:
-            good, bad = (rng.permutation(side)[:1].tolist() for side in (good, bad))
-        world.collection.vote(Ask((query,)), picked=good, rejected=bad, shown=shown)
+        good, bad = judged(shown, right, person, rng)
+        if good or bad:
+            world.collection.vote(Ask((query,)), picked=good, rejected=bad, shown=shown)
         picked += good
         rejected += bad
-        if thorough and votes % 4 == 0:
+        if person == ALL and votes % 4 == 0:
             for name, value in _for_the_same(world, query, shown, good, bad).items():
                 own[name].append(value)
     return curves | {f"{name}, same query": [float(np.mean(v))] for name, v in own.items() if v}
@@ -219,7 +235,7 @@ def measure(options: Options) -> list[Figure]:
         half = second_half(pictures)
         made = indexed(name, half)
         curves: dict[str, dict[str, list[float]]] = {}
-        for thorough in (True,) if options.quick else (True, False):
+        for person in (ALL,) if options.quick else (ALL, SOME, CORRECTIONS):
             for wrong in (0.0, WRONG):
                 runs = []
                 for seed in seeds:
@@ -229,14 +245,14 @@ def measure(options: Options) -> list[Figure]:
                             labels = dict(half)
                             classes = {p.id: labels[p.places[0]] for p in collection.pictures()}
                             world = World(collection, classes)
-                            runs.append(session(world, seed, wrong=wrong, thorough=thorough))
-                figures += _figures(name, runs, thorough=thorough, wrong=wrong)
-                if thorough:
+                            runs.append(session(world, seed, wrong=wrong, person=person))
+                figures += _figures(name, runs, person=person, wrong=wrong)
+                if person == ALL:
                     curves[f", {wrong:.0%} wrong" if wrong else ""] = {
                         method: np.mean([run[method] for run in runs], axis=0).tolist()
                         for method in ("ours", "none", "Rocchio", "SVM")
                     }
-                print(name, thorough, wrong, "done", file=sys.stderr)
+                print(name, person, wrong, "done", file=sys.stderr)
         if not options.quick:
             draw(name, curves)
     return figures
@@ -260,10 +276,10 @@ def draw(name: str, curves: dict[str, dict[str, list[float]]]) -> None:
 
 
 def _figures(
-    name: str, runs: list[dict[str, list[float]]], *, thorough: bool, wrong: float
+    name: str, runs: list[dict[str, list[float]]], *, person: str, wrong: float
 ) -> list[Figure]:
-    person = "all ten" if thorough else "one of each"
     who = f"{name}, {person}, {wrong:.0%} wrong"
+    cast = "searches" if person == CORRECTIONS else "votes"
     found = []
     none = np.array([run["none"] for run in runs])
     ours = np.array([run["ours"] for run in runs])
@@ -277,15 +293,15 @@ def _figures(
         )
         found.append(
             Figure(
-                f"{who}: gain in P@10 on other queries after {votes} votes",
+                f"{who}: gain in P@10 on other queries after {votes} {cast}",
                 float(gains.mean()),
                 ">=",
-                GAINS.get((name, thorough), {}).get(votes, 0.0) / (2 if wrong else 1),
+                GAINS.get((name, person), {}).get(votes, 0.0) / (2 if wrong else 1),
                 f"none {none[:, place].mean():.4f}, ours {ours[:, place].mean():.4f}, {rivals}",
                 float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None,
             )
         )
-    if thorough and not wrong:
+    if person == ALL and not wrong:
         of_classes = {
             rival: float(np.mean([run[f"{rival}, same classes"][0] for run in runs]))
             for rival in ("ours", "none", "Rocchio", "SVM")
@@ -303,7 +319,7 @@ def _figures(
                 float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else None,
             )
         )
-    if thorough:
+    if person == ALL:
         same = {
             rival: [run[f"{rival}, same query"][0] for run in runs]
             for rival in runs[0]

@@ -3,7 +3,8 @@
 Simulated people take turns to search and to judge the first ten matches, as in
 ``papers/live.py``; malicious ones pick what is wrong and reject what is right. One person alone who
 is malicious, three of nine, and a third of thirty, each without labels and with half of all
-pictures labelled, which judge votes where what was learned from them is in use.
+pictures labelled, which judge votes where what was learned from them is in use. And one person
+alone who spoils searches by corrections: two thumbs for a pair of matches that is in order.
 Precision at 10 over pictures nobody has searched with, against no learning; and, where some are
 honest, against the gain of the same honest votes alone. The second half of each set, as there.
 """
@@ -19,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))
 
-from live import SHOWN, World, indexed, picture_sets, second_half
+from live import ALL, CORRECTIONS, SHOWN, World, indexed, judged, picture_sets, second_half
 
 from bench import Figure, Options, main
 from lookalike import Collection
@@ -32,7 +33,14 @@ MOST_LOST, LEAST_KEPT = 0.01, 0.5
 
 
 def session(
-    world: World, seed: int, people: int, malicious: int, votes: int, *, only_honest: bool
+    world: World,
+    seed: int,
+    people: int,
+    malicious: int,
+    votes: int,
+    *,
+    only_honest: bool,
+    kind: str,
 ) -> list[float]:
     """Return what is gained over other queries after every tenth of the votes."""
     rng = np.random.default_rng(seed)
@@ -45,11 +53,11 @@ def session(
         if person >= malicious or not only_honest:
             shown = [match.id for match in world.collection.search(Ask((query,)), SHOWN)]
             right = np.array(world.right(query, shown)) ^ (person < malicious)
-            good = [number for number, is_right in zip(shown, right, strict=True) if is_right]
-            bad = [number for number in shown if number not in good]
-            world.collection.vote(
-                Ask((query,)), picked=good, rejected=bad, shown=shown, who=f"person {person}"
-            )
+            good, bad = judged(shown, right, kind, rng)
+            if good or bad:
+                world.collection.vote(
+                    Ask((query,)), picked=good, rejected=bad, shown=shown, who=f"person {person}"
+                )
         if (place + 1) % (votes // 10) == 0:
             gains.append(world.learned_precision(others) - plain)
     return gains
@@ -74,6 +82,7 @@ def run(
     votes: int,
     *,
     only_honest: bool,
+    kind: str = ALL,
 ) -> list[float]:
     """Open a copy of a collection, and simulate a session there."""
     with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +90,7 @@ def run(
         with Collection.open(copy) as collection:
             rows = {p.id: p.places[0] for p in collection.pictures()}
             world = World(collection, {number: classes[path] for number, path in rows.items()})
-            return session(world, 0, people, malicious, votes, only_honest=only_honest)
+            return session(world, 0, people, malicious, votes, only_honest=only_honest, kind=kind)
 
 
 def measure(options: Options) -> list[Figure]:
@@ -92,15 +101,15 @@ def measure(options: Options) -> list[Figure]:
             continue
         half = second_half(pictures)
         place = indexed(name, half)
-        figures += judged(place, name, dict(half), votes, CASES[:2] if options.quick else CASES)
+        figures += poisoned(place, name, dict(half), votes, CASES[:2] if options.quick else CASES)
         if not options.quick:
             with tempfile.TemporaryDirectory() as folder:
                 taught = labelled(place, dict(half), Path(folder) / "labelled")
-                figures += judged(taught, f"{name}, labels", dict(half), votes, CASES)
+                figures += poisoned(taught, f"{name}, labels", dict(half), votes, CASES)
     return figures
 
 
-def judged(
+def poisoned(
     place: Path,
     name: str,
     classes: dict[Path, str],
@@ -108,7 +117,16 @@ def judged(
     cases: Sequence[tuple[int, int]],
 ) -> list[Figure]:
     """Return the figures of a collection, with some of its voters malicious."""
-    figures = []
+    spoiled = run(place, classes, 1, 1, votes, only_honest=False, kind=CORRECTIONS)
+    figures = [
+        Figure(
+            f"{name}, one alone by corrections: least gain in P@10 on other queries, at any time",
+            min(spoiled),
+            ">=",
+            -MOST_LOST,
+            f"after {votes} searches {spoiled[-1]:+.4f}",
+        )
+    ]
     for people, malicious in cases:
         settings = (place, classes, people, malicious, votes)
         with_them = run(*settings, only_honest=False)

@@ -135,7 +135,8 @@ class Standing:
     votes : int
         Votes that count.
     judged : int
-        Those of them that something was to be compared in.
+        Those of them that compare pictures, and judge all that was shown: where somebody chose
+        what to judge, how searches rank it says nothing of how they rank.
     before, after : float or None
         The share of their comparisons that searches had in the right order without votes, and
         with what was learned from votes on *other* queries; None without any.

@@ -817,7 +817,8 @@ class Collection:
         picked, rejected : iterable of int
             Pictures that are right, and wrong.
         shown : iterable of int
-            The pictures in the order shown, for the log.
+            The pictures in the order shown. Votes of somebody who judges all of them are believed
+            by how searches rank them; of others, who choose what to judge, by a second view.
         who : str
             Who votes, where there are several. What one person can teach is bounded.
         key : str, optional

@@ -47,25 +47,24 @@ def test_new_pictures_are_described_by_all(collection, pictures):
 
 def test_earlier_votes_teach_it(collection, pictures):
     for query in (1, 2, 9, 10, 17):
-        collection.vote(Ask((query,)), picked=[query + 1], rejected=[(query + 11) % 24 + 1])
+        good, bad = query + 1, (query + 11) % 24 + 1
+        collection.vote(Ask((query,)), picked=[good], rejected=[bad], shown=[good, bad])
     undone = collection.vote(Ask((3,)), rejected=[5])
     collection.undo(undone.number)
     token = collection.keep_query((pictures / "rot" / "rot-0.png").read_bytes(), box=(0, 0, 1, 0.5))
     collection.vote(Ask((token,)), picked=[18], rejected=[2])
     collection.add_feature(Fine())
     standing = collection.standing("fine")
-    assert (standing.votes, standing.judged) == (6, 6)
+    assert (standing.votes, standing.judged) == (6, 5)
     # As if they had been there from the start.
     with Collection.create(collection.path.parent / "neu", features=[Fine()]) as fresh:
         fresh.add([pictures])
         ids = {row.places[0]: row.id for row in fresh.pictures()}
         same = {row.id: ids[row.places[0]] for row in collection.pictures()}
         for vote in collection._opened.rankers.ledger.votes[:5]:
-            fresh.vote(
-                Ask((same[int(vote.subject)],)),
-                picked=[same[n] for n in vote.picked],
-                rejected=[same[n] for n in vote.rejected],
-            )
+            good, bad = ([same[n] for n in side] for side in (vote.picked, vote.rejected))
+            query = Ask((same[int(vote.subject)],))
+            fresh.vote(query, picked=good, rejected=bad, shown=[*good, *bad])
         ours = collection._opened.rankers.ledger.votes
         theirs = fresh._opened.rankers.ledger.votes
         for one, other in zip(ours[:5], theirs, strict=True):

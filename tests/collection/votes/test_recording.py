@@ -12,7 +12,7 @@ from lookalike.collection.votes import recording
 from lookalike.collection.votes.ledger import Record
 from lookalike.collection.votes.preferences import LIMIT
 from lookalike.collection.votes.spread import EVIDENCE
-from lookalike.collection.votes.steps import FOLDS, fold_of
+from lookalike.collection.votes.steps import FOLDS, Taught, fold_of
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.reference import votes as reference
@@ -290,7 +290,10 @@ def test_the_weight_of_a_person():
     def record(shares):
         record = Record()
         for share in shares:
-            record = record.added((share, share))
+            agreement = 0.0 if share is None else share - 0.5
+            record = record.added(
+                replace(Taught.nothing(), right=(share, share), agreement=agreement)
+            )
         return record.weight
 
     assert Record().weight == record([None]) == record([0.0]) == 1.0
@@ -306,7 +309,8 @@ def test_votes_that_rank_others_worse_are_not_used(collection):
     start = collection.search(red[7], 30)
     green = ids(collection, "grün")
     for query in red[:6]:
-        collection.vote(Ask((query,)), picked=green[:2], rejected=blue[:2])
+        shown = [*green[:2], *blue[:2]]
+        collection.vote(Ask((query,)), picked=green[:2], rejected=blue[:2], shown=shown)
     good = collection.standing()
     assert good.after >= good.before
     assert good.strength == 1.0
@@ -480,7 +484,8 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
         collection.learn(folders=True, settings={"steps": 300, "blend": 0.5})
     red, green, blue = (ids(collection, colour) for colour in PALETTE)
     for query in red[:4]:
-        collection.vote(Ask((query,)), picked=green[:2], rejected=blue[:3])
+        shown = [*green[:2], *blue[:3]]
+        collection.vote(Ask((query,)), picked=shown[:2], rejected=shown[2:], shown=shown)
     collection.vote(Ask((red[6],)), rejected=[red[5]])
     ranker = collection._opened.rankers.get()
     assert ranker.votes.standing.strength == 1.0
@@ -611,11 +616,11 @@ def test_who_corrects_one_search_by_several_thumbs_is_not_left_out(collection):
     for picked, rejected in (([green[0]], []), ([], [red[1]]), ([], [red[2]]), ([], [red[3]])):
         collection.vote(Ask((red[0],)), picked=picked, rejected=rejected)
     standing = collection.standing()
-    assert (standing.votes, standing.judged, standing.left_out) == (4, 1, ())
-    (record,) = collection._opened.rankers.ledger.records.values()
-    assert (record.before, record.weight) == (-0.5, 1.0)
-    collection.undo(collection.history(1)[0].number)
-    assert collection.standing().judged == 1
+    assert (standing.votes, standing.left_out) == (4, ())
+    for _ in range(2):
+        (record,) = collection._opened.rankers.ledger.records.values()
+        assert (record.judged, record.weight) == (1, 1.0)
+        collection.undo(collection.history(1)[0].number)
     with again(collection) as other:
         assert other._opened.rankers.ledger.records == collection._opened.rankers.ledger.records
 

@@ -100,7 +100,7 @@ def test_pictures_that_are_the_same_teach_nothing():
     V = np.ones((3, 4)) / 2
     taught = learn(range(3), 2, geometry(V), width=9.0)
     assert not taught.steps.any()
-    assert taught.right == (0.0, 0.0)
+    assert taught.right == (0.5, 0.5)
 
 
 def test_what_cannot_be_compared_is_not_judged():

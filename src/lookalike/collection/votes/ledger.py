@@ -35,7 +35,6 @@ ENOUGH = 3
 """Votes that can be judged, after which those of the same person that cannot count as well."""
 
 _DOUBT = 0.25
-
 LABELLING = ("tag", "correction", "import", "removal", "restoration", "learn")
 """Events that change labels."""
 
@@ -82,9 +81,12 @@ class Record:
     ----------
     judged : int
         The votes that compare pictures, the last on each query.
-    before, squares : float
-        The share of comparisons that searches had right without votes, less one half, and its
-        squares.
+    agreement, squares : float
+        By how much they agree with what the pictures show, and its squares.
+    whole : int
+        Those of them that judge all that was shown.
+    before : float
+        The share of their comparisons that searches had right without votes.
     change, change_squares : float
         By how much that share grew with what votes on other queries had taught, and its squares.
     weight, unjudged : float
@@ -95,8 +97,10 @@ class Record:
     """
 
     judged: int = 0
-    before: float = 0.0
+    agreement: float = 0.0
     squares: float = 0.0
+    whole: int = 0
+    before: float = 0.0
     change: float = 0.0
     change_squares: float = 0.0
     # Asked for of everybody at every vote.
@@ -110,23 +114,26 @@ class Record:
         worse = self.change < -CERTAIN * math.sqrt(self.change_squares)
         object.__setattr__(self, "is_worse", worse)
 
-    def added(self, right: tuple[float | None, float | None]) -> "Record":
+    def added(self, taught: Taught) -> "Record":
         """Return the record with one more vote."""
-        return self._changed(right, 1)
+        return self._changed(taught, 1)
 
-    def without(self, right: tuple[float | None, float | None]) -> "Record":
+    def without(self, taught: Taught) -> "Record":
         """Return the record without one of its votes."""
-        return self._changed(right, -1)
+        return self._changed(taught, -1)
 
-    def _changed(self, right: tuple[float | None, float | None], sign: int) -> "Record":
-        before, after = right
-        if before is None or after is None:
+    def _changed(self, taught: Taught, sign: int) -> "Record":
+        before, after = taught.right
+        if before is None:
             return self
-        agreed, change = before - 0.5, after - before
+        whole = 0 if after is None else sign
+        change = 0.0 if after is None else after - before
         return Record(
             self.judged + sign,
-            self.before + sign * agreed,
-            max(self.squares + sign * agreed**2, 0.0),
+            self.agreement + sign * taught.agreement,
+            max(self.squares + sign * taught.agreement**2, 0.0),
+            self.whole + whole,
+            self.before + whole * before,
             self.change + sign * change,
             max(self.change_squares + sign * change**2, 0.0),
         )
@@ -143,7 +150,7 @@ class Record:
         if not self.judged:
             return 1.0
         error = math.sqrt(self.squares + _DOUBT)
-        return min(1.0, max(0.0, (self.before + error) / (FULL_TRUST * self.judged)))
+        return min(1.0, max(0.0, (self.agreement + error) / (FULL_TRUST * self.judged)))
 
 
 class Judged(NamedTuple):
@@ -233,8 +240,8 @@ class Ledger:
                 record = records.get((ranker, vote.who), Record())
                 if before is not None and ranker in before.taught:
                     # The last vote of a person on a query has what they said there before.
-                    record = record.without(before.taught[ranker].right)
-                records[ranker, vote.who] = record.added(taught.right)
+                    record = record.without(before.taught[ranker])
+                records[ranker, vote.who] = record.added(taught)
             known.append(vote)
         for subject, some in on.items():
             people = {who: dict(own) for who, own in said.get(subject, {}).items()}
@@ -264,35 +271,36 @@ class Ledger:
         A person's votes count by their weight here as well: what is cast the wrong way round
         neither teaches nor judges. A person's votes speak against what was learned where, with it,
         they are in the right order less often by more than two standard errors; votes rest while
-        most votes do. ``labels`` is what labelled pictures say of it.
+        most of those that can say do. ``labels`` is what labelled pictures say of it.
         """
         records = {who: record for (of, who), record in self.records.items() if of == ranker}
-        judged_votes = 0
         total = change = against = agreed = 0.0
         for record in records.values():
-            judged_votes += record.judged
-            total += record.weight * record.judged
+            total += record.weight * record.whole
             change += record.weight * record.change
             agreed += record.weight * record.before
-            against += record.weight * record.judged * record.is_worse
+            against += record.weight * record.whole * record.is_worse
         before = after = None
         if total:
-            before = 0.5 + agreed / total
+            before = agreed / total
             after = before + change / total
-        worse = 2 * against > total
         left_out = tuple(sorted(who for who, record in records.items() if not record.weight))
-        votes = len(self.votes)
-        return Standing(
-            votes=votes,
-            judged=judged_votes,
+        standing = Standing(
+            votes=len(self.votes),
+            judged=sum(record.whole for record in records.values()),
             before=before,
             after=after,
             labels_before=labels.before,
             labels_after=labels.after,
-            strength=0.0 if worse or not votes else labels.strength,
+            strength=labels.strength,
             left_out=left_out,
-            reason=_reason(votes, judged_votes, worse, labels.strength, left_out, self.damaged),
+            reason="",
         )
+        believed = [record.judged for record in records.values() if record.weight]
+        strength, reason = _reason(standing, believed, worse=2 * against > total)
+        if self.damaged is not None:
+            reason += f" Votes from event {self.damaged} on are damaged and were left out."
+        return replace(standing, strength=strength, reason=reason)
 
     def pictures(self) -> set[int]:
         """Return the pictures that were picked or rejected."""
@@ -335,34 +343,36 @@ class Ledger:
         connection.execute("INSERT INTO snapshots VALUES (?, ?)", (self.seen, packed(self.votes)))
 
 
-def _reason(
-    votes: int,
-    judged_votes: int,
-    worse: bool,
-    labels: float,
-    left_out: tuple[str, ...],
-    damaged: int | None,
-) -> str:
-    lost = f" Votes from event {damaged} on are damaged and were left out." if damaged else ""
-    if not votes:
-        return f"No votes yet.{lost}"
+def _reason(standing: Standing, believed: Sequence[int], *, worse: bool) -> tuple[float, str]:
+    """Return how far searches go with votes, and why.
+
+    ``believed`` has the votes that compare pictures, of each person whose votes count; labels say
+    how far these may go.
+    """
+    strength = standing.strength
+    if not standing.votes:
+        return 0.0, "No votes yet."
+    if standing.left_out and not believed:
+        return 0.0, "Votes are paused in other searches: they contradict how the pictures look."
     if worse:
-        said = "Votes are paused: with them, held-out votes rank worse."
-    elif not labels:
+        strength, said = 0.0, "Votes are paused: with them, held-out votes rank worse."
+    elif not strength:
         said = "Votes are paused: with them, held-out labelled pictures rank worse."
-    elif labels < WHOLE:
+    elif strength < WHOLE:
         said = (
-            f"Votes are used at {labels:.0%} strength; with more, held-out labelled pictures rank "
-            f"worse."
+            f"Votes are used at {strength:.0%} strength; with more, held-out labelled pictures "
+            f"rank worse."
         )
-    elif judged_votes:
+    elif standing.before is not None:
         said = "Votes are in use: with them, held-out votes rank no worse."
+    elif any(believed):
+        said = "Votes are in use: they agree with how the pictures look."
     else:
         said = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
-    if left_out:
-        people = "one person" if len(left_out) == 1 else f"{len(left_out)} people"
+    if left := len(standing.left_out):
+        people = "one person" if left == 1 else f"{left} people"
         said += f" The votes of {people} are left out: they contradict how the pictures look."
-    return said + lost
+    return strength, said
 
 
 def _of(votes: Sequence[Vote]) -> Ledger:
@@ -410,7 +420,7 @@ def packed(votes: Sequence[Vote]) -> bytes:
             [
                 [
                     *(ranker, len(taught.pictures), taught.picked, taught.width),
-                    *(*taught.right, taught.power),
+                    *(*taught.right, taught.power, taught.agreement),
                 ]
                 for ranker, taught in lessons
             ],
@@ -443,11 +453,12 @@ def _unpacked(event: int, block: bytes) -> Ledger:
             arrays["names"].tobytes()
         ):
             taught = {}
-            for ranker, count, chosen, width, before, after, power in lessons:
+            for ranker, count, chosen, width, before, after, power, agreement in lessons:
                 own = slice(at, at + count)
                 part = steps[own].copy()
                 taught[int(ranker)] = Taught(
-                    tuple(pictures[own]), chosen, part, width, (before, after), power
+                    *(tuple(pictures[own]), chosen, part, width),
+                    *((before, after), power, agreement),
                 )
                 at += count
             votes.append(Vote(number, who, subject, tuple(picked), tuple(rejected), taught))

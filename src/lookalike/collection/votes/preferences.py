@@ -50,6 +50,12 @@ MEAN_KERNEL = 1.5e-3
 
 It sets the width, wherever cosines lie, without a label (decision 13)."""
 
+NEIGHBOURS = 10
+"""Nearest pictures that are compared for what two pictures have in common."""
+
+AMONG = 4096
+"""Pictures of the collection among which these are looked for."""
+
 SAMPLE = 500
 NARROWEST, WIDEST = 25.0, 2.0
 
@@ -94,8 +100,9 @@ class Preferences:
             following._places = self._places
             following._members, following._people = self._members, self._people
             following._spread = self.__dict__.get("spread", self._spread)
-        if "width" in self.__dict__:
-            following.__dict__["width"] = self.width
+        for kept in ("width", "_some"):
+            if kept in self.__dict__:
+                following.__dict__[kept] = self.__dict__[kept]
         following.ledger = ledger
         following._add(ledger.votes[known if goes_on else 0 :])
         return following
@@ -177,10 +184,8 @@ class Preferences:
     @cached_property
     def width(self) -> float:
         """γ of the kernel, by the mean of the kernel between pictures of the collection."""
-        ids = self.source.ids
-        some = ids[np.unique(np.linspace(0, len(ids) - 1, SAMPLE).astype(np.intp))]
-        X = self.source.take(some)
-        cosines = dense(X @ X.T)[np.triu_indices(len(some), 1)]
+        X = self._sample(SAMPLE)
+        cosines = dense(X @ X.T)[np.triu_indices(X.shape[0], 1)]
         narrow, wide = NARROWEST, WIDEST
         if not len(cosines):
             return float(np.sqrt(narrow * wide))
@@ -191,6 +196,22 @@ class Preferences:
             else:
                 narrow = middle
         return round(float(narrow), 2)
+
+    def _sample(self, count: int) -> Vectors:
+        """Return vectors of the collection, at most so many, from all over it."""
+        ids = self.source.ids
+        return self.source.take(ids[np.unique(np.linspace(0, len(ids) - 1, count).astype(np.intp))])
+
+    @cached_property
+    def _some(self) -> Vectors:
+        return self._sample(AMONG)
+
+    def _in_common(self, asked: Vectors) -> Weights:
+        """Return how many of its nearest pictures each query has in common with the first."""
+        cosines = dense(asked @ self._some.T)
+        nearest = np.argpartition(-cosines, min(NEIGHBOURS, cosines.shape[1]) - 1, axis=1)
+        near = [{*row} for row in nearest[:, :NEIGHBOURS].tolist()]
+        return np.array([len(near[0] & one) for one in near], np.float64)
 
     def unit_item(self, vector: Vectors) -> Vectors:
         """Return a vector as the similarity stores it, of unit length."""
@@ -367,8 +388,11 @@ class Preferences:
             **({} if matrix is None else {"votes_matrix": matrix.astype(np.float32)}),
         }
 
-    def geometry(self, ask: Ask, pictures: Sequence[int]) -> Geometry:
-        """Return the inner products of a query and pictures; 0 stands for the query itself."""
+    def geometry(self, ask: Ask, pictures: Sequence[int], *, second_view: bool) -> Geometry:
+        """Return the inner products of a query and pictures; 0 stands for the query itself.
+
+        ``second_view`` asks for the nearest pictures that they have in common as well.
+        """
         vector = self.source.ask(ask)
         found = self.source.vectors(picture for picture in pictures if picture)
         each = [found[picture] if picture else vector for picture in pictures]
@@ -385,6 +409,7 @@ class Preferences:
             base=query @ items.T / unit,
             learned=(lengths[:, None] * turned) @ items.T / unit,
             others=((lengths[:1, None] * others) @ items.T / unit[:1])[0],
+            in_common=self._in_common(whole) if second_view else None,
         )
 
     def _taught(self, asked: Vectors, fold: int) -> tuple[Weights, Weights]:

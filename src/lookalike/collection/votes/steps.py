@@ -3,7 +3,8 @@
 A vote picks some pictures found for a query and rejects others. Stored with it in the log are the
 lengths of its steps, so that reading the log again gives the same numbers without computing them,
 and whether searches had its pictures in the right order, without votes and with what votes on other
-queries had taught.
+queries had taught. What is kept of a vote also says how far it is to be believed: by how much it
+agrees with what the pictures themselves show.
 """
 
 import hashlib
@@ -41,6 +42,9 @@ POWER = 2
 OLDER_WIDTH = 12.0
 """How quickly votes of older logs, which have no width, fade with distance from their query."""
 
+PREDICTED = 0.4
+"""How much of what the second view says of comparisons the first predicts (decision 13)."""
+
 DECIMALS = 4
 """Digits of a step that are kept: the log stays short, and replays round nothing."""
 
@@ -67,6 +71,9 @@ class Geometry:
         What all votes add to it.
     others : array of shape (j,)
         What votes of other parts add to the scores of the query itself.
+    in_common : array of shape (j,) or None
+        How many of the nearest pictures each has in common with the query: a second view of what
+        is alike. None where all pictures that were shown were judged, and the first will do.
     """
 
     near: Weights
@@ -74,6 +81,7 @@ class Geometry:
     base: Weights
     learned: Weights
     others: Weights
+    in_common: Weights | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +102,13 @@ class Taught:
         γ of the kernel exp(−(γ(1 − cos))^p) by which steps fade.
     right : (float or None, float or None)
         The share of its comparisons that were in the right order without votes, and with what
-        votes on other queries had taught; None where it compares nothing.
+        votes on other queries had taught; None where it compares nothing, and the second where
+        only some of what was shown was judged, since that was chosen with votes in view.
     power : int
         p of the kernel.
+    agreement : float
+        By how much it agrees with what the pictures show, from -1 to 1, about 0 for a vote cast
+        at random.
     """
 
     pictures: tuple[int, ...]
@@ -105,6 +117,7 @@ class Taught:
     width: float
     right: tuple[float | None, float | None]
     power: int = POWER
+    agreement: float = 0.0
 
     @classmethod
     def nothing(cls) -> "Taught":
@@ -120,6 +133,7 @@ class Taught:
             "width": self.width,
             "power": self.power,
             "right": list(self.right),
+            "agreement": self.agreement,
         }
 
     @classmethod
@@ -139,8 +153,12 @@ class Taught:
         if power not in (1, POWER):
             raise ValueError("the kernel is not known")
         before, after = written["right"]
+        # Votes of before were believed by the first view alone.
+        agreement = float(written.get("agreement", (0.5 if before is None else before) - 0.5))
+        if not abs(agreement) <= 1:
+            raise ValueError("agreement is from -1 to 1")
         chosen = None if picked is None else int(picked)
-        return cls(pictures, chosen, steps, width, (before, after), power)
+        return cls(pictures, chosen, steps, width, (before, after), power, agreement)
 
 
 def fold_of(subject: str) -> int:
@@ -251,7 +269,8 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
         taken = min(longest, loss / float(lengths[place]))
         steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), DECIMALS)
         scores += (steps[place] * kernel[:, place, None]) * changes[place]
-    return Taught(tuple(pictures), picked, steps, width, _right(geometry, picked))
+    right, agreement = _right(geometry, picked), _agreement(geometry, picked)
+    return Taught(tuple(pictures), picked, steps, width, right, POWER, agreement)
 
 
 def _right(geometry: Geometry, picked: int) -> tuple[float | None, float | None]:
@@ -259,8 +278,28 @@ def _right(geometry: Geometry, picked: int) -> tuple[float | None, float | None]
     if picked < 2 or picked == len(geometry.base):
         return None, None
     before = geometry.base[0]
-    shares = []
-    for scores in (before, before + geometry.others):
-        apart = scores[1:picked, None] - scores[None, picked:]
-        shares.append(float((apart > 0).mean()))
-    return shares[0], shares[1]
+    after = before + geometry.others if geometry.in_common is None else None
+    return _in_order(before, picked), None if after is None else _in_order(after, picked)
+
+
+def _agreement(geometry: Geometry, picked: int) -> float:
+    """Return by how much a vote agrees with what the pictures show.
+
+    Where all that was shown was judged, that is the share of comparisons that searches had right
+    without votes, less one half. But whoever judges only some chooses them by what is wrong: their
+    comparisons contradict the search that they put right, however honest they are. So those are
+    judged by a second view of the pictures, beyond what the first predicts of it.
+    """
+    if picked < 2 or picked == len(geometry.base):
+        return 0.0
+    first = _in_order(geometry.base[0], picked) - 0.5
+    if geometry.in_common is None:
+        return first
+    second = _in_order(geometry.in_common, picked) - 0.5
+    return round(second - PREDICTED * first, DECIMALS)
+
+
+def _in_order(scores: Weights, picked: int) -> float:
+    """Return the share of picked pictures that score above rejected ones; half of the ties."""
+    apart = scores[1:picked, None] - scores[None, picked:]
+    return float(((apart > 0).mean() + (apart >= 0).mean()) / 2)

@@ -53,7 +53,8 @@ class Vote(Judged):
     shown: list[PictureId] = Field(
         default_factory=list,
         max_length=MAX_K,
-        description="The matches shown, best first; they are kept in the log.",
+        description="The matches shown, best first. Votes on some of them are judged otherwise "
+        "than votes on all.",
     )
 
 
