@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import threading
 from contextlib import suppress
 
@@ -76,7 +77,8 @@ def test_an_unknown_id_is_told(collection, query):
 
 @pytest.mark.parametrize("query", ["nowhere.png", b"", b"no picture", "."])
 def test_what_is_no_picture_is_told(collection, query):
-    with pytest.raises(UnreadablePicture):
+    named = f"^{re.escape(query)}: " if isinstance(query, str) else "."
+    with pytest.raises(UnreadablePicture, match=named):
         collection.search(query)
 
 

@@ -131,6 +131,23 @@ def test_a_band_selects_and_these_are_searched_with(window, store):
 
 
 @plainly
+def test_an_album_name_that_is_refused_can_be_mended(window, store):
+    first = next(iter(store.pictures())).id
+    store.save_album("Ferien", pictures=[first])
+    page = window.open(f"/search?like={first}")
+    page.get_by_role("button", name="Save as album").click()
+    name_it(page, "Ferien")
+    page.locator(".toast", has_text="already an album").wait_for()
+    field = page.locator("#one-word input")
+    field.wait_for()
+    window.trouble.clear()  # chromium logs every answer that refuses
+    assert field.input_value() == "Ferien"
+    name_it(page, "Ferien 2")
+    page.locator(".toast", has_text="Saved as album").wait_for()
+    assert {*store.album_names()} == {"Ferien", "Ferien 2"}
+
+
+@plainly
 def test_an_album_is_saved_opened_learns_and_is_deleted(window, store):
     first = next(iter(store.pictures())).id
     page = window.open(f"/search?like={first}")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.core.checks import check_whole
+from lookalike.core.errors import UnreadablePicture
+from lookalike.core.text import shown
 from lookalike.core.vectors import Vectors
 from lookalike.features.pipeline import decode_side
 from lookalike.images import Limits, content_hash, decode, read_bytes, thumbnail
@@ -204,6 +207,21 @@ def _query_vector(
     """Return the vector of a query, with its id or, if it is kept, its token; None if unknown."""
     if isinstance(query, Image.Image):
         return _described(to_rgb(query), ranker), None
+    try:
+        return _found_vector(query, ranker, first, database, limits)
+    except UnreadablePicture as error:
+        if not isinstance(query, str | os.PathLike):
+            raise
+        raise UnreadablePicture(f"{shown(str(query)) or '(empty path)'}: {error}") from error
+
+
+def _found_vector(
+    query: int | str | Path | bytes,
+    ranker: Ranker,
+    first: str | None,
+    database: Database,
+    limits: Limits | None,
+) -> tuple[Vectors, Ref | None] | None:
     content = query if isinstance(query, bytes) else None
     number = None if isinstance(query, bytes) else as_it_was(query, database)
     if number is None and isinstance(query, str | os.PathLike):

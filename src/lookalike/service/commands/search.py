@@ -150,7 +150,7 @@ def _most_like(
     except UnreadablePicture as error:
         word = picture.strip() and not Path(picture).suffix and "/" not in picture
         remedy = f". To search by words, use --word {picture!r}" if word else ""
-        raise UnreadablePicture(f"{picture or '(empty path)'}: {error}{remedy}") from error
+        raise UnreadablePicture(f"{error}{remedy}") from error
     return matches
 
 
@@ -199,8 +199,8 @@ def _small(store: "Collection", picture: str) -> bytes:
 
     try:
         return thumbnail(decode(read_bytes(picture)).image)
-    except UnreadablePicture:
+    except UnreadablePicture as error:
         known = store.find(picture)
         if known is not None:
             return store.thumbnail(known)
-        raise
+        raise UnreadablePicture(f"{picture}: {error}") from error

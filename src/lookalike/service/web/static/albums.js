@@ -8,10 +8,15 @@ const WEEK = 6 * 86400e3; // ms within which a weekday is clear
 
 // Saves what is given under a name that is asked for.
 export async function saveAlbum(what, text) {
-  const name = await oneWord("Save as album", text, "Save");
-  if (!name) return;
-  const album = await send("POST", "/api/albums", { name, key: newKey(), ...what });
-  if (!album) return;
+  const key = newKey();
+  let name = "";
+  let album = null;
+  // A name that is refused is asked for again, as it was typed.
+  while (!album) {
+    name = await oneWord("Save as album", text, "Save", name);
+    if (!name) return;
+    album = await send("POST", "/api/albums", { name, key, ...what });
+  }
   toast(`Saved as album “${album.name}”.`, { action: "Open", act: () => location.assign(`/album/${album.id}`) });
 }
 

@@ -56,16 +56,16 @@ export function sure(title, text, yes) {
 }
 
 // Asks for a word or name; resolves to it, or to "" if that is cancelled.
-export function oneWord(title, text, yes) {
+export function oneWord(title, text, yes, start = "") {
   const dialog = document.getElementById("one-word");
   const field = dialog.querySelector("input");
   dialog.querySelector("h2").textContent = title;
   document.getElementById("one-word-text").textContent = text;
   dialog.querySelector("[value=yes]").textContent = yes;
   dialog.returnValue = "no";
-  field.value = "";
+  field.value = start;
   dialog.showModal();
-  field.focus();
+  field.select();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       resolve(dialog.returnValue === "yes" ? field.value.trim() : "");
