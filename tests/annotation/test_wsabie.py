@@ -306,11 +306,13 @@ def test_new_words_leave_known_ones_as_they_were(digits) -> None:
     assert precision_at_1(model, X_test[known], y_test[known]) >= was - 0.06  # 0.977 to 0.934
 
 
-@pytest.mark.parametrize("loss", ["auc", "owpc"])
-def test_new_words_leave_known_ones_whatever_the_loss(digits, loss: str) -> None:
+@pytest.mark.parametrize(
+    ("loss", "start"), [("auc", "random"), ("owpc", "random"), ("warp", "ridge")]
+)
+def test_new_words_leave_known_ones_whatever_the_loss(digits, loss: str, start: str) -> None:
     X, y, *_ = digits
     late = y == "digit 9"
-    model = WSABIE(loss=loss, epochs=3, random_state=0).fit(X[~late], y[~late])
+    model = WSABIE(loss=loss, start=start, epochs=3, random_state=0).fit(X[~late], y[~late])
     V, W = model.V_.copy(), model.W_.copy()
     model.partial_fit(X[late], y[late])
     np.testing.assert_array_equal(model.V_, V)

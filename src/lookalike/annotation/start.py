@@ -73,8 +73,13 @@ def ridge_start(
     W: Matrix = np.hstack([factor * words, 0 * spare.W]).astype(np.float32)
     lengths = np.square(lessons.vectors @ V).sum(axis=1).mean()
     lengths += np.square(W[lessons.has.indices]).sum(axis=1).mean()
-    longest = max(np.linalg.norm(V, axis=1).max() / scale, np.linalg.norm(W, axis=1).max())
-    return Start(V, W, float(STEP / lengths), float(TIGHT * longest), tried[best])
+    bound = TIGHT * longest_row(V, W, scale)
+    return Start(V, W, float(STEP / lengths), bound, tried[best])
+
+
+def longest_row(V: Matrix, W: Matrix, scale: float) -> float:
+    """Return the length of the longest row of V, for pictures of length 1, or of W."""
+    return float(max(np.linalg.norm(V, axis=1).max() / scale, np.linalg.norm(W, axis=1).max()))
 
 
 def with_start(start: tuple[Matrix, Matrix], V: Matrix, W: Matrix) -> tuple[Matrix, Matrix]:

@@ -14,7 +14,7 @@ from lookalike.annotation.held_out import Matrix, Split
 from lookalike.annotation.layout import check_constant, widened
 from lookalike.annotation.lessons import Lessons, check_words
 from lookalike.annotation.parts import Parts
-from lookalike.annotation.start import Start, random_start, ridge_start, with_start
+from lookalike.annotation.start import Start, longest_row, random_start, ridge_start, with_start
 from lookalike.annotation.training import (
     UNAVERAGED,
     Descent,
@@ -229,7 +229,9 @@ class WSABIE(InnerProductAnnotator):
         has, words = read_words("WSABIE", y, vectors.shape[0], self.words_)
         grown = np.zeros((len(words) - known, self.W_.shape[1]), np.float32)
         rng = generator(self.random_state)
-        descent = self._descent(V, np.concatenate([self.W_, grown]), self.max_norm_, scale, rng)
+        # What is kept of a ridge start may exceed the bound, and known words are to stay as is.
+        bound = max(self.max_norm_, longest_row(V, self.W_, scale))
+        descent = self._descent(V, np.concatenate([self.W_, grown]), bound, scale, rng)
         is_new = np.diff(has[:, known:].indptr) > 0
         for new in (False, True):
             rows = np.flatnonzero(is_new == new)
