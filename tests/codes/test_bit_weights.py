@@ -214,11 +214,12 @@ def test_a_bit_counts_by_the_margin_of_the_query():
         model.query_weights(codes[:30], X[:30], values),
         model.query_weights(codes[:30], X[:30]),
     )
-    np.testing.assert_allclose(weights, by_class * np.abs(values), rtol=1e-5)
+    np.testing.assert_allclose(weights, by_class * np.sqrt(np.abs(values)), rtol=1e-5)
     # Queries without a class go by their margins alone.
     plain = ~model.class_shares(codes[:30], X[:30]).any(axis=1)
     assert 0 < plain.sum() < 30
-    np.testing.assert_allclose(weights[plain], 0.01 * np.abs(values[plain]), rtol=1e-5)
+    alone = 0.01 * np.sqrt(np.abs(values[plain]))
+    np.testing.assert_allclose(weights[plain], alone, rtol=1e-5)
 
 
 def test_the_distance_is_plain_where_the_vector_says_another_class_than_the_code():

@@ -101,9 +101,9 @@ class BitWeights(Stored, Estimator):
     So ridge regression of the classes on vectors has to say the same as the votes, and where one
     of them gives the first class less than ``agreement``, the query takes no class's weights.
 
-    A bit may have turned out as it did by a hair, so the weight of a bit is multiplied by the
-    query's margin |v|, v the value whose sign is the bit. Queries gain by it whatever class they
-    are taken for. Without ``values`` the weights are those of classes alone.
+    A bit may have turned out as it did by a hair, so the weight of a bit is multiplied by the root
+    of the query's margin |v|, v the value whose sign is the bit. Queries gain by it whatever class
+    they are taken for. Without ``values`` the weights are those of classes alone.
 
     Examples
     --------
@@ -214,8 +214,8 @@ class BitWeights(Stored, Estimator):
         """Return the weights of bits for each query: a_q∘a_q of Eq. 13, of shape (q, bits).
 
         ``X`` are the vectors from which the codes were made, ``values`` those of their bits
-        (:meth:`Encoder.values`), by whose size the weights are then multiplied. The weights serve
-        as ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
+        (:meth:`Encoder.values`), by the root of whose size the weights are then multiplied. The
+        weights serve as ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
         """
         shares = self.class_shares(codes, X, fingerprint=fingerprint)
         ones = check_codes("BitWeights", codes, self.bits).unpacked()
@@ -228,7 +228,7 @@ class BitWeights(Stored, Estimator):
         if values is not None:
             given = check_vectors("BitWeights: values", values, width=self.bits)
             _check_rows(given, len(ones), "values")
-            weights *= np.abs(dense(given))
+            weights *= np.sqrt(np.abs(dense(given)))
         return weights.astype(np.float32)
 
     def class_shares(

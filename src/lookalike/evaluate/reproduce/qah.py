@@ -160,7 +160,7 @@ def outcome(
         for weights in (
             model.query_weights(*asked, values),
             model.query_weights(*asked),
-            np.abs(values),
+            np.sqrt(np.abs(values)),
         )
     )
     entire = [
