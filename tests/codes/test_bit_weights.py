@@ -31,7 +31,9 @@ def solved(Q, p):
         constraints={"type": "eq", "fun": lambda a: a.sum() - 1, "jac": lambda a: np.ones(d)},
         options={"maxiter": 500, "ftol": 1e-14},
     )
-    return found.fun
+    # Where it stops early it breaks the constraints.
+    a = np.maximum(found.x, 0)
+    return value(Q, p, a / a.sum())
 
 
 def value(Q, p, a):
@@ -204,6 +206,22 @@ def test_a_bit_in_which_the_query_differs_from_its_class_weighs_least():
     assert np.delete(weights, 3).min() > 4 * weights[3]
 
 
+def test_a_bit_counts_by_the_margin_of_the_query():
+    codes, _, y, X = example(n=400)
+    model = BitWeights(bits=10, random_state=0).fit(codes, y, X)
+    values = np.random.default_rng(5).standard_normal((30, 10))
+    weights, by_class = (
+        model.query_weights(codes[:30], X[:30], values),
+        model.query_weights(codes[:30], X[:30]),
+    )
+    np.testing.assert_allclose(weights, by_class * np.sqrt(np.abs(values)), rtol=1e-5)
+    # Queries without a class go by their margins alone.
+    plain = ~model.class_shares(codes[:30], X[:30]).any(axis=1)
+    assert 0 < plain.sum() < 30
+    alone = 0.01 * np.sqrt(np.abs(values[plain]))
+    np.testing.assert_allclose(weights[plain], alone, rtol=1e-5)
+
+
 def test_the_distance_is_plain_where_the_vector_says_another_class_than_the_code():
     codes, _, y, X = example(n=400)
     model = BitWeights(bits=10, random_state=0).fit(codes, y, X)
@@ -294,6 +312,13 @@ def test_bad_input_is_refused():
         model.query_weights(codes, X[:, :1])
     with pytest.raises(InvalidInput, match="a row for each"):
         model.query_weights(codes, X[:-1])
+    values = np.ones((len(codes), 10))
+    with pytest.raises(InvalidInput, match="values must have a row for each"):
+        model.query_weights(codes, X, values[:-1])
+    with pytest.raises(InvalidInput, match="10 columns"):
+        model.query_weights(codes, X, values[:, :-1])
+    with pytest.raises(InvalidInput, match="finite"):
+        model.query_weights(codes, X, values * np.nan)
 
 
 def test_similar_classes_are_those_of_similar_vectors():

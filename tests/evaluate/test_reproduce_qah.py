@@ -48,11 +48,11 @@ def test_the_figures_stand_beside_those_of_the_paper(folder, tmp_path):
         (codes, bits, part)
         for bits in (16, 48)
         for codes in ("S3PLH", "deep")
-        for part in ("entire", "upper half")
+        for part in ("entire", "entire, class weights alone", "upper half")
     ]
     paper = {tuple(row[:3]): row[5] for row in gains.rows}
     assert paper["deep", 48, "entire"] == 10.1
-    assert paper["S3PLH", 48, "entire"] == 5.0
+    assert paper["S3PLH", 48, "entire, class weights alone"] == 5.0
     assert paper["deep", 48, "upper half"] is None
     for _, _, _, before, after, _, gain, error in gains.rows:
         assert 0 < before < 1

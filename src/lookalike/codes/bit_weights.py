@@ -47,7 +47,8 @@ class BitWeights(Stored, Estimator):
     exactly by :func:`water_filling`, so the energy falls with every round. A query takes the mean
     of the weights of the classes that lead among its nearest labelled codes (section 5.2), each
     bit as far as the query and the class agree in it, if the query's vector confirms the first of
-    them. The codes may come from anywhere.
+    them. Where the encoder's values are given, a bit also counts by how far the query is from where
+    it changes. The codes may come from anywhere.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class BitWeights(Stored, Estimator):
         How many classes it takes (paper 3: 3).
     agreement : float
         What the first class needs of the votes, and of the regression of the classes on vectors,
-        from 0 to below 1; with less, all bits of the query weigh alike.
+        from 0 to below 1; with less, the query takes no weights of classes.
     random_state : int, Generator or None
         Decides between codes of equal distance, and between classes of equal number.
 
@@ -98,7 +99,11 @@ class BitWeights(Stored, Estimator):
     farther than the nearest. The classes that are taken count as much as the first of them has
     votes. A query that is taken for a wrong class loses, and its code cannot tell; its vector can.
     So ridge regression of the classes on vectors has to say the same as the votes, and where one
-    of them gives the first class less than ``agreement``, the distance is the plain one.
+    of them gives the first class less than ``agreement``, the query takes no class's weights.
+
+    A bit may have turned out as it did by a hair, so the weight of a bit is multiplied by the root
+    of the query's margin |v|, v the value whose sign is the bit. Queries gain by it whatever class
+    they are taken for. Without ``values`` the weights are those of classes alone.
 
     Examples
     --------
@@ -202,13 +207,15 @@ class BitWeights(Stored, Estimator):
         self,
         codes: ArrayLike,
         X: ArrayLike | sp.spmatrix,
+        values: ArrayLike | None = None,
         *,
         fingerprint: str | None = None,
     ) -> NDArray[np.float32]:
         """Return the weights of bits for each query: a_q∘a_q of Eq. 13, of shape (q, bits).
 
-        ``X`` are the vectors from which the codes were made. The weights serve as ``weights`` of
-        :meth:`lookalike.index.BitIndex.nearest`.
+        ``X`` are the vectors from which the codes were made, ``values`` those of their bits
+        (:meth:`Encoder.values`), by the root of whose size the weights are then multiplied. The
+        weights serve as ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
         """
         shares = self.class_shares(codes, X, fingerprint=fingerprint)
         ones = check_codes("BitWeights", codes, self.bits).unpacked()
@@ -217,7 +224,12 @@ class BitWeights(Stored, Estimator):
         for_one, for_zero = (self.weights_ * np.maximum(sign * more, 0) for sign in (1, -1))
         mixed: Matrix = np.where(ones, shares @ for_one, shares @ for_zero)
         mixed += (1 - mixed.sum(axis=1, keepdims=True)) / self.bits
-        return np.square(mixed).astype(np.float32)
+        weights = np.square(mixed)
+        if values is not None:
+            given = check_vectors("BitWeights: values", values, width=self.bits)
+            _check_rows(given, len(ones), "values")
+            weights *= np.sqrt(np.abs(dense(given)))
+        return weights.astype(np.float32)
 
     def class_shares(
         self,
@@ -429,8 +441,8 @@ def class_regression(
     return A.astype(np.float32), (shares - A @ mean).astype(np.float32)
 
 
-def _check_rows(vectors: Vectors, count: int) -> None:
-    if vectors.shape[0] != count:
+def _check_rows(rows: Vectors, count: int, name: str = "X") -> None:
+    if rows.shape[0] != count:
         raise InvalidInput(
-            f"BitWeights: X must have a row for each of {count} codes; got {vectors.shape[0]}."
+            f"BitWeights: {name} must have a row for each of {count} codes; got {rows.shape[0]}."
         )

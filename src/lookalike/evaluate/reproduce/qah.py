@@ -42,12 +42,15 @@ DESCRIBING = 100
 class Outcome:
     """ΔAP of each query by plain and by query-adaptive Hamming distance, and how it came about.
 
-    ``upper`` are the same over the upper half of each list; ``at`` is the mean number of pictures
-    at each Hamming distance.
+    ``by_class`` and ``by_margin`` are with one part of the weights alone. ``upper`` are plain and
+    adaptive over the upper half of each list; ``at`` is the mean number of pictures at each Hamming
+    distance.
     """
 
     plain: NDArray[np.float64]
     adaptive: NDArray[np.float64]
+    by_class: NDArray[np.float64]
+    by_margin: NDArray[np.float64]
     upper: tuple[NDArray[np.float64], NDArray[np.float64]]
     at: NDArray[np.float64]
     seconds: float
@@ -85,7 +88,8 @@ def reproduce(
     -----
     *Departures.* Pictures are described by the default embedding, reduced to 256 numbers as
     collections do, where the paper has 500 visual words of NUS-WIDE. The training and validation
-    parts teach the codes and the weights; all test pictures are queries, up to 8,000.
+    parts teach the codes and the weights; all test pictures are queries, up to 8,000. A bit also
+    counts by the query's margin, which the paper does not know.
     """
     pictures = tagged_pictures(data, labels=labels, words=words, random_state=random_state)
     steps = (16, 48) if quick else BITS
@@ -149,9 +153,20 @@ def outcome(
     relevant = Relevance.of(test[1], len(codes)).rows(queries)
     ones = np.unpackbits(codes, axis=1, count=encoder.bits).astype(np.float64)
     plain = hamming_scores(ones, queries, None)
-    weights = model.query_weights(codes[queries], test[0][queries])
-    adaptive = hamming_scores(ones, queries, weights)
-    entire = [delta_average_precision(one, relevant, own=queries) for one in (plain, adaptive)]
+    values = encoder.values(test[0][queries])
+    asked = codes[queries], test[0][queries]
+    adaptive, by_class, by_margin = (
+        hamming_scores(ones, queries, weights)
+        for weights in (
+            model.query_weights(*asked, values),
+            model.query_weights(*asked),
+            np.sqrt(np.abs(values)),
+        )
+    )
+    entire = [
+        delta_average_precision(one, relevant, own=queries)
+        for one in (plain, adaptive, by_class, by_margin)
+    ]
     upper = [
         delta_average_precision(one, relevant, own=queries, upper=0.5) for one in (plain, adaptive)
     ]
@@ -159,7 +174,16 @@ def outcome(
     at = np.bincount(distances.ravel(), minlength=encoder.bits + 1).astype(np.float64)
     # Each query is at distance 0 of itself.
     at[0] -= len(queries)
-    return Outcome(entire[0], entire[1], (upper[0], upper[1]), at / len(queries), seconds)
+    first, second = upper
+    return Outcome(
+        plain=entire[0],
+        adaptive=entire[1],
+        by_class=entire[2],
+        by_margin=entire[3],
+        upper=(first, second),
+        at=at / len(queries),
+        seconds=seconds,
+    )
 
 
 def hamming_scores(
@@ -200,13 +224,14 @@ def _gains(found: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Table
     for (name, bits), one in found.items():
         for part, (plain, adaptive) in (
             ("entire", (one.plain, one.adaptive)),
+            ("entire, class weights alone", (one.plain, one.by_class)),
             ("upper half", one.upper),
         ):
             change = adaptive - plain
             before = float(np.nanmean(plain))
             judged = np.count_nonzero(~np.isnan(change))
             error = float(np.nanstd(change, ddof=1) / np.sqrt(judged)) if judged > 1 else 0.0
-            paper = GAINS[name].get(bits) if part == "entire" else None
+            paper = GAINS[name].get(bits) if part != "upper half" else None
             rows.append(
                 [
                     *(name, bits, part, before, float(np.nanmean(adaptive)), paper),
@@ -220,6 +245,7 @@ def _gains(found: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Table
         notes=[
             *notes,
             "The paper prints no ΔMAP itself, and gives the gain of S3PLH as about 5 %.",
+            "The paper's weights are those of classes alone; ours count margins as well.",
         ],
         digits=3,
     )
