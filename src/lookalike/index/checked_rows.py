@@ -60,6 +60,8 @@ class CheckedRows:
     ) -> None:
         self._path, self._mapping, self._mend = path, mapping, mend
         self._rows, self._sums = rows, sums
+        # Rows of an odd width cannot be read as words of 64 bits.
+        self._words = None if rows.shape[1] % 2 else _words(rows)
         self._key = _key(rows.shape[1])
         self.damaged = False
         begin = rows.ctypes.data - np.frombuffer(mapping, np.uint8).ctypes.data
@@ -89,10 +91,9 @@ class CheckedRows:
 
     def _checked(self, places: NDArray[np.intp], sums: NDArray[np.uint64]) -> NDArray[np.float32]:
         found = np.empty((len(places), self.width), np.float32)
-        if self.width % 2:
-            # Such rows cannot be read as words of 64 bits.
+        if self._words is None:
             found[:] = self._rows[places]
-        elif not copy_rows(_words(self._rows), places, self._key, sums, _words(found)):
+        elif not copy_rows(self._words, places, self._key, sums, found.view(np.uint64)):
             return found
         wrong = row_sums(found) != sums[places]
         if wrong.any():

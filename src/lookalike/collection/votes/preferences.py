@@ -298,8 +298,9 @@ class Preferences:
 
     def _near(self, cosines: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the votes that are near one of the queries."""
-        near = np.empty(len(self._members.stop), np.int64)
-        return near[: near_votes(cosines.max(axis=0), self._votes, near)]
+        every = np.arange(len(self._members.stop))
+        near = np.empty_like(every)
+        return near[: near_votes(cosines.max(axis=0), self._votes, every, near)]
 
     def added(self, asked: Vectors, query: Vectors | None = None) -> Weights:
         """Return what votes add, at full strength, to what the similarity asks with.

@@ -26,22 +26,22 @@ class Votes(NamedTuple):
 
 
 @njit(**LOOP)
-def near_votes(cosines: F32, votes: Votes, near: I64) -> int:
-    """Write the votes of which an anchor is as near as they reach; return how many there are.
+def near_votes(cosines: F32, votes: Votes, among: I64, near: I64) -> int:
+    """Write those votes of which an anchor is as near as they reach; return how many there are.
 
     ``cosines`` are those of the anchors with a query, or the largest with several.
     """
-    start, found = np.uint64(0), np.uint64(0)
-    for vote in range(np.uint64(votes.stops.size)):
-        stop = np.uint64(votes.stops[vote])
+    found = np.uint64(0)
+    for number in range(np.uint64(among.size)):
+        vote = np.uint64(among[number])
+        start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
         is_near = False
-        for place in range(start, stop):
+        for place in range(start, np.uint64(votes.stops[vote])):
             cosine = cosines[np.uint64(votes.anchors[place])]
             is_near = is_near or cosine > votes.reaches[vote]
         if is_near:
             near[found] = vote
             found += np.uint64(1)
-        start = stop
     return int(found)
 
 
@@ -126,30 +126,13 @@ def vote_sums(
     places, weights, own = np.empty(pictures, np.int64), np.empty(pictures), np.empty_like(near)
     sums = np.zeros((which.size, used.size))
     for row in range(np.uint64(which.size)):
-        reached = _reached(cosines[row], votes, near, own)
+        reached = near_votes(cosines[row], votes, near, own)
         trust = trusts[np.uint64(which[row])]
         found = vote_weights(cosines[row], votes, trust, own[:reached], faint, places, weights)
         for place in range(np.uint64(found)):
             item = np.uint64(items[np.uint64(places[place])])
             sums[row, np.uint64(column[item])] += weights[place]
     return used, sums.astype(np.float32)
-
-
-@njit(**LOOP)
-def _reached(cosines: F32, votes: Votes, near: I64, own: I64) -> int:
-    """Write those of the votes ``near`` that reach a query; return how many there are."""
-    found = np.uint64(0)
-    for number in range(np.uint64(near.size)):
-        vote = np.uint64(near[number])
-        start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
-        is_near = False
-        for place in range(start, np.uint64(votes.stops[vote])):
-            cosine = cosines[np.uint64(votes.anchors[place])]
-            is_near = is_near or cosine > votes.reaches[vote]
-        if is_near:
-            own[found] = near[number]
-            found += np.uint64(1)
-    return int(found)
 
 
 @njit(**LOOP, fastmath={"contract"})
