@@ -65,6 +65,18 @@ def test_round_trip(tmp_path):
         np.testing.assert_array_equal(found[name], array)
 
 
+@pytest.mark.parametrize("length", range(0, 64, 8))
+def test_the_largest_array_begins_with_a_line_of_the_cache(tmp_path, length):
+    path = tmp_path / "a.safetensors"
+    large = np.arange(60, dtype=np.float32).reshape(4, 15)
+    given = {"a": np.zeros(3, np.float32), "ids": np.arange(5), "z": large}
+    save_arrays(path, given, kind="thing/1", manifest={"text": "x" * length})
+    for found in (load_arrays(path, kind="thing/1")[0], map_arrays(path, kind="thing/1")[0]):
+        assert found["z"].ctypes.data % 64 == 0
+        assert found["ids"].ctypes.data % 8 == 0
+        np.testing.assert_array_equal(found["z"], large)
+
+
 def test_arrays_of_the_other_byte_order_keep_their_values(tmp_path):
     path = tmp_path / "a.safetensors"
     save_arrays(path, {"a": np.array([1.5, 2.0], ">f4")}, kind="thing/1", manifest={})

@@ -131,20 +131,23 @@ def answers(index, queries):
 
 @settings(max_examples=150)
 @given(data=st.data())
+@pytest.mark.parametrize("kind", [MappedIndex, DenseIndex])
 @pytest.mark.parametrize(("n", "d"), [(50, 6), (51, 5), (51, 6)])
-def test_every_flipped_bit_is_noticed_before_it_changes_an_answer(tmp_path_factory, n, d, data):
+def test_every_flipped_bit_is_noticed_before_it_changes_an_answer(
+    tmp_path_factory, n, d, kind, data
+):
     rng = np.random.default_rng(0)
-    path = tmp_path_factory.getbasetemp() / f"flipped-{n}-{d}"
+    path = tmp_path_factory.getbasetemp() / f"flipped-{n}-{d}-{kind.name}"
     saved(path, rng, n, d)
     queries = rng.standard_normal((2, d)).astype(np.float32)
-    sound = answers(MappedIndex.open(path), queries)
+    sound = answers(kind.open(path), queries)
     region = data.draw(st.sampled_from(["header", "ids", "scales", "sums", "vectors"]))
     first, last = places_of(path)[region]
     flip(path, data.draw(st.integers(first, last - 1)), data.draw(st.integers(0, 7)))
     with pytest.raises(DamagedFile):
         check_file(path)
     try:
-        found = answers(MappedIndex.open(path), queries)
+        found = answers(kind.open(path), queries)
     except DamagedFile:
         return
     # Only the checksum of the whole file, which `lookalike check` reads, is left out.
@@ -249,6 +252,31 @@ def test_files_of_earlier_versions_are_checked_as_they_were(tmp_path, check):
         return
     with pytest.raises(DamagedFile, match="not as it was written"):
         MappedIndex.open(path)
+
+
+@pytest.mark.parametrize("d", [6, 5])
+def test_lengths_are_computed_while_sums_are_checked(tmp_path, d):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((1100, d)).astype(np.float32)
+    rows[0], rows[1], rows[2] = 0, 1e-30, 3e38
+    found = checked_rows.checked_lengths(tmp_path, rows, row_sums(rows))
+    np.testing.assert_allclose(found, np.linalg.norm(rows.astype(np.float64), axis=1), rtol=1e-12)
+    wrong = rows.copy()
+    wrong[[7, 1099]] += 1
+    with pytest.raises(DamagedFile, match="of 2 vectors differ"):
+        checked_rows.checked_lengths(tmp_path, wrong, row_sums(rows))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_file_with_what_is_no_number_is_refused_though_its_sums_are_right(tmp_path, value):
+    path = tmp_path / "index"
+    saved(path, np.random.default_rng(0))
+    arrays, manifest = load_arrays(path, kind="dense_index/1")
+    arrays["vectors"][3, 2] = value
+    arrays["sums"] = row_sums(arrays["vectors"])
+    save_arrays(path, arrays, kind="dense_index/1", manifest=manifest)
+    with pytest.raises(DamagedFile, match="finite"):
+        DenseIndex.open(path)
 
 
 @settings(max_examples=60)

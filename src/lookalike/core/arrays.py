@@ -12,7 +12,7 @@ import os
 import secrets
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -48,6 +48,9 @@ MOST_EMPTY_BYTES = 64 << 20
 _BLOCK = 1 << 20
 """Bytes that are read and summed up at once, while they are in a core's cache."""
 
+_LINE = 64
+"""Bytes of a line of the cache: loops over rows that begin with one are faster."""
+
 
 def save_arrays(
     path: Path, arrays: Mapping[str, NDArray[Any]], *, kind: str, manifest: Mapping[str, Any]
@@ -76,15 +79,19 @@ def save_arrays(
     except ValueError as error:
         raise InvalidInput(f"{path.name}: what was learned is not finite: {error}.") from error
     parts = [_plain(path, name, array) for name, array in arrays.items()]
-    # The widest first, as the safetensors library does, so that all of them are aligned.
-    parts.sort(key=lambda part: (-part[2].itemsize, part[0]))
+    # The widest first, as the safetensors library does, so that all of them are aligned; of these
+    # the largest, which begins at a multiple of _LINE if it can.
+    parts.sort(key=lambda part: (-part[2].itemsize, -part[2].nbytes, part[0]))
     header: dict[str, Any] = {"__metadata__": {"xxh3": _UNKNOWN["xxh3"], "manifest": text}}
-    end = 0
+    end = largest = most = 0
     for name, dtype, array in parts:
+        if array.nbytes > most:
+            largest, most = end, array.nbytes
         offsets = [end, end := end + array.nbytes]
         header[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": offsets}
     opening = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     opening += b" " * (-len(opening) % 8)
+    opening += b" " * (-(8 + len(opening) + largest) % _LINE // 8 * 8)
     if len(opening) > MAX_HEADER_BYTES:
         raise InvalidInput(
             f"the manifest of {path.name} needs a header of {len(opening)} bytes; "
@@ -110,11 +117,18 @@ def _plain(path: Path, name: str, array: NDArray[Any]) -> tuple[str, str, NDArra
 
 
 def load_arrays(
-    path: Path, *, kind: str, names: Collection[str] | None = None
+    path: Path,
+    *,
+    kind: str,
+    names: Collection[str] | None = None,
+    sums: str | None = None,
+    beyond: int = 0,
 ) -> tuple["Loaded", dict[str, Any]]:
     """Load all arrays that :func:`save_arrays` wrote, or those in ``names``.
 
-    Raise DamagedFile if the file is missing, damaged or of another kind.
+    Raise DamagedFile if the file is missing, damaged or of another kind. The checksum of a file of
+    more than ``beyond`` bytes is not checked if it has an array called ``sums``, by which the
+    caller checks what it reads: the arrays are then not ``checked``.
 
     Returns
     -------
@@ -123,9 +137,10 @@ def load_arrays(
     """
     with _opened(path) as file:
         manifest = file.manifest(kind)
-        if names is None:
-            return Loaded(file.arrays(file.read())), manifest
-        return Loaded({name: file.array(name) for name in names}), manifest
+        if names is not None:
+            return Loaded({name: file.array(name) for name in names}, checked=False), manifest
+        checked = sums not in file.entries or file.size <= beyond
+        return Loaded(file.arrays(file.read(checked)), checked), manifest
 
 
 def map_arrays(
@@ -140,9 +155,9 @@ def map_arrays(
     with _opened(path) as file:
         manifest = file.manifest(kind)
         content = np.frombuffer(map_file(path) if mapping is None else mapping, np.uint8)
-        if sums not in file.entries:
+        if checked := sums not in file.entries:
             file.check(content)
-        return Loaded(file.arrays(content)), manifest
+        return Loaded(file.arrays(content), checked), manifest
 
 
 def check_file(path: Path) -> bool:
@@ -157,10 +172,14 @@ def check_file(path: Path) -> bool:
 
 
 class Loaded(dict[str, NDArray[Any]]):
-    """The arrays of a file by name, which knows those that nobody has asked for."""
+    """The arrays of a file by name, which knows those that nobody has asked for.
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    They are ``checked`` if the checksum of the whole file was.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], checked: bool) -> None:
         super().__init__(arrays)
+        self.checked = checked
         self._asked: set[str] = set()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -292,10 +311,10 @@ class _File:
             raise DamagedFile(f"{self.path} contains {found!r}; expected {kind!r}.")
         return {name: it for name, it in manifest.items() if name != "kind"}
 
-    def read(self) -> NDArray[np.uint8]:
-        """Return the bytes of the whole file, as they were written."""
+    def read(self, checked: bool) -> NDArray[np.uint8]:
+        """Return the bytes of the whole file; ``checked``, as they were written."""
         try:
-            content = np.empty(self.size, np.uint8)
+            content = _aligned(self.size)
         except MemoryError as error:
             raise DamagedFile(
                 f"{self.path} cannot be read: it takes {self.size} bytes of memory, which are not "
@@ -303,7 +322,7 @@ class _File:
             ) from error
         content[: self.begin] = np.frombuffer(self._opening, np.uint8)
         self._file.seek(self.begin)
-        with self._checked() as check:
+        with self._checked() if checked else nullcontext(_ignore) as check:
             for first in range(self.begin, self.size, _BLOCK):
                 block = content[first : first + _BLOCK]
                 if self._file.readinto(block) != len(block):  # type: ignore[attr-defined]
@@ -326,7 +345,7 @@ class _File:
         """Return what takes all that follows the header; raise DamagedFile if the sum differs."""
         name = self.checked_by
         if name is None:
-            yield lambda block: None
+            yield _ignore
             return
         kept = self.header["__metadata__"][name]
         text = self._opening.replace(_written(name, kept), _written(name, _UNKNOWN[name]), 1)
@@ -364,6 +383,13 @@ def _opened(path: Path) -> Iterator[_File]:
         raise DamagedFile(f"{path} does not exist.") from error
     except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
         raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    """Return so many bytes of memory that begin at a multiple of _LINE."""
+    room = np.empty(size + _LINE, np.uint8)
+    first = -room.ctypes.data % _LINE
+    return room[first : first + size]
 
 
 def _array(data: NDArray[np.uint8], entry: dict[str, Any]) -> NDArray[Any]:
@@ -423,6 +449,10 @@ _UNKNOWN = {"xxh3": "0" * 16, "crc32": "0" * 8}
 
 def _written(name: str, digits: str) -> bytes:
     return f'"{name}":"{digits}"'.encode()
+
+
+def _ignore(_: memoryview) -> None:
+    """Stand for a checksum where there is none."""
 
 
 def _refuse(constant: str) -> None:

@@ -13,7 +13,7 @@ from xxhash import xxh3_64
 
 from lookalike.core.errors import DamagedFile
 from lookalike.core.text import counted
-from lookalike.index._fast.row_sums import copy_rows, sum_rows
+from lookalike.index._fast.row_sums import copy_rows, measure_rows, sum_rows
 
 Mend: TypeAlias = Callable[[NDArray[np.int64], DamagedFile], NDArray[np.float32]]
 """What gives rows that are damaged from elsewhere, or raises the error."""
@@ -60,6 +60,8 @@ class CheckedRows:
     ) -> None:
         self._path, self._mapping, self._mend = path, mapping, mend
         self._rows, self._sums = rows, sums
+        # Rows of an odd width cannot be read as words of 64 bits.
+        self._words = None if rows.shape[1] % 2 else _words(rows)
         self._key = _key(rows.shape[1])
         self.damaged = False
         begin = rows.ctypes.data - np.frombuffer(mapping, np.uint8).ctypes.data
@@ -89,10 +91,9 @@ class CheckedRows:
 
     def _checked(self, places: NDArray[np.intp], sums: NDArray[np.uint64]) -> NDArray[np.float32]:
         found = np.empty((len(places), self.width), np.float32)
-        if self.width % 2:
-            # Such rows cannot be read as words of 64 bits.
+        if self._words is None:
             found[:] = self._rows[places]
-        elif not copy_rows(_words(self._rows), places, self._key, sums, _words(found)):
+        elif not copy_rows(self._words, places, self._key, sums, found.view(np.uint64)):
             return found
         wrong = row_sums(found) != sums[places]
         if wrong.any():
@@ -112,6 +113,25 @@ class CheckedRows:
         first, last = self._pages
         if hasattr(mmap, "MADV_DONTNEED") and 0 <= first < min(last, len(self._mapping)):
             self._mapping.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def checked_lengths(
+    path: Path | str, rows: NDArray[np.float32], sums: NDArray[np.uint64]
+) -> NDArray[np.float64]:
+    """Return the length of each row, or raise DamagedFile if a row has another sum."""
+    lengths = np.empty(len(rows))
+    # Where rows have an odd number of words of 32 bits, copies are padded.
+    block = len(rows) if rows.shape[1] % 2 == 0 else _BLOCK
+    key, wrong = _key(rows.shape[1]), 0
+    for first in range(0, len(rows), block):
+        some = slice(first, first + block)
+        wrong += measure_rows(rows[some], _words(rows[some]), key, sums[some], lengths[some])
+    if wrong:
+        raise DamagedFile(
+            f"{path} is damaged: it is not as it was written (the checksums of "
+            f"{counted(wrong, 'vector')} differ)."
+        )
+    return lengths
 
 
 def refuse(_: NDArray[np.int64], error: DamagedFile) -> NDArray[np.float32]:

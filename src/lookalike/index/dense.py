@@ -10,11 +10,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import map_arrays, map_file
+from lookalike.core.arrays import load_arrays, map_arrays, map_file
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.vectors import squared_lengths
 from lookalike.index._fast.dense import exact_products, offer_block
-from lookalike.index.checked_rows import CheckedRows, Mend, refuse, row_sums, seal
+from lookalike.index.checked_rows import (
+    CheckedRows,
+    Mend,
+    checked_lengths,
+    refuse,
+    row_sums,
+    seal,
+)
 from lookalike.index.exact import Best, ExactIndex, Items, Rows
 from lookalike.index.growing import GrowingArray, MappedArray
 
@@ -179,6 +186,27 @@ class DenseIndex(ExactIndex):
 
     name = "dense"
     rows = DenseRows
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Open an index that :meth:`save` wrote, or raise DamagedFile.
+
+        The vectors of a large one are checked by their sums, while their lengths are computed.
+        """
+        arrays, manifest = load_arrays(
+            Path(path), kind=cls.file_kind, sums="sums", beyond=4 * _SMALL
+        )
+
+        def rows(count: int, dimension: int) -> Rows:
+            vectors = cls.rows.stored(arrays, count, dimension)
+            if not arrays.checked:
+                lengths = checked_lengths(path, vectors, arrays["sums"])
+                # The squares of finite numbers have a finite sum, in float64.
+                if np.isfinite(lengths).all():
+                    return DenseRows(GrowingArray(vectors), GrowingArray(lengths))
+            return cls.rows.of(cls.rows.checked(cls.__name__, vectors, dimension))
+
+        return cls._opened(path, arrays, manifest, rows)
 
     @classmethod
     def _manifest(

@@ -1,5 +1,7 @@
 """Searches by codes: what they find, and that all else goes on as without them."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -323,7 +325,10 @@ def flip_a_vector(cache, collection, picture):
     ranker = ranker_of(collection)
     row = ranker.plain.ids.tolist().index(picture)
     width = 4 * ranker.plain.dimension
-    place = cache.stat().st_size - width * (len(ranker.plain) - row) + 3
+    content = cache.read_bytes()
+    begin = 8 + int.from_bytes(content[:8], "little")
+    first = json.loads(content[8:begin])["vectors"]["data_offsets"][0]
+    place = begin + first + width * row + 3
     with cache.open("r+b") as file:
         file.seek(place)
         (byte,) = file.read(1)

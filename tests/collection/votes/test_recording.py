@@ -635,9 +635,10 @@ def test_queries_asked_at_once_are_turned_as_each_alone(collection):
     np.testing.assert_allclose(votes.turned(vectors), alone, atol=1e-6)
     folds = {vote.subject: fold_of(vote.subject) for vote in votes.ledger.votes}
     (empty, *_) = {*range(FOLDS)} - {*folds.values()}
+    query = votes._similarity.query_vectors(vectors)
     # Votes of a part that has none: those of the others are all votes.
     for fold, is_same in ((empty, True), (folds["1"], False)):
-        turned, others = votes._taught(vectors, fold)
+        turned, others = votes._taught(vectors, query, fold)
         np.testing.assert_allclose(turned, alone, atol=1e-6)
         assert np.allclose(others, alone[:1], atol=1e-6) == is_same
 

@@ -9,7 +9,7 @@ from lookalike.collection import Ask
 from lookalike.collection.votes import preferences, spread
 from lookalike.collection.votes.ledger import ENOUGH
 from lookalike.collection.votes.members import Members
-from lookalike.collection.votes.spread import EVIDENCE, Spread, turned_by
+from lookalike.collection.votes.spread import EVIDENCE, Spread
 from lookalike.collection.votes.steps import FOLDS
 from tests.collection.colours import PALETTE
 from tests.reference import votes as reference
@@ -87,9 +87,21 @@ def test_equals_a_sum_written_out(seed):
             picked = int((sides > 0).sum())
             votes.append((log.vectors[log.places[start:stop]].astype(float), picked))
     query = np.ones(6) / np.sqrt(6)
-    turned = turned_by(spread.matrix(without=2), query[None])[0]
+    turned = spread.turned(query[None], without=2)[0]
     np.testing.assert_allclose(turned, reference.everywhere(votes, query, EVIDENCE), atol=2e-3)
     assert turned @ query == pytest.approx(0, abs=1e-9), "a query is as like itself as before"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equations_solved_for_a_query_give_what_the_inverse_does(seed, monkeypatch):
+    sums = Log(seed).spread(Spread.none(6), 12)
+    queries = np.random.default_rng(seed).normal(size=(4, 6))
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    solved = sums.turned(queries, without=1)
+    monkeypatch.setattr(spread, "FEW", 0)
+    np.testing.assert_allclose(solved, sums.turned(queries, without=1), atol=1e-12)
+    assert np.abs(solved).max() > 1e-4
+    assert not Spread.none(6).turned(queries).any()
 
 
 def test_nothing_is_known_of_pictures_that_are_the_same():
@@ -143,7 +155,7 @@ def test_a_vote_that_rejects_nothing_counts_once_its_person_is_known(collection)
     votes = collection._opened.rankers.get().votes
     # Near what was picked, queries turn towards it, and not only by what holds for every search.
     towards = ranker.vectors(np.array(red[:3])).mean(axis=0)
-    everywhere = turned_by(votes.spread.matrix(), near.astype(np.float64))
+    everywhere = votes.spread.turned(near.astype(np.float64))
     assert (votes.turned(near)[0] - everywhere[0]) @ towards > 0.1
 
 

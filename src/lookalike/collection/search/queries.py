@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from sqlite3 import Connection
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -137,24 +138,21 @@ class VectorSource:
             If an example is not there.
         """
         said = verdicts or {}
-        found = self.vectors([*ask.like, *ask.unlike, *said])
+        return self.ask_among(ask, said, said)[0]
+
+    def ask_among(
+        self, ask: Ask, pictures: Iterable[int], said: Mapping[int, int] = MappingProxyType({})
+    ) -> tuple[Vectors, dict[Ref, Vectors]]:
+        """Return what :meth:`ask` does, and the vectors of its examples and of pictures."""
+        found = self.vectors([*ask.like, *ask.unlike, *pictures])
         for ref in (*ask.like, *ask.unlike):
             if ref not in found:
                 raise NotFound(f"Ask: there is no picture or query {ref!s:.80} to search with.")
-        return _combined(ask, said, found)
-
-    def asks(self, asks: Iterable[Ask]) -> dict[Ask, Vectors]:
-        """Return the vectors that :meth:`ask` gives, of those whose examples are all there."""
-        named = list(asks)
-        found = self.vectors(ref for ask in named for ref in (*ask.like, *ask.unlike))
-        return {
-            ask: _combined(ask, {}, found)
-            for ask in named
-            if all(ref in found for ref in (*ask.like, *ask.unlike))
-        }
+        return combined(ask, said, found), found
 
 
-def _combined(ask: Ask, said: Mapping[int, int], found: Mapping[Ref, Vectors]) -> Vectors:
+def combined(ask: Ask, said: Mapping[int, int], found: Mapping[Ref, Vectors]) -> Vectors:
+    """Return the one vector that stands for examples, all of which are found, and what was said."""
     like = [found[ref] for ref in ask.like]
     picked = [found[ref] for ref, sign in said.items() if sign > 0 and ref in found]
     against = [found[ref] for ref in ask.unlike]

@@ -152,7 +152,7 @@ class Ranker:
         strength = self.votes.standing.strength
         if not strength:
             return query
-        asked = dense(query) + strength * self.votes.added(vector)
+        asked = dense(query) + strength * self.votes.added(vector, query)
         before, after = (
             np.linalg.norm(one, axis=1, keepdims=True) for one in (dense(query), asked)
         )

@@ -114,20 +114,23 @@ class Rankers:
             If a file or part it needs is not usable.
         """
         with self.lock:
-            row = self.row(by)
-            if not row.ready and self._database.count("pictures"):
-                lacking = counted(len(rankers.undescribed(self._database, row.id)), "picture")
-                raise CollectionError(
-                    f"{self._folder.path}: the ranker {row.name} is not ready: {lacking} still to "
-                    f"be described. Wait for that, or go on with it: lookalike index --feature "
-                    f"{row.feature}, or Collection.add_feature."
-                )
-            if row.fingerprint is None:
-                raise self.empty()
-            ranker = self._ranker(row)
-            if learned and ranker.damage:
-                raise DamagedFile(ranker.damage)
-            return ranker
+            return self._usable(self.row(by), learned)
+
+    def _usable(self, row: RankerRow, learned: bool) -> Ranker:
+        """Return a ranker as it is now, or raise what :meth:`get` does; the lock must be held."""
+        if not row.ready and self._database.count("pictures"):
+            lacking = counted(len(rankers.undescribed(self._database, row.id)), "picture")
+            raise CollectionError(
+                f"{self._folder.path}: the ranker {row.name} is not ready: {lacking} still to "
+                f"be described. Wait for that, or go on with it: lookalike index --feature "
+                f"{row.feature}, or Collection.add_feature."
+            )
+        if row.fingerprint is None:
+            raise self.empty()
+        ranker = self._ranker(row)
+        if learned and ranker.damage:
+            raise DamagedFile(ranker.damage)
+        return ranker
 
     def usable(self, *, learned: bool = True) -> list[Ranker]:
         """Return all rankers that are ready and whose parts are there, learned ones or all."""
@@ -136,7 +139,7 @@ class Rankers:
             for row in self.rows():
                 if row.ready and row.fingerprint is not None:
                     try:
-                        found.append(self.get(row.name, learned=learned))
+                        found.append(self._usable(row, learned))
                     except (LookalikeError, OSError):
                         continue
         return found

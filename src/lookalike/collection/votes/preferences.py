@@ -27,13 +27,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.answers import Ask, Ref, Standing
-from lookalike.collection.search.queries import VectorSource, read_ask
-from lookalike.collection.votes._fast.weights import Votes, near_votes, vote_sums, vote_weights
+from lookalike.collection.search.queries import VectorSource, combined, read_ask
+from lookalike.collection.votes._fast.weights import (
+    Votes,
+    near_votes,
+    vote_sums,
+    vote_weights,
+    weighted_rows,
+)
 from lookalike.collection.votes.gate import HeldLabels
 from lookalike.collection.votes.ledger import Judged, Ledger, Vote
 from lookalike.collection.votes.members import Members, Rows
 from lookalike.collection.votes.spread import WIDEST as WIDEST_SPREAD
-from lookalike.collection.votes.spread import Spread, turned_by
+from lookalike.collection.votes.spread import Spread
 from lookalike.collection.votes.steps import POWER, Geometry, Weights, directions, fold_of
 from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
@@ -94,15 +100,16 @@ class Preferences:
         """Return what a ledger that goes on from this one comes to."""
         known = len(self.ledger.votes)
         goes_on = ledger.votes[:known] == self.ledger.votes
-        following = Preferences(self._ranker, self.source, self._similarity, self.held)
         if goes_on:
-            following._anchors, following._items = self._anchors, self._items
-            following._places = self._places
-            following._members, following._people = self._members, self._people
-            following._spread = self.__dict__.get("spread", self._spread)
-        for kept in ("width", "_some"):
-            if kept in self.__dict__:
-                following.__dict__[kept] = self.__dict__[kept]
+            following = copy(self)
+            following.__dict__["_spread"] = self.__dict__.get("spread", self._spread)
+            for name in ("spread", "standing", "_trust", "_votes"):
+                following.__dict__.pop(name, None)
+        else:
+            following = Preferences(self._ranker, self.source, self._similarity, self.held)
+            for name in ("width", "_some"):
+                if name in self.__dict__:
+                    following.__dict__[name] = self.__dict__[name]
         following.ledger = ledger
         following._add(ledger.votes[known if goes_on else 0 :])
         return following
@@ -124,10 +131,15 @@ class Preferences:
         own = [(vote, vote.taught[self._ranker]) for vote in votes if self._ranker in vote.taught]
         subjects = dict.fromkeys(vote.subject for vote, _ in own)
         asks = {subject: read_ask(subject) for subject in subjects}
-        vectors = self.source.asks(asks.values())
+        pictures = {picture for _, taught in own for picture in taught.pictures}
+        vectors = self.source.vectors(
+            {ref for ask in asks.values() for ref in (*ask.like, *ask.unlike)} | (pictures - {0})
+        )
         # Votes on a query of which a picture was deleted count no more.
         asked: dict[Ref, Vectors] = {
-            subject: vectors[ask] for subject, ask in asks.items() if ask in vectors
+            subject: combined(ask, {}, vectors)
+            for subject, ask in asks.items()
+            if all(ref in vectors for ref in (*ask.like, *ask.unlike))
         }
         counted = [(vote, taught) for vote, taught in own if vote.subject in asked]
         # In the order votes name them, so that sums round alike however many are read at once.
@@ -137,7 +149,7 @@ class Preferences:
             for name in (vote.subject, *(p or vote.subject for p in taught.pictures))
             if name not in self._places
         )
-        found = asked | self.source.vectors(name for name in wanted if isinstance(name, int))
+        found = vectors | asked
         fresh = {name: found[name] for name in wanted if name in found}
         if fresh:
             start = len(self._places)
@@ -240,13 +252,14 @@ class Preferences:
 
     def turned(self, asked: Vectors) -> Weights:
         """Return how votes turn queries, a row each."""
-        if not len(self._members.item):
-            return self._unturned(asked)
-        everyone = np.zeros(asked.shape[0], np.int64)
-        return self._turned(asked, everyone, self._trust[None], [self._whitening()])
+        return self._turned_all(asked, dense(self._similarity.query_vectors(asked)))
 
-    def _unturned(self, asked: Vectors) -> Weights:
-        return np.zeros((asked.shape[0], self._similarity.query_vectors(asked[:1]).shape[1]))
+    def _turned_all(self, asked: Vectors, query: Weights) -> Weights:
+        """Return how votes turn queries, with which the similarity asks ``query``."""
+        if not len(self._members.item):
+            return np.zeros_like(query)
+        each, everyone = np.arange(len(query)), np.zeros(len(query), np.int64)
+        return self._turned(asked, query, each, everyone, self._trust[None], [None])
 
     @cached_property
     def spread(self) -> Spread | None:
@@ -258,44 +271,43 @@ class Preferences:
         records = [self.ledger.records[self._ranker, who] for who in self._people]
         return before.following(items, self._members, records)
 
-    def _whitening(self, without: int | None = None) -> Weights | None:
-        return None if self.spread is None else self.spread.matrix(without)
-
     def _turned(
         self,
         asked: Vectors,
+        query: Weights,
+        rows: NDArray[np.int64],
         which: NDArray[np.int64],
         trusts: Weights,
-        whitenings: Sequence[Weights | None],
+        without: Sequence[int | None],
     ) -> Weights:
-        """Return how votes turn queries, near them and, by M⁻¹, everywhere.
+        """Return how votes turn the queries in some rows, near them and, by M⁻¹, everywhere.
 
-        ``which`` is, for each query, the row of weights of votes and the M⁻¹ that it goes by.
+        ``query`` is what the similarity asks with, and ``which``, for each of the rows, the row of
+        weights of votes and the part of them that M is ``without``.
         """
-        cosines, matrix = self._cosines(asked), self._items.matrix
+        cosines, matrix = self._cosines(asked)[rows], self._items.matrix
         used, sums = vote_sums(
             *(cosines, self._votes, trusts, which),
-            *(self._near(cosines), FAINT, self._members.item.rows),
+            *(self._near(cosines), FAINT, self._members.item.rows, matrix.shape[0]),
         )
-        turns = dense(sums @ matrix[used])
-        if any(whitening is not None for whitening in whitenings):
-            units = self._units(asked)
-            for number, whitening in enumerate(whitenings):
-                if whitening is not None:
-                    own = which == number
-                    turns[own] += turned_by(whitening, units[own])
+        if sp.issparse(matrix):
+            turns = dense(sums @ matrix[used])
+        else:
+            turns = weighted_rows(sums, matrix, used)
+        if self.spread is not None:
+            units = dense(unit_rows(query))[rows]
+            for number, part in enumerate(without):
+                own = which == number
+                turns[own] += self.spread.turned(units[own], part)
         lengths = np.linalg.norm(turns, axis=1, keepdims=True)
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
 
-    def _units(self, asked: Vectors) -> Weights:
-        """Return what the similarity asks with, at unit length."""
-        return dense(unit_rows(dense(self._similarity.query_vectors(asked))))
-
     def _cosines(self, asked: Vectors) -> NDArray[np.float32]:
         """Return the cosines of queries with the anchors, a row each."""
-        products: Any = asked @ self._anchors.matrix.T
-        return np.ascontiguousarray(products.toarray() if sp.issparse(products) else products)
+        # With the many rows first it is faster.
+        products: Any = self._anchors.matrix @ asked.T
+        return np.ascontiguousarray((products.toarray() if sp.issparse(products) else products).T)
 
     @cached_property
     def _votes(self) -> Votes:
@@ -307,13 +319,18 @@ class Preferences:
 
     def _near(self, cosines: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the votes that are near one of the queries."""
-        near = np.empty(len(self._members.stop), np.int64)
-        return near[: near_votes(cosines.max(axis=0), self._votes, near)]
+        every = np.arange(len(self._members.stop))
+        near = np.empty_like(every)
+        return near[: near_votes(cosines.max(axis=0), self._votes, every, near)]
 
-    def added(self, asked: Vectors) -> Weights:
-        """Return what votes add, at full strength, to what the similarity asks with."""
-        lengths = np.linalg.norm(dense(self._similarity.query_vectors(asked)), axis=1)
-        added: Weights = lengths[:, None] * self.turned(asked)
+    def added(self, asked: Vectors, query: Vectors | None = None) -> Weights:
+        """Return what votes add, at full strength, to what the similarity asks with.
+
+        ``query`` is that, where it is known.
+        """
+        known = dense(self._similarity.query_vectors(asked) if query is None else query)
+        lengths = np.linalg.norm(known, axis=1, keepdims=True)
+        added: Weights = lengths * self._turned_all(asked, known)
         return added
 
     def parts(self, asked: Vectors, item: Vectors) -> tuple[list[str], list[Ref], Weights, Weights]:
@@ -339,11 +356,12 @@ class Preferences:
         places, side = self._members.item.rows[rows], self._members.side.rows[rows]
         moved = dense(self._items.matrix[places])
         turn = weights @ moved
-        if (whitening := self._whitening()) is not None:
-            turn = turn + turned_by(whitening, self._units(asked))
+        query = dense(self._similarity.query_vectors(asked))
+        if self.spread is not None:
+            turn = turn + self.spread.turned(dense(unit_rows(query)))
         length = float(np.linalg.norm(turn))
         whole = dense(self._similarity.item_vectors(item))[0]
-        scale = np.linalg.norm(dense(self._similarity.query_vectors(asked)))
+        scale = np.linalg.norm(query)
         parts = scale * min(1.0, LIMIT / max(length, 1e-12)) * weights * (moved @ whole)
         subject_of = {vote.number: vote.subject for vote in self.ledger.votes}
         votes = np.searchsorted(self._members.stop.rows, rows, side="right")
@@ -376,7 +394,7 @@ class Preferences:
                 ]
         rows, columns, weights = zip(*links, strict=True) if links else ((), (), ())
         shape = (len(centres), len(self._places))
-        matrix = self._whitening()
+        matrix = None if self.spread is None else self.spread.matrix()
         move = sp.csr_matrix((weights, (rows, columns)), shape) @ dense(self._items.matrix)
         return {
             "votes_near": dense(self._anchors.matrix)[[a for a, _, _ in centres]].astype(
@@ -393,8 +411,8 @@ class Preferences:
 
         ``second_view`` asks for the nearest pictures that they have in common as well.
         """
-        vector = self.source.ask(ask)
-        found = self.source.vectors(picture for picture in pictures if picture)
+        named = [picture for picture in pictures if picture]
+        vector, found = self.source.ask_among(ask, named)
         each = [found[picture] if picture else vector for picture in pictures]
         whole: Any = stack_rows(each)
         query = dense(self._similarity.query_vectors(whole))
@@ -402,7 +420,7 @@ class Preferences:
         units = dense(self.unit_item(whole))
         lengths = np.linalg.norm(query, axis=1)
         unit = np.maximum(lengths * np.linalg.norm(items, axis=1).mean(), 1e-12)[:, None]
-        turned, others = self._taught(whole, fold_of(str(ask)))
+        turned, others = self._taught(whole, query, fold_of(str(ask)))
         return Geometry(
             near=dense(whole @ whole.T),
             gram=units @ units.T,
@@ -412,17 +430,17 @@ class Preferences:
             in_common=self._in_common(whole) if second_view else None,
         )
 
-    def _taught(self, asked: Vectors, fold: int) -> tuple[Weights, Weights]:
+    def _taught(self, asked: Vectors, query: Weights, fold: int) -> tuple[Weights, Weights]:
         """Return how votes turn queries, and how those of other parts than one turn the first."""
         if not len(self._members.item):
-            return self._unturned(asked), self._unturned(asked[:1])
-        others = self._trust * (self._members.fold.rows != fold)
-        which = np.array([0] * asked.shape[0] + [1])
+            return np.zeros_like(query), np.zeros_like(query[:1])
         turned = self._turned(
-            stack_rows([asked, asked[:1]]),
-            which,
-            np.stack([self._trust, others]),
-            [self._whitening(), self._whitening(fold)],
+            asked,
+            query,
+            np.array([*range(len(query)), 0]),
+            np.array([*[0] * len(query), 1]),
+            np.stack([self._trust, self._trust * (self._members.fold.rows != fold)]),
+            [None, fold],
         )
         return turned[:-1], turned[-1:]
 

@@ -26,22 +26,22 @@ class Votes(NamedTuple):
 
 
 @njit(**LOOP)
-def near_votes(cosines: F32, votes: Votes, near: I64) -> int:
-    """Write the votes of which an anchor is as near as they reach; return how many there are.
+def near_votes(cosines: F32, votes: Votes, among: I64, near: I64) -> int:
+    """Write those votes of which an anchor is as near as they reach; return how many there are.
 
     ``cosines`` are those of the anchors with a query, or the largest with several.
     """
-    start, found = np.uint64(0), np.uint64(0)
-    for vote in range(np.uint64(votes.stops.size)):
-        stop = np.uint64(votes.stops[vote])
+    found = np.uint64(0)
+    for number in range(np.uint64(among.size)):
+        vote = np.uint64(among[number])
+        start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
         is_near = False
-        for place in range(start, stop):
+        for place in range(start, np.uint64(votes.stops[vote])):
             cosine = cosines[np.uint64(votes.anchors[place])]
             is_near = is_near or cosine > votes.reaches[vote]
         if is_near:
             near[found] = vote
             found += np.uint64(1)
-        start = stop
     return int(found)
 
 
@@ -99,32 +99,61 @@ def vote_weights(
 
 @njit(**LOOP)
 def vote_sums(
-    cosines: F32, votes: Votes, trusts: F64, which: I64, near: I64, faint: float, items: I32
+    cosines: F32,
+    votes: Votes,
+    trusts: F64,
+    which: I64,
+    near: I64,
+    faint: float,
+    items: I32,
+    most: int,
 ) -> tuple[I64, F32]:
-    """Return the items that turn queries, and how much of each turns each query, a row each.
+    """Return the items that turn queries, in order, and how much of each turns each query.
 
-    ``cosines`` has a row for each query, and ``which`` the row of ``trusts`` that it goes by.
+    ``cosines`` has a row for each query, ``which`` the row of ``trusts`` that it goes by, and there
+    are ``most`` items.
     """
-    column = np.full(items.max() + 1, -1)
-    most, columns = 0, 0
+    column, pictures = np.full(most, -1), 0
     for number in range(np.uint64(near.size)):
         vote = np.uint64(near[number])
         start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
+        pictures += int(np.uint64(votes.stops[vote]) - start)
         for place in range(start, np.uint64(votes.stops[vote])):
-            most += 1
-            if column[np.uint64(items[place])] < 0:
-                column[np.uint64(items[place])] = columns
-                columns += 1
-    places, weights = np.empty(most, np.int64), np.empty(most)
-    sums = np.zeros((which.size, columns))
+            column[np.uint64(items[place])] = 0
+    used = np.flatnonzero(column == 0)
+    for number in range(np.uint64(used.size)):
+        column[np.uint64(used[number])] = number
+    places, weights, own = np.empty(pictures, np.int64), np.empty(pictures), np.empty_like(near)
+    sums = np.zeros((which.size, used.size))
     for row in range(np.uint64(which.size)):
+        reached = near_votes(cosines[row], votes, near, own)
         trust = trusts[np.uint64(which[row])]
-        found = vote_weights(cosines[row], votes, trust, near, faint, places, weights)
+        found = vote_weights(cosines[row], votes, trust, own[:reached], faint, places, weights)
         for place in range(np.uint64(found)):
             item = np.uint64(items[np.uint64(places[place])])
             sums[row, np.uint64(column[item])] += weights[place]
-    used = np.empty(columns, np.int64)
-    for number in range(np.uint64(column.size)):
-        if column[number] >= 0:
-            used[np.uint64(column[number])] = number
     return used, sums.astype(np.float32)
+
+
+@njit(**LOOP, fastmath={"contract"})
+def weighted_rows(weights: F32, rows: F32, used: I64) -> F32:
+    """Return the sums of the rows ``used`` by their weights, for each row of weights.
+
+    Each is summed up in the same order however many there are. The rows are read where they are:
+    to put them together first would take as long again.
+    """
+    totals = np.zeros((weights.shape[0], rows.shape[1]), np.float32)
+    whole = used.size - used.size % 4
+    for k in range(0, whole, 4):
+        a, b = rows[used[k]], rows[used[k + 1]]
+        c, d = rows[used[k + 2]], rows[used[k + 3]]
+        for i in range(weights.shape[0]):
+            own, total = weights[i, k : k + 4], totals[i]
+            if own[0] or own[1] or own[2] or own[3]:
+                for j in range(total.size):
+                    total[j] += own[0] * a[j] + own[1] * b[j] + own[2] * c[j] + own[3] * d[j]
+    for k in range(whole, used.size):
+        for i in range(weights.shape[0]):
+            for j in range(rows.shape[1]):
+                totals[i, j] += weights[i, k] * rows[used[k], j]
+    return totals
