@@ -4,6 +4,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
@@ -142,6 +143,7 @@ def parameters(part: type) -> list[str]:
     return [name for name in inspect.signature(part).parameters if name != "self"]
 
 
+@cache  # to ask takes a third of a second, and packages do not change while Python runs
 def package_of(part: type) -> str:
     """Return the installed package that has a class's module file, by its name in pip.
 
