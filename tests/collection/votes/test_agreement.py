@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from lookalike.collection import Ask, Collection
 from lookalike.collection.votes.steps import PREDICTED, Geometry, Taught, learn
 from lookalike.core.vectors import unit_rows
-from tests.collection.colours import Colours
+from tests.collection.colours import Colours, picture
 
 COUNT, SHOWN, SEARCHES = 400, 10, 80
 
@@ -93,6 +93,13 @@ def test_all_that_was_shown_is_judged_by_the_first_view_and_a_part_by_the_second
         (vote,) = collection._opened.rankers.ledger.votes
         assert vote.taught[1].agreement != 0.5
         collection.reset_votes()
+
+
+def test_neighbours_are_looked_for_among_pictures_that_came_later(collection, tmp_path):
+    collection.vote(Ask((1,)), picked=[2], rejected=[9])
+    assert collection._opened.rankers.get().votes._some.shape[0] == 24
+    collection.add([picture(tmp_path / "neu.png", (9, 9, 9), 999)])
+    assert collection._opened.rankers.get().votes._some.shape[0] == 25
 
 
 def test_votes_of_before_are_judged_as_they_were():

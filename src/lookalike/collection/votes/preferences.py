@@ -118,6 +118,7 @@ class Preferences:
         """Return the same over an index that has more pictures."""
         other = copy(self)
         other.source = source
+        other.__dict__.pop("_some", None)
         return other
 
     def judged_by(self, held: HeldLabels | None) -> Preferences:
@@ -216,6 +217,7 @@ class Preferences:
 
     @cached_property
     def _some(self) -> Vectors:
+        """The pictures among which neighbours are looked for."""
         return self._sample(AMONG)
 
     def _in_common(self, asked: Vectors) -> Weights:
