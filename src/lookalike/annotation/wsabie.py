@@ -83,7 +83,8 @@ class WSABIE(InnerProductAnnotator):
         longest row.
     constant : float
         A constant appended to each picture's vector, for pictures of length 1: like a bias, it
-        allows a word to be likely whatever a picture shows. 0, as in the paper, means none.
+        allows a word to be likely whatever a picture shows. 0, as in the paper, means none. With a
+        ridge start it also carries the offsets of the words' log odds.
     epochs : int or None
         The maximum number of passes over the pictures. None means 30, or 20 with a ridge start,
         fewer for more than 20,000 pictures, and at least 5.
@@ -131,9 +132,10 @@ class WSABIE(InnerProductAnnotator):
     pass, not drawn with replacement. After ten passes V and W are weighted means over the ends of
     the passes since, with later ones weighing more, where the paper uses the last step; the means
     are evaluated and kept (``docs/decisions/0006``). ``constant`` is not in the paper, nor is the
-    ridge start, a third of which is kept in the end beside what was learned from there; held-out
-    pictures are then learned from, too: V and W start again and take as many passes as were kept,
-    over all pictures (``docs/decisions/0010``).
+    ridge start, a third of which is kept in the end beside what was learned from there; with both,
+    words' scores are then brought to log odds, since the loss makes them comparable for each
+    picture only. Held-out pictures are learned from, too: V and W start again and take as many
+    passes as were kept, over all pictures (``docs/decisions/0010``).
 
     Examples
     --------
