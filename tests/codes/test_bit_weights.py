@@ -317,6 +317,10 @@ def test_a_file_from_before_margins_had_a_scale_takes_them_as_they_are(tmp_path)
     model.save(tmp_path / "new")
     arrays, manifest = load_arrays(tmp_path / "new", kind="bit_weights/1")
     arrays.pop("margins")
+    save_arrays(tmp_path / "damaged", arrays, kind="bit_weights/1", manifest=manifest)
+    with pytest.raises(DamagedFile):
+        BitWeights.load(tmp_path / "damaged")
+    manifest["learned"].pop("margins")
     save_arrays(tmp_path / "old", arrays, kind="bit_weights/1", manifest=manifest)
     loaded = BitWeights.load(tmp_path / "old")
     assert loaded.margins_ is None

@@ -347,7 +347,8 @@ class BitWeights(Stored, Estimator):
             arrays |= {"map": self._map, "offsets": self._offsets}
         if self.margins_ is not None:
             arrays["margins"] = self.margins_
-        return arrays, {"classes": list(self.classes_)}
+        has_margins = self.margins_ is not None
+        return arrays, {"classes": list(self.classes_), "margins": has_margins}
 
     def save(self, path: Any, *, fingerprint: str = "") -> None:
         """Save to a safetensors file, by default with the fingerprint given to ``fit``."""
@@ -387,7 +388,7 @@ class BitWeights(Stored, Estimator):
             self._offsets = stored_array(arrays, "offsets", (len(names),))
             self.n_features_in_ = int(self._map.shape[1])
         self.margins_ = None
-        if "margins" in arrays:
+        if learned.get("margins", False):
             margins = stored_array(arrays, "margins", (self.bits,))
             if margins.min() <= 0:
                 raise ValueError("margins are not numbers above 0")
