@@ -208,18 +208,33 @@ def test_a_bit_in_which_the_query_differs_from_its_class_weighs_least():
 
 def test_a_bit_counts_by_the_margin_of_the_query():
     codes, _, y, X = example(n=400)
-    model = BitWeights(bits=10, random_state=0).fit(codes, y, X)
+    # Bits of very different size, the last one of none.
+    sizes = np.r_[np.geomspace(0.01, 100, 9), 0]
+    learned = np.random.default_rng(4).standard_normal((400, 10)) * sizes
+    model = BitWeights(bits=10, random_state=0).fit(codes, y, X, learned)
+    mean = np.where(sizes > 0, np.abs(learned).mean(axis=0), 1)
+    np.testing.assert_allclose(model.margins_, mean, rtol=1e-5)
     values = np.random.default_rng(5).standard_normal((30, 10))
     weights, by_class = (
         model.query_weights(codes[:30], X[:30], values),
         model.query_weights(codes[:30], X[:30]),
     )
-    np.testing.assert_allclose(weights, by_class * np.sqrt(np.abs(values)), rtol=1e-5)
+    in_class = model.class_shares(codes[:30], X[:30]).any(axis=1)
+    assert 0 < in_class.sum() < 30
+    power = np.where(in_class, 0.35, 0.7)[:, None]
+    expected = by_class * (np.abs(values) / mean**0.75) ** power
+    np.testing.assert_allclose(weights, expected, rtol=1e-5)
     # Queries without a class go by their margins alone.
-    plain = ~model.class_shares(codes[:30], X[:30]).any(axis=1)
-    assert 0 < plain.sum() < 30
-    alone = 0.01 * np.sqrt(np.abs(values[plain]))
-    np.testing.assert_allclose(weights[plain], alone, rtol=1e-5)
+    alone = 0.01 * model.margin_weights(values)[~in_class]
+    np.testing.assert_allclose(weights[~in_class], alone, rtol=1e-5)
+
+
+def test_without_values_to_learn_from_margins_are_taken_as_they_are():
+    codes, _, y, X = example(n=400)
+    model = BitWeights(bits=10, random_state=0).fit(codes, y, X)
+    assert model.margins_ is None
+    values = np.random.default_rng(5).standard_normal((30, 10))
+    np.testing.assert_allclose(model.margin_weights(values), np.abs(values) ** 0.7, rtol=1e-5)
 
 
 def test_the_distance_is_plain_where_the_vector_says_another_class_than_the_code():
@@ -248,10 +263,14 @@ def test_the_regression_of_classes_takes_sparse_vectors_and_several_labels():
 
 def test_saved_and_loaded_it_weighs_alike(tmp_path):
     codes, _, y, X = example()
-    model = BitWeights(bits=10, random_state=0).fit(codes, y, X, fingerprint="model")
+    values = np.random.default_rng(5).standard_normal((len(codes), 10)) * np.arange(1, 11)
+    model = BitWeights(bits=10, random_state=0).fit(codes, y, X, values, fingerprint="model")
     model.save(tmp_path / "a")
     loaded = BitWeights.load(tmp_path / "a")
-    np.testing.assert_array_equal(loaded.query_weights(codes, X), model.query_weights(codes, X))
+    for each in (None, values):
+        np.testing.assert_array_equal(
+            loaded.query_weights(codes, X, each), model.query_weights(codes, X, each)
+        )
     assert loaded.classes_ == model.classes_
     assert loaded.energy_ == model.energy_
     with pytest.raises(FingerprintMismatch):
@@ -266,6 +285,7 @@ def test_saved_and_loaded_it_weighs_alike(tmp_path):
         "class_order": arrays["class_order"][:-1],
         "map": arrays["map"][:-1],
         "offsets": arrays["offsets"] * np.float32(np.nan),
+        "margins": arrays["margins"] * np.float32(0),
     }.items():
         changed = {**arrays, name: wrong}
         save_arrays(tmp_path / "b", changed, kind="bit_weights/1", manifest=manifest)
@@ -288,6 +308,26 @@ def test_a_file_from_before_there_was_a_regression_goes_by_votes_alone(tmp_path)
     loaded.save(tmp_path / "again")
     again = BitWeights.load(tmp_path / "again")
     np.testing.assert_array_equal(again.class_shares(codes, X), shares)
+
+
+def test_a_file_from_before_margins_had_a_scale_takes_them_as_they_are(tmp_path):
+    codes, _, y, X = example()
+    values = np.random.default_rng(5).standard_normal((len(codes), 10)) * np.arange(1, 11)
+    model = BitWeights(bits=10, random_state=0).fit(codes, y, X, values)
+    model.save(tmp_path / "new")
+    arrays, manifest = load_arrays(tmp_path / "new", kind="bit_weights/1")
+    arrays.pop("margins")
+    save_arrays(tmp_path / "damaged", arrays, kind="bit_weights/1", manifest=manifest)
+    with pytest.raises(DamagedFile):
+        BitWeights.load(tmp_path / "damaged")
+    manifest["learned"].pop("margins")
+    save_arrays(tmp_path / "old", arrays, kind="bit_weights/1", manifest=manifest)
+    loaded = BitWeights.load(tmp_path / "old")
+    assert loaded.margins_ is None
+    without = BitWeights(bits=10, random_state=0).fit(codes, y, X)
+    np.testing.assert_array_equal(
+        loaded.query_weights(codes, X, values), without.query_weights(codes, X, values)
+    )
 
 
 def test_bad_input_is_refused():
@@ -315,6 +355,10 @@ def test_bad_input_is_refused():
     values = np.ones((len(codes), 10))
     with pytest.raises(InvalidInput, match="values must have a row for each"):
         model.query_weights(codes, X, values[:-1])
+    with pytest.raises(InvalidInput, match="values must have a row for each"):
+        model.fit(codes, y, X, values[:-1])
+    with pytest.raises(NotFitted):
+        BitWeights(bits=10).margin_weights(values)
     with pytest.raises(InvalidInput, match="10 columns"):
         model.query_weights(codes, X, values[:, :-1])
     with pytest.raises(InvalidInput, match="finite"):

@@ -51,6 +51,18 @@ def test_a_code_does_not_depend_on_the_batch(encoder):
     assert encoder.encode(X[:0]).shape == (0, 2)
 
 
+def test_values_are_those_of_the_bits_and_made_block_by_block(encoder, monkeypatch):
+    X, y = small(rows=101)
+    encoder.fit(X, y)
+    values = encoder.values(X)
+    assert (values.dtype, values.shape) == (np.float32, (101, 12))
+    np.testing.assert_array_equal(np.packbits(values > 0, axis=1), encoder.encode(X))
+    monkeypatch.setattr("lookalike.codes.base._VALUED", 30)
+    for form in (X, sp.csr_matrix(X)):
+        np.testing.assert_allclose(encoder.values(form), values, rtol=1e-4, atol=1e-5)
+    assert encoder.values(X[:0]).shape == (0, 12)
+
+
 @pytest.mark.parametrize("bits", [1, 5, 8, 33])
 @pytest.mark.parametrize("name", ENCODERS.names)
 def test_any_number_of_bits_and_several_labels(name, bits):

@@ -24,10 +24,25 @@ def test_scores_are_negative_weighted_distances(margins):
     np.testing.assert_allclose(model.scores(X[:9], X), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_class_weights_are_those_of_the_paper():
+def test_weights_are_those_of_classes_and_margins():
     model, X = fitted()
-    expected = model.weights_.query_weights(model.codes(X), X)
+    values = model.encoder_.values(X)
+    np.testing.assert_allclose(model.weights_.margins_, np.abs(values).mean(axis=0), rtol=1e-5)
+    expected = model.weights_.query_weights(model.codes(X), X, values)
     np.testing.assert_array_equal(model.bit_weights(X), expected)
+
+
+def test_a_file_from_before_mean_margins_were_kept_weighs_as_before(tmp_path):
+    model, X = fitted()
+    model.save(tmp_path / "new", fingerprint="f")
+    arrays, manifest = load_arrays(tmp_path / "new", kind="hamming/1")
+    arrays.pop("weights_margins")
+    manifest["learned"]["weights"]["learned"].pop("margins")
+    save_arrays(tmp_path / "old", arrays, kind="hamming/1", manifest=manifest)
+    loaded = HammingSimilarity.load(tmp_path / "old")
+    expected = model.weights_.query_weights(model.codes(X), X)
+    np.testing.assert_array_equal(loaded.bit_weights(X), expected)
+    assert (loaded.bit_weights(X) != model.bit_weights(X)).any()
 
 
 def test_with_margins_a_bit_counts_by_how_far_the_query_is_from_its_other_side():
@@ -40,8 +55,9 @@ def test_with_margins_a_bit_counts_by_how_far_the_query_is_from_its_other_side()
     np.testing.assert_allclose(relative.mean(axis=1), 1, rtol=1e-4)
 
 
-def test_a_bit_index_ranks_as_it_does():
-    model, X = fitted(margins=True)
+@pytest.mark.parametrize("margins", [False, True])
+def test_a_bit_index_ranks_as_it_does(margins):
+    model, X = fitted(margins=margins)
     index = BitIndex(13)
     index.add(model.stored_vectors(X))
     hits = index.search(model.query_vectors(X[:5]), 60)

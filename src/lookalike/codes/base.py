@@ -19,6 +19,7 @@ from lookalike.supervision import Relevance
 Matrix = NDArray[np.float64]
 
 _ROWS = 64
+_VALUED = 4096
 
 # Where a row stands in a block may change its values by rounding, a hundredth of this part.
 _UNSURE = 1e-3
@@ -100,8 +101,12 @@ class Encoder(Stored, Estimator):
         if not hasattr(self, "n_features_in_"):
             raise NotFitted(f"{type(self).__name__} is not fitted; call fit first.")
         vectors = check_vectors(type(self).__name__, X, width=self.n_features_in_, alone=True)
-        rows = vectors if isinstance(vectors, np.ndarray) else vectors.toarray()
-        return np.asarray(self._values(rows), np.float32)
+        values = np.empty((int(vectors.shape[0]), self.bits), np.float32)
+        for first in range(0, len(values), _VALUED):
+            some = vectors[first : first + _VALUED]
+            rows = some if isinstance(some, np.ndarray) else some.toarray()
+            values[first : first + _VALUED] = self._values(rows)
+        return values
 
     @property
     def fingerprint(self) -> str:

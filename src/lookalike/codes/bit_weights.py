@@ -33,6 +33,12 @@ _PARTS = 48
 
 _REGULARISATION = 0.3
 
+_MARGIN, _MARGIN_IN_CLASS = 0.7, 0.35
+"""The power of a margin where the query takes no class's weights, and where it takes some."""
+
+_SCALE = 0.75
+"""The power of a bit's mean margin that its margins are divided by."""
+
 
 @with_settings
 class BitWeights(Stored, Estimator):
@@ -79,6 +85,9 @@ class BitWeights(Stored, Estimator):
     classes_ : tuple of str
     energy_ : tuple of float
         The energy at the start and after each round.
+    margins_ : float32 array of shape (bits,) or None
+        m, the mean margin of each bit; None if ``fit`` was given no values, or the model is of a
+        file from before it was kept.
     n_features_in_ : int
         The width of the vectors; 0 if the model is of a file from before it was kept.
 
@@ -101,9 +110,11 @@ class BitWeights(Stored, Estimator):
     So ridge regression of the classes on vectors has to say the same as the votes, and where one
     of them gives the first class less than ``agreement``, the query takes no class's weights.
 
-    A bit may have turned out as it did by a hair, so the weight of a bit is multiplied by the root
-    of the query's margin |v|, v the value whose sign is the bit. Queries gain by it whatever class
-    they are taken for. Without ``values`` the weights are those of classes alone.
+    A bit may have turned out as it did by a hair, so the weight of a bit is multiplied by a power
+    of the query's margin |v|, v the value whose sign is the bit: (|v| / m^¾)^p, m the mean of |v|
+    where the model was learned, since a bit of large values would count more for all queries
+    alike. p is .7, and half of it where the query takes weights of classes. Queries gain by it
+    whatever class they are taken for. Without ``values`` the weights are those of classes alone.
 
     Examples
     --------
@@ -129,6 +140,7 @@ class BitWeights(Stored, Estimator):
     weights_: Matrix = field(init=False)
     classes_: tuple[str, ...] = field(init=False)
     energy_: tuple[float, ...] = field(init=False)
+    margins_: NDArray[np.float32] | None = field(init=False)
     n_features_in_: int = field(init=False)
 
     def _check_parameters(self) -> None:
@@ -147,6 +159,7 @@ class BitWeights(Stored, Estimator):
         codes: ArrayLike,
         y: Any,
         X: ArrayLike | sp.spmatrix,
+        values: ArrayLike | None = None,
         *,
         fingerprint: str = "",
         progress: Progress = silent,
@@ -162,6 +175,9 @@ class BitWeights(Stored, Estimator):
         X : array or sparse matrix of shape (n, d)
             The vectors from which the codes were made: they say which classes are similar, and
             which class a query has.
+        values : array of shape (n, bits), optional
+            The values of their bits (:meth:`Encoder.values`): how large they are on average is what
+            those of a query are compared with.
         fingerprint : str
             That of the encoder of the codes; :meth:`query_weights` raises FingerprintMismatch if
             it is given another.
@@ -175,6 +191,10 @@ class BitWeights(Stored, Estimator):
         names = Relevance.of(y, count).labels_ or ()
         vectors = check_vectors("BitWeights", X)
         _check_rows(vectors, count)
+        margins = None
+        if values is not None:
+            mean = self._sizes(values, count).mean(axis=0).astype(np.float32)
+            margins = np.where(mean > 0, mean, np.float32(1))
         sizes = np.asarray(has.sum(axis=0), np.float64).ravel()
         units = unit_rows(vectors)
         similarity = class_similarity(has, units, sizes)
@@ -195,7 +215,7 @@ class BitWeights(Stored, Estimator):
         rng = generator(self.random_state)
         self.weights_, self.energy_ = weights, tuple(energy)
         self.classes_ = tuple(names)
-        self.fingerprint_ = fingerprint
+        self.fingerprint_, self.margins_ = fingerprint, margins
         self._codes, self._has, self._centres = labelled.packed, has[known], centres
         self._code_order = rng.permutation(len(known)).astype(np.int64)
         self._class_order = rng.permutation(len(names)).astype(np.int64)
@@ -214,8 +234,9 @@ class BitWeights(Stored, Estimator):
         """Return the weights of bits for each query: a_q∘a_q of Eq. 13, of shape (q, bits).
 
         ``X`` are the vectors from which the codes were made, ``values`` those of their bits
-        (:meth:`Encoder.values`), by the root of whose size the weights are then multiplied. The
-        weights serve as ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
+        (:meth:`Encoder.values`), by a power of whose size the weights are then
+        multiplied. The weights serve as ``weights`` of
+        :meth:`lookalike.index.BitIndex.nearest`.
         """
         shares = self.class_shares(codes, X, fingerprint=fingerprint)
         ones = check_codes("BitWeights", codes, self.bits).unpacked()
@@ -224,12 +245,33 @@ class BitWeights(Stored, Estimator):
         for_one, for_zero = (self.weights_ * np.maximum(sign * more, 0) for sign in (1, -1))
         mixed: Matrix = np.where(ones, shares @ for_one, shares @ for_zero)
         mixed += (1 - mixed.sum(axis=1, keepdims=True)) / self.bits
-        weights = np.square(mixed)
+        weights: Matrix = np.square(mixed)
         if values is not None:
-            given = check_vectors("BitWeights: values", values, width=self.bits)
-            _check_rows(given, len(ones), "values")
-            weights *= np.sqrt(np.abs(dense(given)))
+            in_class = np.asarray(shares.any(axis=1))
+            weights = weights * self._powers(self._sizes(values, len(ones)), in_class)
         return weights.astype(np.float32)
+
+    def margin_weights(self, values: ArrayLike) -> NDArray[np.float32]:
+        """Return the weights of bits by margins alone: (|v| / m^¾)^.7, of shape (q, bits).
+
+        Queries that take no class's weights have these, but for a factor.
+        """
+        self._fitted()
+        sizes = self._sizes(values)
+        return self._powers(sizes, np.zeros(len(sizes), np.bool_)).astype(np.float32)
+
+    def _powers(self, sizes: Matrix, in_class: NDArray[np.bool_]) -> Matrix:
+        scale = 1.0 if self.margins_ is None else self.margins_.astype(np.float64) ** _SCALE
+        powers = np.where(in_class, _MARGIN_IN_CLASS, _MARGIN)
+        weights: Matrix = (sizes / scale) ** powers[:, None]
+        return weights
+
+    def _sizes(self, values: ArrayLike, count: int | None = None) -> Matrix:
+        """Return |v|, checked, of as many queries or codes as there have to be."""
+        given = check_vectors("BitWeights: values", values, width=self.bits)
+        if count is not None:
+            _check_rows(given, count, "values")
+        return np.abs(dense(given))
 
     def class_shares(
         self,
@@ -303,7 +345,10 @@ class BitWeights(Stored, Estimator):
         }
         if self.n_features_in_:
             arrays |= {"map": self._map, "offsets": self._offsets}
-        return arrays, {"classes": list(self.classes_)}
+        if self.margins_ is not None:
+            arrays["margins"] = self.margins_
+        has_margins = self.margins_ is not None
+        return arrays, {"classes": list(self.classes_), "margins": has_margins}
 
     def save(self, path: Any, *, fingerprint: str = "") -> None:
         """Save to a safetensors file, by default with the fingerprint given to ``fit``."""
@@ -342,6 +387,12 @@ class BitWeights(Stored, Estimator):
             self._map = stored_array(arrays, "map", (len(names), None))
             self._offsets = stored_array(arrays, "offsets", (len(names),))
             self.n_features_in_ = int(self._map.shape[1])
+        self.margins_ = None
+        if learned.get("margins", False):
+            margins = stored_array(arrays, "margins", (self.bits,))
+            if margins.min() <= 0:
+                raise ValueError("margins are not numbers above 0")
+            self.margins_ = margins
 
 
 def learn_weights(

@@ -32,7 +32,8 @@ class HammingSimilarity(Similarity):
         stored [x, 1], asked [−w∘(1 − 2q), −Σ_j w_j q_j].
 
     The weights are w = a∘a with the mixed class weights a of the query (:class:`BitWeights`;
-    paper 3, Eq. 13). Without labels, which some encoders can do without, all weights are 1.
+    paper 3, Eq. 13), times what its margins make of them, how far it is from where each bit
+    changes. Without labels, which some encoders can do without, all weights are 1.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ class HammingSimilarity(Similarity):
     bits : int
         The length of a code.
     margins : bool
-        Whether a bit also counts by the query's margin, its distance from where the bit changes.
+        Whether a bit counts by the whole of the query's margin, to find what is near by vectors
+        whatever its class.
     random_state : int or None
         Makes the codes and the choice among classes repeatable.
 
@@ -56,7 +58,8 @@ class HammingSimilarity(Similarity):
     *Departure.* With ``margins``, w_j = |v_j| (1 + b_j), where v_j is the query's value of the bit,
     below 0 for q_j = 0, and b_j the class weight a_j² relative to its mean. To find the 50 nearest
     by cosine with a recall of .98, two to five times fewer candidates are needed
-    (``docs/decisions/0017``).
+    (``docs/decisions/0017``). Otherwise margins count as ``docs/decisions/0016`` has it; a model of
+    a file from before the mean margins were kept goes by class weights alone.
 
     Examples
     --------
@@ -96,7 +99,7 @@ class HammingSimilarity(Similarity):
         weights = None
         if relevance is not None:
             weights = BitWeights(bits=self.bits, random_state=self.random_state)
-            weights.fit(encoder.encode(vectors), relevance, vectors)
+            weights.fit(encoder.encode(vectors), relevance, vectors, encoder.values(vectors))
         self.encoder_, self.weights_ = encoder, weights
         self.n_features_in_ = encoder.n_features_in_
         return self
@@ -111,7 +114,9 @@ class HammingSimilarity(Similarity):
         vectors = self._vectors(Q)
         weights = np.ones((int(vectors.shape[0]), self.bits), np.float32)
         if self.weights_ is not None and len(weights):
-            weights = self.weights_.query_weights(self.encoder_.encode(vectors), vectors)
+            counted = not self.margins and self.weights_.margins_ is not None
+            values = self.encoder_.values(vectors) if counted else None
+            weights = self.weights_.query_weights(self.encoder_.encode(vectors), vectors, values)
         if not self.margins:
             return weights
         relative = weights / np.maximum(weights.mean(axis=1, keepdims=True), 1e-30)

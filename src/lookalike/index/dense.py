@@ -2,7 +2,7 @@
 
 import mmap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lookalike.core.arrays import load_arrays, map_arrays, map_file
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.vectors import squared_lengths
-from lookalike.index._fast.dense import exact_products, offer_block
+from lookalike.index._fast.dense import exact_products, offer_block, offer_near
 from lookalike.index.checked_rows import (
     CheckedRows,
     Mend,
@@ -24,6 +24,7 @@ from lookalike.index.checked_rows import (
 )
 from lookalike.index.exact import Best, ExactIndex, Items, Rows
 from lookalike.index.growing import GrowingArray, MappedArray
+from lookalike.index.scans import Scans
 
 # A product uses all cores and is bound by memory: eight at once completed only a quarter as many
 # searches as one after the other.
@@ -35,6 +36,9 @@ _PRODUCTS = 1 << 20
 # Up to here NumPy is as quick, or a few milliseconds slower than it takes to load the loops.
 _SMALL = 1 << 22
 
+# One vector of so many, each scored by itself, takes as long as a scan of all.
+_WORTHWHILE = 16
+
 # Half a megabyte: gathered rows stay in a core's cache until they have been multiplied.
 _GATHERED = 1 << 17
 
@@ -45,6 +49,7 @@ class DenseRows(Rows):
 
     kept_vectors: GrowingArray[np.float32]
     lengths: GrowingArray[np.float64] | None
+    scans: Scans = field(default_factory=Scans, compare=False, repr=False)
 
     @classmethod
     def of(cls, vectors: NDArray[np.float32]) -> Self:
@@ -99,12 +104,17 @@ class DenseRows(Rows):
         if queries.size * len(names) <= _SMALL:
             self._offer_few(queries, slice(None) if chosen is None else chosen, items, best)
             return
+        if len(queries) == 1 and self._offer_again(queries[0], chosen, items, best):
+            return
         scores, ids, excluded = best
         called, gathered = names, chosen
         if chosen is not None and 2 * len(chosen) > len(names):
             # Scanning all and skipping some is then faster than gathering so many.
             called, gathered = np.full(len(names), -1), None
             called[chosen] = names[chosen]
+        scan = None
+        if len(queries) == 1 and gathered is None and self.lengths is not None:
+            scan = np.empty((1, len(names)), np.float32)
         for first in range(0, len(queries), _QUERIES):
             some = slice(first, first + _QUERIES)
             step = _PRODUCTS // len(queries[some])
@@ -118,7 +128,9 @@ class DenseRows(Rows):
                 lengths = _lengths(vectors) if known is None else known.rows[block]
                 ignored = np.errstate(over="ignore", invalid="ignore", under="ignore")
                 with _PRODUCT, ignored:
-                    products = queries[some] @ vectors.T
+                    products = np.matmul(
+                        queries[some], vectors.T, out=None if scan is None else scan[:, block]
+                    )
                 offer_block(
                     products,
                     queries[some],
@@ -130,6 +142,29 @@ class DenseRows(Rows):
                     scores[some],
                     ids[some],
                 )
+        if scan is not None:
+            self.scans.keep(queries[0], scan[0])
+
+    def _offer_again(
+        self,
+        query: NDArray[np.float32],
+        chosen: NDArray[np.intp] | None,
+        items: Items,
+        best: Best,
+    ) -> bool:
+        """Do what :meth:`offer` does by the scan of a query near this one; false if that fails."""
+        near = None if self.lengths is None else self.scans.near(query)
+        if near is None or self.lengths is None:
+            return False
+        called = items.names
+        if chosen is not None:
+            called = np.full(len(items.names), -1)
+            called[chosen] = items.names[chosen]
+        again: bool = offer_near(
+            *(*near, query, self.vectors, self.lengths.rows, called, items.scales),
+            *(best.excluded[0], best.scores[0], best.ids[0], len(called) // _WORTHWHILE),
+        )
+        return again
 
     def _offer_few(
         self, queries: NDArray[np.float32], rows: NDArray[np.intp] | slice, items: Items, best: Best

@@ -31,6 +31,7 @@ from lookalike.collection.search.queries import VectorSource, combined, read_ask
 from lookalike.collection.votes._fast.weights import (
     Votes,
     near_votes,
+    row_products,
     vote_sums,
     vote_weights,
     weighted_rows,
@@ -287,15 +288,7 @@ class Preferences:
         ``query`` is what the similarity asks with, and ``which``, for each of the rows, the row of
         weights of votes and the part of them that M is ``without``.
         """
-        cosines, matrix = self._cosines(asked)[rows], self._items.matrix
-        used, sums = vote_sums(
-            *(cosines, self._votes, trusts, which),
-            *(self._near(cosines), FAINT, self._members.item.rows, matrix.shape[0]),
-        )
-        if sp.issparse(matrix):
-            turns = dense(sums @ matrix[used])
-        else:
-            turns = weighted_rows(sums, matrix, used)
+        turns = self._turned_near(asked[rows], which, trusts)
         if self.spread is not None:
             units = dense(unit_rows(query))[rows]
             for number, part in enumerate(without):
@@ -305,11 +298,25 @@ class Preferences:
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
 
+    def _turned_near(self, asked: Vectors, which: NDArray[np.int64], trusts: Weights) -> Weights:
+        """Return how votes near queries turn them, before that is cut to a length."""
+        cosines, matrix = self._cosines(asked), self._items.matrix
+        used, sums = vote_sums(
+            *(cosines, self._votes, trusts, which),
+            *(self._near(cosines), FAINT, self._members.item.rows, matrix.shape[0]),
+        )
+        if sp.issparse(matrix):
+            return dense(sums @ matrix[used])
+        turns: Weights = weighted_rows(sums, matrix, used)
+        return turns
+
     def _cosines(self, asked: Vectors) -> NDArray[np.float32]:
         """Return the cosines of queries with the anchors, a row each."""
-        # With the many rows first it is faster.
-        products: Any = self._anchors.matrix @ asked.T
-        return np.ascontiguousarray((products.toarray() if sp.issparse(products) else products).T)
+        anchors = self._anchors.matrix
+        if sp.issparse(anchors):
+            return np.ascontiguousarray((anchors @ asked.T).toarray().T)
+        products: NDArray[np.float32] = row_products(np.ascontiguousarray(asked), anchors)
+        return products
 
     @cached_property
     def _votes(self) -> Votes:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.collection.votes._fast.solving import factored, solved
 from lookalike.collection.votes.ledger import Record
 from lookalike.collection.votes.members import Members
 from lookalike.collection.votes.steps import FOLDS, Weights
@@ -38,11 +39,6 @@ votes are added and taken away."""
 LEVELS = 16
 """The weight of a person is rounded to a multiple of one part in so many, for the same reason."""
 
-FEW = 1024
-"""Votes below which M⁻¹ without a part of them is hardly asked for twice before it changes.
-
-So equations are solved for the one query, in a third of the time."""
-
 AT_ONCE = 2048
 """Votes whose pictures are in memory at once."""
 
@@ -61,7 +57,7 @@ class Spread:
     weights: Weights
     products: tuple[Weights, ...]
     counts: tuple[float, ...]
-    _matrices: dict[int | None, Weights | None] = field(default_factory=dict, compare=False)
+    _factors: dict[int | None, Weights | None] = field(default_factory=dict, compare=False)
 
     @classmethod
     def none(cls, width: int) -> Spread:
@@ -99,26 +95,26 @@ class Spread:
             counts[fold] += float(change[changed] @ (size - 1))
         return Spread(people, weights, tuple(products), tuple(counts))
 
-    def matrix(self, without: int | None = None) -> Weights | None:
-        """Return M⁻¹, perhaps without one part of the votes; None where nothing is known."""
-        if without not in self._matrices:
-            M = self._weighed(without)
-            self._matrices[without] = None if M is None else np.asarray(np.linalg.inv(M))
-        return self._matrices[without]
+    def matrix(self) -> Weights | None:
+        """Return M⁻¹; None where nothing is known."""
+        factor = self._factor(None)
+        return None if factor is None else np.asarray(solved(factor, np.eye(len(factor))))
 
     def turned(self, asked: Weights, without: int | None = None) -> Weights:
-        """Return how queries of unit length are turned, a row each."""
-        few = without is not None and len(self.weights) < FEW
-        matrix = self._weighed(without) if few else self.matrix(without)
-        if matrix is None:
+        """Return how queries of unit length are turned, a row each, perhaps without a part."""
+        factor = self._factor(without)
+        if factor is None:
             return np.zeros_like(asked)
-        if few:
-            moved = np.linalg.solve(matrix, asked.T).T
-        else:
-            # One by one: a product with several rows rounds otherwise than one with a single row.
-            moved = np.array([matrix @ row for row in asked])
+        moved = solved(factor, asked.astype(np.float64))
         own = np.maximum((moved * asked).sum(axis=1, keepdims=True), 1e-12)
         return np.asarray(moved / own - asked)
+
+    def _factor(self, without: int | None) -> Weights | None:
+        """Return L with LLᵀ = M, perhaps without one part of the votes; None if all are alike."""
+        if without not in self._factors:
+            M = self._weighed(without)
+            self._factors[without] = None if M is None else factored(M)
+        return self._factors[without]
 
     def _weighed(self, without: int | None) -> Weights | None:
         """Return M."""

@@ -148,7 +148,7 @@ def outcome(
     seconds = time.process_time() - begin
     learned, codes = encoder.encode(train[0]), encoder.encode(test[0])
     model = BitWeights(bits=encoder.bits, random_state=0, **settings)
-    model.fit(learned, train[1], train[0])
+    model.fit(learned, train[1], train[0], encoder.values(train[0]))
     queries = np.arange(min(len(codes), MOST_QUERIES))
     relevant = Relevance.of(test[1], len(codes)).rows(queries)
     ones = np.unpackbits(codes, axis=1, count=encoder.bits).astype(np.float64)
@@ -160,7 +160,7 @@ def outcome(
         for weights in (
             model.query_weights(*asked, values),
             model.query_weights(*asked),
-            np.sqrt(np.abs(values)),
+            model.margin_weights(values),
         )
     )
     entire = [

@@ -25,6 +25,50 @@ class Votes(NamedTuple):
     reaches: F64
 
 
+_SUMS_MAY_BE_REORDERED = {"reassoc", "contract", "nsz"}
+
+
+@njit(**LOOP, fastmath=_SUMS_MAY_BE_REORDERED)
+def _four_products(q: F32, r: F32, s: F32, t: F32, row: F32) -> tuple[np.float32, ...]:
+    """Return the inner products of four vectors with a row, which is read once for all."""
+    a = b = c = d = row.dtype.type(0)
+    for j in range(row.size):
+        a += q[j] * row[j]
+        b += r[j] * row[j]
+        c += s[j] * row[j]
+        d += t[j] * row[j]
+    return a, b, c, d
+
+
+@njit(**LOOP)
+def _products(few: F32, many: F32) -> F32:
+    products = np.empty((few.shape[0], many.shape[0]), few.dtype)
+    whole = few.shape[0] - few.shape[0] % 4
+    last = np.zeros((4, few.shape[1]), few.dtype)
+    last[: few.shape[0] - whole] = few[whole:]
+    for i in range(many.shape[0]):
+        row = many[i]
+        for k in range(0, whole, 4):
+            a, b, c, d = _four_products(few[k], few[k + 1], few[k + 2], few[k + 3], row)
+            products[k, i], products[k + 1, i], products[k + 2, i], products[k + 3, i] = a, b, c, d
+        if whole < few.shape[0]:
+            rest = _four_products(last[0], last[1], last[2], last[3], row)
+            for k in range(whole, few.shape[0]):
+                products[k, i] = rest[k - whole]
+    return products
+
+
+@njit(**LOOP)
+def row_products(queries: F32, rows: F32) -> F32:
+    """Return the inner products of queries with rows, a row for each query.
+
+    Each is summed up in the same order however many there are of either.
+    """
+    if queries.shape[0] == 1:
+        return _products(rows, queries).reshape((1, rows.shape[0]))
+    return _products(queries, rows)
+
+
 @njit(**LOOP)
 def near_votes(cosines: F32, votes: Votes, among: I64, near: I64) -> int:
     """Write those votes of which an anchor is as near as they reach; return how many there are.
