@@ -55,7 +55,7 @@ class Room(NamedTuple):
     scores: F32
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def embed(V: F32, pictures: Pictures, row: np.uint64, place: F32) -> None:
     """Write Vx to ``place``, four features at a time, so that it is written a fourth as often."""
     D = uint64(V.shape[1])
@@ -81,7 +81,7 @@ def embed(V: F32, pictures: Pictures, row: np.uint64, place: F32) -> None:
         e += uint64(1)
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def score(W: F32, word: np.uint64, place: F32) -> np.float32:
     """Return W_iᵀVx."""
     total = np.float32(0.0)
@@ -118,7 +118,7 @@ def draw_true(
     return uint64(truth.words[begin + next_below(state, count)]), Y - count
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def norm(vector: F32) -> np.float32:
     """Return the Euclidean norm."""
     squares = np.float32(0.0)
@@ -127,7 +127,7 @@ def norm(vector: F32) -> np.float32:
     return np.sqrt(squares)
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def move_features(
     V: F32,
     norms: F32,
@@ -169,7 +169,7 @@ def move_features(
         norms[j] = bound
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def move_word(W: F32, word: np.uint64, step: np.float32, place: F32, max_norm: np.float32) -> None:
     """Move a word by ``step`` times Vx, and project it into the ball of Eq. 3."""
     D = uint64(place.shape[0])
@@ -184,7 +184,7 @@ def move_word(W: F32, word: np.uint64, step: np.float32, place: F32, max_norm: n
             W[word, k] *= shrink
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def pair_step(
     model: Model,
     pictures: Pictures,

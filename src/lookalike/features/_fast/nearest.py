@@ -15,7 +15,7 @@ _GROUP = np.uint64(GROUP)
 _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
-@njit(**LOOP, fastmath={"contract", "nnan"})
+@njit(**LOOP, fastmath={"contract", "nnan"}, forceinline=True)
 def nearest_words(rows: F32, panels: F32, half_norms: F32, words: I32, lows: F32) -> None:
     """Write for each row x the word w of least |w|²/2 - x·w (the first of ties) and that value.
 
@@ -53,7 +53,7 @@ def nearest_words(rows: F32, panels: F32, half_norms: F32, words: I32, lows: F32
             _keep_least(d, p, i + _3, words, lows)
 
 
-@njit(**LOOP, fastmath={"nnan", "nsz", "reassoc"})
+@njit(**LOOP, fastmath={"nnan", "nsz", "reassoc"}, forceinline=True)
 def _keep_least(values: F32, panel: np.uint64, row: np.uint64, words: I32, lows: F32) -> None:
     least = values[0]
     for j in range(_PANEL):

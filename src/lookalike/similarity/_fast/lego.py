@@ -22,7 +22,7 @@ def closed_form(distance: float, target: float, eta: float) -> float:
     return (root - b) / (2.0 * eta * distance)
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def step(
     A: F64, difference: F64, product: F64, same: bool, near: float, far: float, eta: float
 ) -> bool:

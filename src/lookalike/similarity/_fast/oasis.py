@@ -21,7 +21,7 @@ class SparseRows(NamedTuple):
     indptr: U64
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def merge_difference(
     rows: SparseRows, plus: np.uint64, minus: np.uint64, where: U64, values: F32
 ) -> tuple[np.uint64, np.float32]:
@@ -170,7 +170,7 @@ def dense_steps(
     return updates, total
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def _quadratic(W: F32, width: np.uint64, where: U64, values: F32, count: np.uint64) -> np.float32:
     total = np.float32(0.0)
     for a in range(count):
@@ -182,7 +182,7 @@ def _quadratic(W: F32, width: np.uint64, where: U64, values: F32, count: np.uint
     return total
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def _add_square(
     W: F32, width: np.uint64, where: U64, values: F32, count: np.uint64, factor: np.float32
 ) -> None:
@@ -193,7 +193,7 @@ def _add_square(
             W[row + where[b]] += step * values[b]
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def _inner(
     where_a: U64, values_a: F32, count_a: np.uint64, where_b: U64, values_b: F32, count_b: np.uint64
 ) -> np.float32:

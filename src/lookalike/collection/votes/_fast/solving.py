@@ -9,7 +9,7 @@ import numpy as np
 from lookalike.core._fast import F64, LOOP, njit
 
 
-@njit(**LOOP, fastmath={"reassoc", "contract"})
+@njit(**LOOP, fastmath={"reassoc", "contract"}, forceinline=True)
 def _product(a: F64, b: F64) -> float:
     total = 0.0
     for i in range(a.size):

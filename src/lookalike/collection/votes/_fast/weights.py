@@ -28,7 +28,7 @@ class Votes(NamedTuple):
 _SUMS_MAY_BE_REORDERED = {"reassoc", "contract", "nsz"}
 
 
-@njit(**LOOP, fastmath=_SUMS_MAY_BE_REORDERED)
+@njit(**LOOP, fastmath=_SUMS_MAY_BE_REORDERED, forceinline=True)
 def _four_products(q: F32, r: F32, s: F32, t: F32, row: F32) -> tuple[np.float32, ...]:
     """Return the inner products of four vectors with a row, which is read once for all."""
     a = b = c = d = row.dtype.type(0)
