@@ -32,7 +32,7 @@ class Confidence:
     First p_i = exp(βf_i) / Σ_j exp(βf_j), with the β that makes the held-out pictures' true
     words most likely; then beta calibration (Kull, Silva Filho and Flach, 2017),
 
-        logit P(i is true) = a·ln p_i − b·ln(1 − p_i) + c + d·ln Σ_{j≠i} exp(βf_j),   a, b ≥ 0,
+        logit P(i is true) = a·ln p_i − b·ln(1 − p_i) + c + d·ln Σ_j exp(βf_j),   a, b ≥ 0,
 
     fitted on the best words of held-out pictures. So a picture may have several likely words. The
     last term is ours: p_i alone cannot tell a picture of which much is known from one of which
@@ -62,18 +62,20 @@ class Confidence:
         best = np.full((len(scores), k), -np.inf, np.float32)
         words = np.zeros((len(scores), k), np.int64)
         keep_top(scores, 0, best, words)
-        p = start._shares(best, scores)
+        sums = _log_sums(start.sharpness, scores)
         rows = np.repeat(np.arange(len(scores)), k)
         true = np.asarray(has[rows, words.ravel()]).ravel() > 0
-        return cls(start.sharpness, *_beta(p.ravel(), start._others(best, p).ravel(), true))
+        return cls(
+            start.sharpness, *_beta(start._shares(best, sums).ravel(), np.repeat(sums, k), true)
+        )
 
     def of(self, best: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the probability that words with the scores ``best`` are true."""
         from scipy.special import expit
 
-        p = self._shares(best, scores)
-        logit = self.a * np.log(p) - self.b * np.log1p(-p) + self.c
-        logit += self.d * self._others(best, p)
+        sums = _log_sums(self.sharpness, scores)
+        p = self._shares(best, sums)
+        logit = self.a * np.log(p) - self.b * np.log1p(-p) + self.c + self.d * sums[:, None]
         chances: NDArray[np.float64] = expit(logit)
         return chances
 
@@ -91,18 +93,10 @@ class Confidence:
             raise ValueError(f"confidence must be finite; got {numbers}")
         return cls(**numbers)
 
-    def _shares(
-        self, best: NDArray[np.float32], scores: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        sums = _log_sums(self.sharpness, scores)
+    def _shares(self, best: NDArray[np.float32], sums: NDArray[np.float64]) -> NDArray[np.float64]:
         shares = np.exp(self.sharpness * best.astype(np.float64) - sums[:, None])
         clipped: NDArray[np.float64] = np.clip(shares, _EDGE, 1 - _EDGE)
         return clipped
-
-    def _others(self, best: NDArray[np.float32], p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln Σ exp(βf_j) over all words of a picture but the one with the share p."""
-        sums: NDArray[np.float64] = self.sharpness * best - np.log(p) + np.log1p(-p)
-        return sums
 
 
 def enough(pictures: int, words: int) -> NDArray[np.int64]:
@@ -140,14 +134,14 @@ def _sharpness(scores: NDArray[np.float32], has: sp.csr_matrix) -> float:
 
 
 def _beta(
-    p: NDArray[np.float64], others: NDArray[np.float64], true: NDArray[np.bool_]
+    p: NDArray[np.float64], sums: NDArray[np.float64], true: NDArray[np.bool_]
 ) -> tuple[float, float, float, float]:
     """Fit a, b, c, d by maximum likelihood, regularised towards 1, 1, 0, 0 for small data."""
     from scipy.optimize import minimize
     from scipy.special import expit
 
-    middle = float(others.mean())
-    features = np.stack([np.log(p), -np.log1p(-p), np.ones_like(p), others - middle], axis=1)
+    middle = float(sums.mean())
+    features = np.stack([np.log(p), -np.log1p(-p), np.ones_like(p), sums - middle], axis=1)
     sign = np.where(true, -1.0, 1.0)
     start = np.array([1.0, 1.0, 0.0, 0.0])
 
