@@ -178,6 +178,8 @@ class Walk:
                 store.rollback()
 
     def _learn(self, store: Collection, **given: Any) -> None:
+        if not store.pictures():
+            return  # all were removed
         try:
             store.learn(**given, settings=QUICK, words="ridge")
         except InvalidInput as error:
