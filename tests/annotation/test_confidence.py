@@ -45,6 +45,23 @@ def test_a_picture_may_be_sure_of_several_words() -> None:
     assert chances[has == 0].mean() < 0.2
 
 
+def test_how_much_is_known_of_a_picture_counts() -> None:
+    # Words that all have the same share: of one kind of pictures two in five are true, of the
+    # other none, and only how high they score tells the two apart.
+    rng = np.random.default_rng(4)
+    high = rng.random((800, 1)) < 0.5
+    scores = (np.where(high, 3.0, 0.0) + 0.05 * rng.normal(size=(800, 6))).astype(np.float32)
+    has = np.zeros((800, 6), np.float32)
+    has[:, :2] = high
+    has[:, 5] = 1
+    scores[:, 5] += 1
+    confidence = Confidence.learned(scores, sp.csr_matrix(has))
+    assert confidence is not None
+    chances = confidence.of(scores[:, :5], scores)
+    assert chances[high[:, 0]].mean() == pytest.approx(0.4, abs=0.1)
+    assert chances[~high[:, 0]].mean() < 0.1
+
+
 def test_confidence_rises_with_the_score() -> None:
     rng = np.random.default_rng(2)
     confidence = Confidence.learned(*drawn(rng, 300, 2.0))

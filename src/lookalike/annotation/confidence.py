@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from lookalike.annotation._fast.top import keep_top
 from lookalike.core import sparse as sp
 
-CANDIDATES = 20
-"""The number of best words of each held-out picture that confidence is learned from."""
+CANDIDATES = 5
+"""The best words of each held-out picture, from which confidence is learned.
+
+Of more, most are wrong and never said, and the fit would go by those.
+"""
 
 LEAST = 20
 """The minimum number of held-out pictures to learn confidence from."""
@@ -29,22 +32,25 @@ class Confidence:
     First p_i = exp(βf_i) / Σ_j exp(βf_j), with the β that makes the held-out pictures' true
     words most likely; then beta calibration (Kull, Silva Filho and Flach, 2017),
 
-        logit P(i is true) = a·ln p_i − b·ln(1 − p_i) + c,   a, b ≥ 0,
+        logit P(i is true) = a·ln p_i − b·ln(1 − p_i) + c + d·ln Σ_j exp(βf_j),   a, b ≥ 0,
 
-    fitted on the best words of held-out pictures. So a picture may have several likely words.
+    fitted on the best words of held-out pictures. So a picture may have several likely words. The
+    last term is ours: p_i alone cannot tell a picture of which much is known from one of which
+    little is.
 
     Parameters
     ----------
     sharpness : float
         β.
-    a, b, c : float
-        What the second step learned; 1, 1, 0 leave p unchanged.
+    a, b, c, d : float
+        What the second step learned; 1, 1, 0, 0 leave p unchanged.
     """
 
     sharpness: float
     a: float = 1.0
     b: float = 1.0
     c: float = 0.0
+    d: float = 0.0
 
     @classmethod
     def learned(cls, scores: NDArray[np.float32], has: sp.csr_matrix) -> Confidence | None:
@@ -56,17 +62,20 @@ class Confidence:
         best = np.full((len(scores), k), -np.inf, np.float32)
         words = np.zeros((len(scores), k), np.int64)
         keep_top(scores, 0, best, words)
-        p = start._shares(best, scores)
+        sums = _log_sums(start.sharpness, scores)
         rows = np.repeat(np.arange(len(scores)), k)
         true = np.asarray(has[rows, words.ravel()]).ravel() > 0
-        return cls(start.sharpness, *_beta(p.ravel(), true))
+        return cls(
+            start.sharpness, *_beta(start._shares(best, sums).ravel(), np.repeat(sums, k), true)
+        )
 
     def of(self, best: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the probability that words with the scores ``best`` are true."""
         from scipy.special import expit
 
-        p = self._shares(best, scores)
-        logit = self.a * np.log(p) - self.b * np.log1p(-p) + self.c
+        sums = _log_sums(self.sharpness, scores)
+        p = self._shares(best, sums)
+        logit = self.a * np.log(p) - self.b * np.log1p(-p) + self.c + self.d * sums[:, None]
         chances: NDArray[np.float64] = expit(logit)
         return chances
 
@@ -84,10 +93,7 @@ class Confidence:
             raise ValueError(f"confidence must be finite; got {numbers}")
         return cls(**numbers)
 
-    def _shares(
-        self, best: NDArray[np.float32], scores: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        sums = _log_sums(self.sharpness, scores)
+    def _shares(self, best: NDArray[np.float32], sums: NDArray[np.float64]) -> NDArray[np.float64]:
         shares = np.exp(self.sharpness * best.astype(np.float64) - sums[:, None])
         clipped: NDArray[np.float64] = np.clip(shares, _EDGE, 1 - _EDGE)
         return clipped
@@ -127,14 +133,17 @@ def _sharpness(scores: NDArray[np.float32], has: sp.csr_matrix) -> float:
     return float(np.exp(found.x))
 
 
-def _beta(p: NDArray[np.float64], true: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Fit a, b, c by maximum likelihood, regularised towards 1, 1, 0 for small data."""
+def _beta(
+    p: NDArray[np.float64], sums: NDArray[np.float64], true: NDArray[np.bool_]
+) -> tuple[float, float, float, float]:
+    """Fit a, b, c, d by maximum likelihood, regularised towards 1, 1, 0, 0 for small data."""
     from scipy.optimize import minimize
     from scipy.special import expit
 
-    features = np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)], axis=1)
+    middle = float(sums.mean())
+    features = np.stack([np.log(p), -np.log1p(-p), np.ones_like(p), sums - middle], axis=1)
     sign = np.where(true, -1.0, 1.0)
-    start = np.array([1.0, 1.0, 0.0])
+    start = np.array([1.0, 1.0, 0.0, 0.0])
 
     def cost(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         z = sign * (features @ x)
@@ -143,6 +152,6 @@ def _beta(p: NDArray[np.float64], true: NDArray[np.bool_]) -> tuple[float, float
         total = float(np.logaddexp(0, z).sum() + _PRIOR / 2 * away @ away)
         return total, features.T @ slope + _PRIOR * away
 
-    bounds = [(0.0, None), (0.0, None), (None, None)]
-    a, b, c = minimize(cost, start, jac=True, bounds=bounds, method="L-BFGS-B").x.tolist()
-    return a, b, c
+    bounds = [(0.0, None), (0.0, None), (None, None), (None, None)]
+    a, b, c, d = minimize(cost, start, jac=True, bounds=bounds, method="L-BFGS-B").x.tolist()
+    return a, b, c - d * middle, d

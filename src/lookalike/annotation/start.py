@@ -6,6 +6,7 @@ import numpy as np
 
 from lookalike.annotation.held_out import Matrix, average_precision
 from lookalike.annotation.lessons import Lessons
+from lookalike.annotation.odds import Odds
 from lookalike.annotation.regression import GRID, UNJUDGED, Floats, Regression, low_rank
 
 RATE, NORM = 0.05, 1.5
@@ -23,13 +24,17 @@ KEPT = 0.35
 
 @dataclass(frozen=True)
 class Start:
-    """V (d × D) and W (Y × D), the rate and the bound that suit them, and λ if it was used."""
+    """V (d × D) and W (Y × D), and the rate and the bound that suit them.
+
+    Of a ridge start also its λ, and what its scores were multiplied by.
+    """
 
     V: Matrix
     W: Matrix
     learning_rate: float
     max_norm: float
     penalty: float | None = None
+    unit: float = 1.0
 
 
 def random_start(d: int, Y: int, D: int, scale: float, rng: np.random.Generator) -> Start:
@@ -74,7 +79,7 @@ def ridge_start(
     lengths = np.square(lessons.vectors @ V).sum(axis=1).mean()
     lengths += np.square(W[lessons.has.indices]).sum(axis=1).mean()
     bound = TIGHT * longest_row(V, W, scale)
-    return Start(V, W, float(STEP / lengths), bound, tried[best])
+    return Start(V, W, float(STEP / lengths), bound, tried[best], float(factor**2))
 
 
 def longest_row(V: Matrix, W: Matrix, scale: float) -> float:
@@ -84,15 +89,35 @@ def longest_row(V: Matrix, W: Matrix, scale: float) -> float:
 
 def with_start(start: tuple[Matrix, Matrix], V: Matrix, W: Matrix) -> tuple[Matrix, Matrix]:
     """Return V and W of s·V₀W₀ᵀ + (1 − s)·VWᵀ, s = ``KEPT`` of the start, cut to the dimension."""
-    left, upper = np.linalg.qr(np.hstack([(1 - KEPT) * V, KEPT * start[0]]))
-    right, lower = np.linalg.qr(np.hstack([W, start[1]]))
+    left = np.hstack([(1 - KEPT) * V, KEPT * start[0]])
+    return _cut(left, np.hstack([W, start[1]]), V.shape[1])
+
+
+def with_odds(V: Matrix, W: Matrix, odds: Odds, constant: float) -> tuple[Matrix, Matrix]:
+    """Return V and W whose scores are a_i·f_i(x) + b_i, cut to the dimension.
+
+    The last row of V is that of the constant appended to pictures, which carries the offsets.
+    """
+    carrier = np.zeros((len(V), 1), np.float32)
+    carrier[-1] = 1 / constant
+    slopes, offsets = (
+        numbers.astype(np.float32)[:, None] for numbers in (odds.slopes, odds.offsets)
+    )
+    return _cut(np.hstack([V, carrier]), np.hstack([slopes * W, offsets]), V.shape[1])
+
+
+def _cut(V: Matrix, W: Matrix, dimension: int) -> tuple[Matrix, Matrix]:
+    """Return the VWᵀ nearest to that given, with so many columns of V and W."""
+    left, upper = np.linalg.qr(V)
+    right, lower = np.linalg.qr(W)
     turned, values, last = np.linalg.svd(upper @ lower.T, full_matrices=False)
-    D = min(V.shape[1], len(values))
+    D = min(dimension, len(values))
     roots = np.sqrt(values[:D])
-    mixed_V, mixed_W = np.zeros_like(V), np.zeros_like(W)
-    mixed_V[:, :D] = left @ (turned[:, :D] * roots)
-    mixed_W[:, :D] = right @ (last[:D].T * roots)
-    return mixed_V, mixed_W
+    cut_V = np.zeros((len(V), dimension), np.float32)
+    cut_W = np.zeros((len(W), dimension), np.float32)
+    cut_V[:, :D] = left @ (turned[:, :D] * roots)
+    cut_W[:, :D] = right @ (last[:D].T * roots)
+    return cut_V, cut_W
 
 
 def _mean_average_precision(judged: Lessons, V: Floats, W: Floats) -> float:

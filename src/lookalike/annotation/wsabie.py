@@ -13,8 +13,16 @@ from lookalike.annotation.base import InnerProductAnnotator, check_fitted, check
 from lookalike.annotation.held_out import Matrix, Split
 from lookalike.annotation.layout import check_constant, widened
 from lookalike.annotation.lessons import Lessons, check_words
+from lookalike.annotation.odds import odds_of
 from lookalike.annotation.parts import Parts
-from lookalike.annotation.start import Start, longest_row, random_start, ridge_start, with_start
+from lookalike.annotation.start import (
+    Start,
+    longest_row,
+    random_start,
+    ridge_start,
+    with_odds,
+    with_start,
+)
 from lookalike.annotation.training import (
     UNAVERAGED,
     Descent,
@@ -75,7 +83,8 @@ class WSABIE(InnerProductAnnotator):
         longest row.
     constant : float
         A constant appended to each picture's vector, for pictures of length 1: like a bias, it
-        allows a word to be likely whatever a picture shows. 0, as in the paper, means none.
+        allows a word to be likely whatever a picture shows. 0, as in the paper, means none. With a
+        ridge start it also carries the offsets of the words' log odds.
     epochs : int or None
         The maximum number of passes over the pictures. None means 30, or 20 with a ridge start,
         fewer for more than 20,000 pictures, and at least 5.
@@ -123,9 +132,10 @@ class WSABIE(InnerProductAnnotator):
     pass, not drawn with replacement. After ten passes V and W are weighted means over the ends of
     the passes since, with later ones weighing more, where the paper uses the last step; the means
     are evaluated and kept (``docs/decisions/0006``). ``constant`` is not in the paper, nor is the
-    ridge start, a third of which is kept in the end beside what was learned from there; held-out
-    pictures are then learned from, too: V and W start again and take as many passes as were kept,
-    over all pictures (``docs/decisions/0010``).
+    ridge start, a third of which is kept in the end beside what was learned from there; with both,
+    words' scores are then brought to log odds, since the loss makes them comparable for each
+    picture only. Held-out pictures are learned from, too: V and W start again and take as many
+    passes as were kept, over all pictures (``docs/decisions/0010``).
 
     Examples
     --------
@@ -330,11 +340,14 @@ class WSABIE(InnerProductAnnotator):
         if judged is not None:
             wide = replace(judged, vectors=widened(judged.vectors, constant))
         penalty, passes = chosen
-        start = self._started(source, wide, scale, rng, penalty)
+        start, sample = self._started(source, wide, scale, rng, penalty)
         ridge = (start.V.copy(), start.W.copy()) if self.start == "ridge" else None
         V, W, epochs, history = self._train(start, source, wide, scale, rng, progress, passes)
         if ridge is not None:
             V, W = with_start(ridge, V, W)
+        if sample is not None and start.penalty is not None and constant:
+            odds = odds_of(V, W, sample, start.penalty * mean_length, start.unit)
+            V, W = (V, W) if odds is None else with_odds(V, W, odds, constant)
         self.mean_length_, self.constant_ = float(mean_length), constant
         self.learning_rate_, self.max_norm_ = start.learning_rate, start.max_norm
         self._chosen = start.penalty, epochs
@@ -348,8 +361,12 @@ class WSABIE(InnerProductAnnotator):
         scale: float,
         rng: np.random.Generator,
         penalty: float | None,
-    ) -> Start:
-        """Return where training starts, with the rate and the bound that were given."""
+    ) -> tuple[Start, Lessons | None]:
+        """Return where training starts, with the rate and the bound that were given.
+
+        And the pictures that a ridge start was solved from.
+        """
+        some = None
         if self.start == "random":
             start = random_start(source.width, len(source.words), self.dimension, scale, rng)
         else:
@@ -360,7 +377,7 @@ class WSABIE(InnerProductAnnotator):
         norm = start.max_norm if self.max_norm is None else self.max_norm
         bounded(start.V, norm * scale)
         bounded(start.W, norm)
-        return replace(start, learning_rate=rate, max_norm=norm)
+        return replace(start, learning_rate=rate, max_norm=norm), some
 
     def _train(
         self,
