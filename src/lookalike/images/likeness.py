@@ -79,12 +79,12 @@ def likeness(one: Small, others: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 def _alike(rows: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return how alike the cells of some pictures are to those of others, of shape (r, o)."""
-    # Around the middle of the range, so that the difference of large numbers stays exact.
-    a, b = rows - np.float32(127.5), others - np.float32(127.5)
-    squares = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1)
-    spread = a.var(axis=1)[:, None] + b.var(axis=1) + np.float32(2 * NOISE**2)
-    found: NDArray[np.float32] = 1 - (squares - 2 * (a @ b.T)) / (spread * a.shape[1])
-    return found
+    # In float32 the difference of large sums would be off by some 10⁻⁴, and copies above 1.
+    a, b = rows.astype(np.float64), others.astype(np.float64)
+    squares = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)
+    spread = a.var(axis=1)[:, None] + b.var(axis=1) + 2 * NOISE**2
+    apart = np.maximum(squares - 2 * (a @ b.T), 0)
+    return (1 - apart / (spread * a.shape[1])).astype(np.float32)
 
 
 def _windows() -> NDArray[np.float32]:
