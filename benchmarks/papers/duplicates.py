@@ -173,7 +173,7 @@ def on_many(count: int) -> list[Figure]:
                 "INSERT INTO all_pictures VALUES (?, ?, ?, ?, ?, ?, NULL, '2024-01-01', NULL)", rows
             )
             connection.executemany(
-                "INSERT INTO places VALUES (?1, ?2, ?1, 1, 1, NULL, NULL)",
+                "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?2, ?1, 1, 1)",
                 [(number, f"/{number}.jpg") for number in ids.tolist()],
             )
             connection.executemany(

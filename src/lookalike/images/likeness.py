@@ -84,7 +84,8 @@ def _alike(rows: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np
     squares = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)
     spread = a.var(axis=1)[:, None] + b.var(axis=1) + 2 * NOISE**2
     apart = np.maximum(squares - 2 * (a @ b.T), 0)
-    return (1 - apart / (spread * a.shape[1])).astype(np.float32)
+    found: NDArray[np.float32] = (1 - apart / (spread * a.shape[1])).astype(np.float32)
+    return found
 
 
 def _windows() -> NDArray[np.float32]:
