@@ -36,7 +36,7 @@ _PRODUCTS = 1 << 20
 # Up to here NumPy is as quick, or a few milliseconds slower than it takes to load the loops.
 _SMALL = 1 << 22
 
-# One vector of so many, each scored by itself, takes as long as a scan of all.
+# To score one vector in so many by itself takes as long as a scan of all.
 _WORTHWHILE = 16
 
 # Half a megabyte: gathered rows stay in a core's cache until they have been multiplied.
@@ -153,8 +153,11 @@ class DenseRows(Rows):
         best: Best,
     ) -> bool:
         """Do what :meth:`offer` does by the scan of a query near this one; false if that fails."""
-        near = None if self.lengths is None else self.scans.near(query)
-        if near is None or self.lengths is None:
+        most = len(items.names) // _WORTHWHILE
+        if self.lengths is None or (chosen is not None and len(chosen) <= most):
+            return False
+        near = self.scans.near(query)
+        if near is None:
             return False
         called = items.names
         if chosen is not None:
@@ -162,7 +165,7 @@ class DenseRows(Rows):
             called[chosen] = items.names[chosen]
         again: bool = offer_near(
             *(*near, query, self.vectors, self.lengths.rows, called, items.scales),
-            *(best.excluded[0], best.scores[0], best.ids[0], len(called) // _WORTHWHILE),
+            *(best.excluded[0], best.scores[0], best.ids[0], most),
         )
         return again
 

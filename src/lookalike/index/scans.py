@@ -1,4 +1,4 @@
-"""Late scans of an index, which say where a query that turned a little can find its best."""
+"""Recent scans of an index, by which a query that has turned a little is answered."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Scan:
 
 
 class Scans:
-    """The products of late queries with all rows of an index; shared by threads.
+    """The products of recent queries with all rows of an index; shared by threads.
 
     Whoever votes asks again with a query that has turned a little. By the inequality of Cauchy and
     Schwarz its product with a row v differs from that of the query before by at most |v| times the
