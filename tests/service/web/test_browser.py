@@ -590,6 +590,7 @@ def test_the_ranker_is_chosen_and_kept(browser, two):
         with answered(page, "/part/reasons") as asked:
             page.locator(f'.tile[data-id="{wanted}"] [data-why]').click()
         assert "by=brightness" in asked.value.url
+        page.wait_for_selector("#why li")
         page.keyboard.press("Escape")
 
         page.locator(f'.tile[data-id="{second[2]}"] .open').click()
