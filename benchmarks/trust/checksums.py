@@ -7,8 +7,9 @@ collection of small pictures is opened and searched for 50 matches with all that
 whose rows have checksums of their own. Without: the same code, with a file that was written
 without sums, and where a file or a row counts as having none; the loop that sums up vectors while
 it computes their lengths does only that. CPU time, which other work on the
-machine disturbs least, by one thread of BLAS, since others count while they wait: the best of many
-runs with them over the best of as many without, in turns.
+machine disturbs least, by one thread of BLAS, since others count while they wait: the median of the
+ratios of runs in turns. Files are written anew in each of several rounds, since where they are in
+memory changes the ratio by several hundredths.
 """
 
 import sys
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 from unittest.mock import patch
 
 import numpy as np
@@ -32,9 +34,10 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection.store import sums
 from lookalike.core import arrays
-from lookalike.core._fast import F32, F64, LOOP, njit
+from lookalike.core._fast import F32, F64, LOOP, njit, prefetch
 from lookalike.core.arrays import load_arrays
 from lookalike.index import DenseIndex, MappedIndex
+from lookalike.index._fast.row_sums import AHEAD
 from lookalike.index.dense import _SMALL, DenseRows
 from lookalike.index.growing import GrowingArray
 
@@ -45,14 +48,13 @@ RANKED = 1000
 @njit(**LOOP, fastmath={"reassoc", "contract"})
 def measure_rows(vectors: F32, lengths: F64) -> None:
     """Write the length of each vector, as the loop does that also sums them up."""
-    half = vectors.shape[1] // 2
+    ahead = AHEAD // (4 * vectors.shape[1]) + 1
     for i in range(vectors.shape[0]):
-        first, second = vectors[i, :half], vectors[i, half:]
-        squares, others = 0.0, 0.0
-        for j in range(half):
-            squares += np.float64(first[j]) * np.float64(first[j])
-            others += np.float64(second[j]) * np.float64(second[j])
-        lengths[i] = np.sqrt(squares + others)
+        vector, squares = vectors[i], np.float32(0)
+        prefetch(vectors, min(i + ahead, vectors.shape[0] - 1))
+        for j in range(vector.size):
+            squares += vector[j] * vector[j]
+        lengths[i] = np.sqrt(np.float64(squares))
 
 
 def open_without_sums(path: Path) -> DenseIndex:
@@ -88,30 +90,50 @@ def cpu(work: Callable[[], object]) -> float:
     return time.process_time() - begin
 
 
-def compared(
-    what: str, work: Callable[[], object], pairs: int, without: Callable[[], object] | None = None
-) -> Figure:
-    """Return the time of a call beside that of the same, or of another, without checksums."""
+Times: TypeAlias = dict[str, list[tuple[float, float]]]
+"""Of what was measured, the seconds with checksums and without, in pairs."""
+
+
+def compare(
+    times: Times,
+    what: str,
+    work: Callable[[], object],
+    pairs: int,
+    without: Callable[[], object] | None = None,
+) -> None:
+    """Measure a call beside the same, or another, without checksums; each comes first in turn."""
     plain = without or work
-    work()
-    with unchecked():
-        plain()
-    times, plain_times = [], []
-    for _ in range(pairs):
-        times.append(cpu(work))
+
+    def plainly() -> float:
         with unchecked():
-            plain_times.append(cpu(plain))
-    best, least = min(times), min(plain_times)
+            return cpu(plain)
+
+    cpu(work), plainly()
+    for pair in range(pairs):
+        if pair % 2:
+            own = cpu(work)
+            times.setdefault(what, []).append((own, plainly()))
+        else:
+            other = plainly()
+            times.setdefault(what, []).append((cpu(work), other))
+
+
+def figure(what: str, pairs: list[tuple[float, float]]) -> Figure:
+    """Return the median of the ratios, and its standard error (that of a normal sample's)."""
+    own, other = np.array(pairs).T
+    ratios = own / other
+    apart = 1.4826 * np.median(np.abs(ratios - np.median(ratios)))
     return Figure(
         f"{what}: with checksums / without",
-        best / least,
+        float(np.median(ratios)),
         "<=",
         MOST,
-        f"{1000 * best:.2f} / {1000 * least:.2f} ms",
+        f"{1000 * np.median(own):.2f} / {1000 * np.median(other):.2f} ms",
+        float(1.2533 * apart / np.sqrt(len(ratios))),
     )
 
 
-def of_indexes(folder: Path, vectors: int, pairs: int) -> Iterator[Figure]:
+def of_indexes(times: Times, folder: Path, vectors: int, pairs: int) -> None:
     """Compare indexes in files with checksums and without."""
     rng = np.random.default_rng(0)
     index = DenseIndex(256)
@@ -134,33 +156,31 @@ def of_indexes(folder: Path, vectors: int, pairs: int) -> Iterator[Figure]:
         what: str,
         kind: type[DenseIndex],
         then: Callable[[DenseIndex], object] = lambda _: None,
-        times: int = 1,
-    ) -> Figure:
+        often: int = 1,
+    ) -> None:
         large = vectors * 256 > _SMALL
         plainly = open_without_sums if kind is DenseIndex and large else kind.open
-        return compared(
-            what,
-            lambda: then(kind.open(summed)),
-            times * pairs,
-            lambda: then(plainly(plain)),
+        compare(
+            *(times, what, lambda: then(kind.open(summed)), often * pairs),
+            without=lambda: then(plainly(plain)),
         )
 
-    yield both("opening an index", DenseIndex)
-    yield both("opening the index and searching once", DenseIndex, search)
-    yield both("opening a mapped index", MappedIndex, times=10)
-    yield both("opening the mapped index and searching once", MappedIndex, search)
+    both("opening an index", DenseIndex)
+    both("opening the index and searching once", DenseIndex, search)
+    both("opening a mapped index", MappedIndex, often=10)
+    both("opening the mapped index and searching once", MappedIndex, search)
     ranking = f"ranking {RANKED:,} vectors"
-    yield both(f"opening the mapped index and {ranking}", MappedIndex, rank, 10)
+    both(f"opening the mapped index and {ranking}", MappedIndex, rank, 10)
     opened = MappedIndex.open(summed)
     with unchecked():
         other = MappedIndex.open(plain)
-    yield compared(
-        "searching the mapped index again",
-        *(lambda: search(opened), pairs, lambda: search(other)),
+    compare(
+        *(times, "searching the mapped index again", lambda: search(opened), pairs),
+        without=lambda: search(other),
     )
-    yield compared(
-        f"{ranking} of the mapped index again",
-        *(lambda: rank(opened), 10 * pairs, lambda: rank(other)),
+    compare(
+        *(times, f"{ranking} of the mapped index again", lambda: rank(opened), 10 * pairs),
+        without=lambda: rank(other),
     )
 
 
@@ -173,29 +193,36 @@ def small_pictures(place: Path, count: int) -> Path:
     return place
 
 
+def of_collections(times: Times, folder: Path, pictures: int, pairs: int) -> None:
+    """Compare collections, whose rows have checksums of their own."""
+    with Collection.create(folder / "c", features=[Colours()]) as store:
+        store.add([small_pictures(folder / "pictures", pictures)])
+
+    def open_and_search() -> None:
+        with Collection.open(folder / "c") as store:
+            store.facts_of(store.search(1, 50))
+
+    compare(times, "opening a collection and searching once", open_and_search, pairs)
+    with Collection.open(folder / "c") as store:
+
+        def search() -> None:
+            for number in range(1, 21):
+                store.facts_of(store.search(number, 50))
+
+        compare(times, "20 searches of a collection", search, pairs)
+
+
 def measure(options: Options) -> list[Figure]:
     vectors, pictures = (10_000, 100) if options.quick else (100_000, 500)
-    pairs = 10 if options.quick else 40
-    with tempfile.TemporaryDirectory() as name, threadpool_limits(1):
-        folder = Path(name)
-        found = list(of_indexes(folder, vectors, pairs))
-        with Collection.create(folder / "c", features=[Colours()]) as store:
-            store.add([small_pictures(folder / "pictures", pictures)])
-
-        def open_and_search() -> None:
-            with Collection.open(folder / "c") as store:
-                store.facts_of(store.search(1, 50))
-
-        found.append(compared("opening a collection and searching once", open_and_search, pairs))
-        with Collection.open(folder / "c") as store:
-
-            def search() -> None:
-                for number in range(1, 21):
-                    store.facts_of(store.search(number, 50))
-
-            found.append(compared("20 searches of a collection", search, pairs))
-    options.settings |= {"vectors": f"{vectors} × 256", "pictures": pictures, "pairs": pairs}
-    return found
+    rounds, pairs = (1, 10) if options.quick else (8, 10)
+    times: Times = {}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as name, threadpool_limits(1):
+            of_indexes(times, Path(name), vectors, pairs)
+            of_collections(times, Path(name), pictures, pairs)
+    options.settings |= {"vectors": f"{vectors} × 256", "pictures": pictures}
+    options.settings |= {"rounds": rounds, "pairs a round": pairs}
+    return [figure(what, pairs) for what, pairs in times.items()]
 
 
 if __name__ == "__main__":

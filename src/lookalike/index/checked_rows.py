@@ -67,6 +67,7 @@ class CheckedRows:
         begin = rows.ctypes.data - np.frombuffer(mapping, np.uint8).ctypes.data
         pages = [-(-place // mmap.PAGESIZE) for place in (begin, begin + rows.nbytes)]
         self._pages = tuple(page * mmap.PAGESIZE for page in pages)
+        self._advise("MADV_RANDOM")
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -110,9 +111,13 @@ class CheckedRows:
 
     def _let_go(self) -> None:
         """Let no page of the rows count as memory of this process; the system keeps them cached."""
+        self._advise("MADV_DONTNEED")
+
+    def _advise(self, advice: str) -> None:
+        """Tell the system how the pages of the rows are used, where it can be told."""
         first, last = self._pages
-        if hasattr(mmap, "MADV_DONTNEED") and 0 <= first < min(last, len(self._mapping)):
-            self._mapping.madvise(mmap.MADV_DONTNEED, first, last - first)
+        if hasattr(mmap, advice) and 0 <= first < min(last, len(self._mapping)):
+            self._mapping.madvise(getattr(mmap, advice), first, last - first)
 
 
 def checked_lengths(

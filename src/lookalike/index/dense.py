@@ -239,7 +239,7 @@ class DenseIndex(ExactIndex):
             vectors = cls.rows.stored(arrays, count, dimension)
             if not arrays.checked:
                 lengths = checked_lengths(path, vectors, arrays["sums"])
-                # The squares of finite numbers have a finite sum, in float64.
+                # Else a number is not finite, or too large for its square to be.
                 if np.isfinite(lengths).all():
                     return DenseRows(GrowingArray(vectors), GrowingArray(lengths))
             return cls.rows.of(cls.rows.checked(cls.__name__, vectors, dimension))
@@ -314,9 +314,8 @@ class MappedIndex(DenseIndex):
 
         index = cls._opened(path, arrays, manifest, rows)
         names = index.ids
-        if hasattr(mmap, "MADV_RANDOM"):
+        if hasattr(mmap, "MADV_DONTNEED"):
             mapping.madvise(mmap.MADV_DONTNEED)
-            mapping.madvise(mmap.MADV_RANDOM)
         return index
 
 

@@ -20,6 +20,9 @@ U64 = NDArray[np.uint64]
 LOOP = {"nogil": True, "cache": True, "error_model": "numpy"}
 """The options with which every loop is compiled."""
 
+SOON = 4
+"""How many rows ahead a loop asks for those that are far apart; see :func:`prefetch`."""
+
 _compiling = RLock()
 
 
@@ -49,6 +52,10 @@ class Loop:
                         names[name] = value.compiled
                     elif value is uint64:
                         names[name] = numba.uint64
+                    elif value is prefetch:
+                        from lookalike.core._fast.prefetch import prefetch_row
+
+                        names[name] = prefetch_row
                 self._compiled = numba.njit(**self._options)(self.py_func)
                 if names.get(self.py_func.__name__) is self:
                     names[self.py_func.__name__] = self._compiled
@@ -68,3 +75,8 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def uint64(value: Any) -> Any:
     """Stand for Numba's unsigned integer in loops."""
     raise TypeError(f"uint64 is for compiled loops only; got {value!r}.")
+
+
+def prefetch(rows: Any, row: Any) -> None:
+    """Ask for a row of a matrix that a loop will read soon; it must be one of its rows."""
+    raise TypeError(f"prefetch is for compiled loops only; got row {row!r}.")

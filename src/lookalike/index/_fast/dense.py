@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lookalike.core._fast import F32, F64, I64, LOOP, U64, njit
+from lookalike.core._fast import F32, F64, I64, LOOP, SOON, U64, njit, prefetch
 from lookalike.index._fast.best import FREE, is_among, offer
 
 CHUNK = 64
@@ -26,6 +26,8 @@ def exact_products(queries: F32, vectors: F32, rows: U64, products: F64) -> None
     for i in range(products.shape[0]):
         query = queries[i]
         for j in range(products.shape[1]):
+            if j + SOON < rows.size:
+                prefetch(vectors, rows[j + SOON])
             products[i, j] = exact_product(query, vectors[rows[j]])
 
 
@@ -149,7 +151,10 @@ def offer_near(
                 return False
             left[count] = item
             count += 1
-    for item in left[:count]:
+    for i in range(count):
+        if i + SOON < count:
+            prefetch(vectors, left[i + SOON])
+        item = left[i]
         if not is_among(ids[item], excluded):
             score = np.float32(exact_product(query, vectors[item]) * np.float64(scales[item]))
             offer(best_scores, best_ids, score, ids[item])
