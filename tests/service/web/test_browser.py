@@ -28,6 +28,13 @@ HERE = """() => Array.from(document.querySelectorAll(".row")).find((row) => {
     return place.top < 400 && place.bottom > 350;  // a heading between two is 48 px high
 })?.dataset.start"""
 
+LOAD_MORE = """() => {
+    const button = document.querySelector(".more-matches button");
+    button?.click();
+    return button !== null;
+}"""
+"""Ask for more matches; false if the button is gone, since it also loads when it is in view."""
+
 AROUND = """() => {
     const rows = Array.from(document.querySelectorAll(".row"));
     const places = rows.map((row) => row.getBoundingClientRect().top);
@@ -733,12 +740,11 @@ def test_pictures_loaded_after_a_vote_stay(window, store, monkeypatch):
     # It stays under the pointer, while more pictures are loaded.
     page.wait_for_selector(".rejected")
     page.wait_for_selector("#matches[aria-busy]")
-    page.locator(".more-matches button").evaluate("button => button.click()")
+    page.evaluate(LOAD_MORE)
     page.wait_for_function("() => document.querySelectorAll('.results > .tile').length > 15")
     settled(page)
     everything = {str(row.id) for row in store.pictures()} - {"1", number}
-    while page.locator(".more-matches button").count():
-        page.locator(".more-matches button").evaluate("button => button.click()")
+    while page.evaluate(LOAD_MORE):
         page.wait_for_timeout(100)
     assert sorted(window.order()) == sorted(everything)
 
