@@ -25,7 +25,10 @@ ROUNDS = 50
 MOST_ROUNDS = 75
 """Steps per picture at most, where each query has its own blend and training goes on after."""
 
-HARM, MOST_LOST_FIRST = 2.0, 0.01
+TAUGHT = 0.6
+"""The share of searches that are expected to be for kinds that were taught."""
+
+HARM, MOST_LOST_FIRST = 3.0, 0.01
 """How much more than a gain a loss of pictures of left-out kinds counts, and what they may lose in
 precision at 1 before that counts, too."""
 
@@ -128,8 +131,8 @@ def choose_reach(
 
     That is the whole of what was learned with a rule for each query; where no rule is better than
     cosine, a point for all queries; and where none is, cosine, 0. The choice gains most in
-    mean average precision on the kinds learned and on those left out together, where what the
-    latter lose counts more.
+    mean average precision on the kinds learned and on those left out, as often as either are
+    searched for, where what the latter lose counts more.
     """
     strange = ~np.concatenate([it.judge.judged_taught for it in trials])
     before = Verdict.joined([it.before for it in trials])
@@ -147,11 +150,12 @@ def choose_reach(
     def value(found: Verdict) -> float:
         if not found.better_than(before, CERTAIN):
             return 0.0
-        gained = found.figure - before.figure
-        if strange.any():
-            gain, first = found.part(strange).gains(before.part(strange))
-            gained += HARM * min(gain.mean, 0) + min(first.mean + MOST_LOST_FIRST, 0)
-        return gained
+        if not strange.any() or strange.all():
+            return found.figure - before.figure
+        own, _ = found.part(~strange).gains(before.part(~strange))
+        gain, first = found.part(strange).gains(before.part(strange))
+        gained = TAUGHT * own.mean + (1 - TAUGHT) * gain.mean
+        return gained + HARM * min(gain.mean, 0) + min(first.mean + MOST_LOST_FIRST, 0)
 
     placed = ramp(
         np.concatenate([it.near for it in trials]),
