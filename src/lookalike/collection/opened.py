@@ -38,6 +38,7 @@ class Opened:
     def tidy(self) -> None:
         """Delete what one who was stopped left behind; the lock must be held."""
         self.folder.clean(self.rankers.files())
+        uploads.settle(self.folder, self.database)
         uploads.sweep(self.folder, self.database)
 
     def voted(self) -> set[int]:

@@ -76,7 +76,8 @@ def test_damaged_and_missing_files_are_listed(store, pictures):
     model = next((store.path / "models").iterdir())
     content = model.read_bytes()
     model.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    (store.path / "uploads" / "käfer.png").rename(store.path / "uploads" / "stray.png")
+    (store.path / "uploads" / "käfer.png").unlink()
+    (store.path / "uploads" / "stray.png").write_bytes(b"of nobody")
     (pictures / "rot" / "rot-1.png").unlink()
     with opened(store.path) as other:
         found = other.check()
@@ -84,8 +85,8 @@ def test_damaged_and_missing_files_are_listed(store, pictures):
     (damaged,) = [problem for problem in told if problem.startswith(str(model))]
     assert told.pop(damaged) is True
     assert told == {
-        "1 uploaded files belong to no picture": False,
-        "1 uploaded files are missing": True,
+        "1 uploaded file without a picture": False,
+        "1 uploaded file missing": True,
         "1 picture files are not where they were": False,
     }
 
@@ -116,6 +117,40 @@ def test_a_backup_may_go_elsewhere(store, tmp_path):
     with opened(tmp_path / "elsewhere") as other:
         assert other.find(tmp_path / "elsewhere" / "uploads" / "käfer.png")
         assert other.check().sound
+
+
+@pytest.mark.parametrize("way", ["moved", "copied", "copied, the first one gone", "renamed"])
+def test_uploads_are_found_again_where_a_collection_was_moved_to(store, tmp_path, way):
+    number = store.find(store.path / "uploads" / "käfer.png")
+    before, after = store.path, tmp_path / "elsewhere"
+    store.close()
+    if way == "renamed":
+        after = before
+        file = before / "uploads" / "käfer.png"
+        file.rename(file.with_name("other.png"))
+    elif way == "moved":
+        before.rename(after)
+    else:
+        shutil.copytree(before, after)
+    if way == "copied, the first one gone":
+        shutil.rmtree(before)
+    name = "other.png" if way == "renamed" else "käfer.png"
+    file = after / "uploads" / name
+    os.utime(file, (1, 1))
+    with opened(after) as other:
+        assert other.check().sound
+        assert any("another place" in it.problem for it in other.check().findings)
+        if way == "moved":
+            assert (other.backup(tmp_path / "copy").path / "uploads" / name).exists()
+        other.tidy()
+        assert file.exists()
+        assert other.find(file) == number
+        assert not [it for it in other.check().findings if "uploaded" in it.problem]
+        other.remove([number])
+        other.empty_bin()
+    assert not file.exists()
+    if way == "copied":
+        assert (before / "uploads" / "käfer.png").exists()
 
 
 def test_a_backup_while_others_write_is_of_one_moment(store, tmp_path):

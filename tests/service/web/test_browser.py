@@ -635,6 +635,28 @@ def test_nothing_is_voted_on_while_another_ranking_is_awaited(browser, two):
 
 
 @plainly
+def test_votes_given_while_one_is_sent_are_recorded(window, store):
+    page = window.open("/search?like=1")
+    held = []
+    page.route("**/part/votes", lambda route: route.continue_() if held else held.append(route))
+    tiles = [page.locator(f'.tile[data-id="{number}"]') for number in window.order()[:3]]
+    with page.expect_request("**/part/votes"):
+        tiles[0].locator(".vote.up").click()
+    tiles[1].locator(".vote.up").click()
+    tiles[2].locator(".vote.down").click()
+    assert [tile.locator("[aria-pressed=true]").count() for tile in tiles] == [1, 1, 1]
+    held[0].continue_()
+    for _ in range(200):
+        if store.standing().votes == 3:
+            break
+        page.wait_for_timeout(50)
+    settled(page)
+    assert store.standing().votes == 3
+    page.reload()
+    assert page.locator(".liked").count() == 2
+
+
+@plainly
 def test_learning_is_for_the_ranker_in_view(browser, two):
     with Collection.open(two) as store, served(store) as client:
         window = Watched(browser, str(client.base_url).rstrip("/"))

@@ -15,7 +15,7 @@ from typing import Any
 
 from lookalike.collection.answers import BackedUp, Restored
 from lookalike.collection.opened import Opened
-from lookalike.collection.store import events
+from lookalike.collection.store import events, uploads
 from lookalike.collection.store.database import Database, now, stored
 from lookalike.collection.store.folder import UPLOADS, Folder, unfinished
 from lookalike.core.arrays import check_file, write_whole
@@ -44,6 +44,9 @@ def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
     """
     if os.path.lexists(to):
         raise CollectionError(f"{to} already exists. Name a folder that does not exist yet.")
+    if not opened.database.read_only and uploads.moved(opened.folder, opened.database):
+        with opened.writing():  # which notes where they are
+            pass
     with unfinished(to) as beside:
         for attempt in range(_ATTEMPTS):
             _copy_database(opened, beside)

@@ -8,11 +8,12 @@ import numpy as np
 
 from lookalike.collection.answers import Checked, Finding
 from lookalike.collection.opened import Opened
-from lookalike.collection.store import events, pictures, rankers, sums
+from lookalike.collection.store import events, rankers, sums, uploads
 from lookalike.collection.store.schema import records_table
 from lookalike.core.arrays import check_file
 from lookalike.core.errors import DamagedFile, LookalikeError
 from lookalike.core.progress import Progress
+from lookalike.core.text import counted
 
 RESTORE = "Restore a backup: lookalike restore BACKUP."
 
@@ -127,26 +128,36 @@ def _files(opened: Opened) -> Iterator[Finding]:
 
 def _uploads(opened: Opened) -> Iterator[Finding]:
     folder = opened.folder.uploads
-    known = {path for path, _ in pictures.all_places(opened.database)}
-    known |= {path for (path,) in opened.database.rows("SELECT path FROM places")}
-    if folder.is_dir():
-        left = [file for file in sorted(folder.iterdir()) if os.fspath(file) not in known]
-        if left:
-            yield Finding(
-                os.fspath(left[0]),
-                f"{len(left)} uploaded files belong to no picture",
-                "They are deleted by the next command that writes, once they are an hour old.",
-                damage=False,
-            )
-    lost = [path for path in known if Path(path).parent == folder and not Path(path).exists()]
+    moved = uploads.moved(opened.folder, opened.database)
+    strays = set(uploads.strays(opened.folder, opened.database))
+    left = sorted(strays - {it.file for it in moved})
+    if moved:
+        yield Finding(
+            os.fspath(moved[0].file),
+            f"{counted(len(moved), 'uploaded file')} in another place than noted, as after the "
+            f"collection was moved or copied",
+            "Found again by the next command that writes, or when the collection is served.",
+            damage=False,
+        )
+    if left:
+        yield Finding(
+            os.fspath(left[0]),
+            f"{counted(len(left), 'uploaded file')} without a picture",
+            "Deleted by the next command that writes, once an hour old.",
+            damage=False,
+        )
+    places = {Path(path) for (path,) in opened.database.rows("SELECT path FROM places")}
+    places -= {it.before for it in moved}
+    lost = sorted(path for path in places if path.parent == folder and not path.exists())
     if lost:
-        yield Finding(lost[0], f"{len(lost)} uploaded files are missing", RESTORE)
+        missing = f"{counted(len(lost), 'uploaded file')} missing"
+        yield Finding(os.fspath(lost[0]), missing, RESTORE)
 
 
 def _missing(opened: Opened) -> Iterator[Finding]:
     rows = opened.database.rows("SELECT path FROM places WHERE lost IS NULL")
-    uploads = opened.folder.uploads
-    lost = [p for (p,) in rows if not os.path.exists(p) and Path(p).parent != uploads]  # noqa: PTH110
+    own = opened.folder.uploads
+    lost = [p for (p,) in rows if not os.path.exists(p) and Path(p).parent != own]  # noqa: PTH110
     if lost:
         yield Finding(
             lost[0],

@@ -16,6 +16,7 @@ const hovers = matchMedia("(hover: hover)"); // a finger points at nothing once 
 
 let queue = Promise.resolve();
 const said = []; // votes of this page that z undoes, the last one first: {event, picture}
+let sending = 0; // votes that were given and not answered yet
 let voted = null; // the picture of the vote being sent
 let answers = 0; // new rankings received
 let arrived = null; // the last of them as HTML, until it is shown
@@ -54,13 +55,15 @@ function mark(tile, verdict) {
 
 export function vote(tile, wanted) {
   const button = tile.querySelector(`.vote[data-verdict="${wanted}"]`);
-  if (!button || tile.closest(".htmx-request")) return;
+  // Not while another ranking is awaited; votes on this one wait for each other below.
+  if (!button || (!sending && tile.closest(".htmx-request"))) return;
   const verdict = button.getAttribute("aria-pressed") === "true" ? 0 : wanted;
   const id = tile.dataset.id;
   const key = newKey();
   const was = tile.classList.contains("liked") ? 1 : tile.classList.contains("unliked") ? -1 : 0;
   mark(tile, verdict);
   waiting.set(id, verdict);
+  sending += 1;
   rest();
   // One after the other: each refers to the ranking on the screen.
   queue = queue.then(() => {
@@ -75,7 +78,7 @@ export function vote(tile, wanted) {
       // A vote that failed must not look as if it had been recorded.
       const now = tilesNow().find((other) => other.dataset.id === id);
       if (answers === before && now && !waiting.has(id)) mark(now, was);
-    });
+    }).finally(() => { sending -= 1; });
   });
 }
 
