@@ -396,7 +396,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class WordsToLearn:
-    """Words given or refused by hand since models were last trained or rolled back.
+    """Words given, refused or imported since models were last trained or rolled back.
 
     ``event`` is the number of the last of these events, or 0, and ``seconds`` how long ago it was.
     """

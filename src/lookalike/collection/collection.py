@@ -779,7 +779,7 @@ class Collection:
         return judging.evaluate_words(self.path, self._opened.database, ranker, annotator)
 
     def words_to_learn(self) -> WordsToLearn:
-        """Return what was said by hand since models were last trained or rolled back."""
+        """Return the words given or imported since models were last trained or rolled back."""
         return WordsToLearn(*events.words_since_learning(self._opened.database))
 
     def rollback(self) -> InUse:

@@ -58,6 +58,7 @@ def test_keywords_are_read_on_indexing_as_one_import(album):
     assert sources == {"keywords"}
     (event,) = collection.history()
     assert (event.kind, event.body["source"], event.body["given"]) == ("import", "keywords", 5)
+    assert collection.words_to_learn().count == 5
     collection.add([folder])
     assert len(collection.history()) == 1
     collection.undo(event.number)

@@ -10,6 +10,7 @@ import pytest
 
 from lookalike.collection import Collection, Where
 from lookalike.core.errors import CollectionBusy, InvalidInput
+from lookalike.images.xmp import EMPTY, FLAT, Packet
 from lookalike.service.web import import_jobs, jobs
 from lookalike.service.web.api_errors import TooMuch
 from lookalike.service.web.fair_lock import MOST_WAITING, Turns
@@ -518,6 +519,19 @@ def test_tags_are_learned_from_once_nobody_gives_more(store, photos, work):
     store.say(1, "neu")
     learned_by_itself(work, 2)
     assert store.history(1)[0].body["words_since"] == 1
+
+
+def test_imported_keywords_are_learned_from_as_well(store, photos, work):
+    for file in photos.rglob("*.png"):
+        keywords = Packet(EMPTY).with_subjects({FLAT: [file.parent.name]})
+        file.with_name(f"{file.name}.xmp").write_bytes(keywords)
+    store.add([photos])
+    work.quiet = 0.2
+    work.learn_by_itself()
+    assert "in use" in learned_by_itself(work).message
+    assert sorted(store.words()) == sorted(PALETTE)
+    assert store.history(1)[0].body["words_since"] == 12
+    assert store.words_to_learn().count == 0
 
 
 def test_too_few_tags_are_tried_once_and_said_so(store, photos, work):

@@ -101,12 +101,15 @@ def last_number(database: Database) -> int:
 def words_since_learning(database: Database) -> tuple[int, int, float]:
     """Return how many words were given or refused since models were last trained or rolled back.
 
-    With it the number of the last of these events, or 0, and the seconds since.
+    Labels that were imported are among them. With it the number of the last of these events, or 0,
+    and the seconds since.
     """
     ((count, last, seconds),) = database.rows(
-        "SELECT count(*), ifnull(max(number), 0), "
+        "SELECT ifnull(sum(CASE kind WHEN 'import' "
+        "THEN json_extract(body, '$.given') + json_extract(body, '$.taken') ELSE 1 END), 0), "
+        "ifnull(max(number), 0), "
         "ifnull(86400 * (julianday('now') - julianday(max(at))), 0) FROM events "
-        "WHERE kind IN ('tag', 'correction') AND number > "
+        "WHERE kind IN ('tag', 'correction', 'import') AND number > "
         "(SELECT ifnull(max(number), 0) FROM events WHERE kind IN ('learn', 'rollback') "
         # Where only codes were learned, nothing was learned of words.
         "AND (json_type(body, '$.codes') IS NULL OR json_type(body, '$.similarity') IS NOT NULL))"
