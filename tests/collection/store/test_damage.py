@@ -129,6 +129,15 @@ def test_rows_that_lost_their_content_are_noticed(collection, lost):
         list(getattr(other, method)(*asked))
 
 
+def test_a_schema_that_is_no_text_is_told(collection):
+    path = collection.path
+    collection.close()
+    file = path / "collection.sqlite"
+    flip(file, file.read_bytes().find(b"REFERENCES") + 6, 7)
+    with pytest.raises(DamagedFile, match="Restore a backup"):
+        Collection.open(path, features=[Colours()])
+
+
 def test_a_damaged_bin_is_told(collection, caplog):
     collection.remove([5])
     collection.close()

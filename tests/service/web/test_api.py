@@ -357,6 +357,11 @@ def test_one_client_speaks_for_few_people(client, monkeypatch):
         got(client.post("/api/tags", json={"picture": 1, "word": name, "user": name}))
     answer = client.post("/api/tags", json={"picture": 1, "word": "x", "user": "Fay"})
     refused(answer, 429, "may speak for 3 people")
+    # What was said can be taken back all the same, and who gives no name may go on.
+    said = got(client.post("/api/tags", json={"picture": 1, "word": "y"}))
+    got(client.post("/api/undo", json={"event": said["number"], "user": "Fay"}))
+    got(client.post("/api/votes", json={"like": [1], "picked": [2], "user": "Eve"}))
+    got(client.post("/api/reset", json={"of": "Eve", "user": "Gus"}))
     monkeypatch.setattr("lookalike.service.web.users.HOUR", 0.0)
     got(client.post("/api/tags", json={"picture": 1, "word": "x", "user": "Fay"}))
 

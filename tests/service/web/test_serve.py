@@ -540,6 +540,16 @@ def test_every_change_leaves_a_line(start, tmp_path):
     assert " 403, write by open, '' from 127.0.0.1" in lines[1]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no file that is always full")
+def test_where_no_line_can_be_written_nothing_is_changed(start):
+    server = start("--audit", "/dev/full")
+    said = {"picture": 1, "word": "tea"}
+    answers = [httpx.post(f"{server.address}api/tags", json=said, headers=CLIENT) for _ in range(3)]
+    assert [answer.status_code for answer in answers[1:]] == [503, 503]
+    assert "Nothing was changed" in answers[1].json()["error"]
+    assert httpx.get(f"{server.address}api/search?like=1").status_code == 200
+
+
 def test_nothing_is_fetched_by_its_address(served, run, indexed, tmp_path):
     asked = []
     with socket.create_server(("127.0.0.1", 0)) as door:

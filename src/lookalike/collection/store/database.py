@@ -351,7 +351,9 @@ def _explained(path: Path) -> Iterator[None]:
         if "closed" not in str(error):
             raise
         raise CollectionError(f"The collection of {path} was closed. Open it again.") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        # What SQLite says of damage may quote it, and then not be text.
+        what = "it is not a sound database" if isinstance(error, UnicodeDecodeError) else error
         raise DamagedFile(
-            f"{path} is damaged: {error}. Restore a backup of the collection, or index again."
+            f"{path} is damaged: {what}. Restore a backup of the collection, or index again."
         ) from error

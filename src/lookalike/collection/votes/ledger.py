@@ -371,7 +371,10 @@ def _reason(standing: Standing, believed: Sequence[int], *, worse: bool) -> tupl
         said = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
     if left := len(standing.left_out):
         people = "one person" if left == 1 else f"{left} people"
-        said += f" The votes of {people} are left out: they contradict how the pictures look."
+        said += (
+            f" The votes of {people} count only in the searches they were given in: they "
+            f"contradict how the pictures look."
+        )
     return strength, said
 
 

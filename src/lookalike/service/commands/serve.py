@@ -260,14 +260,13 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
 
 def _keep_audit(file: Path) -> None:
     """Append a line to a file for every change that somebody asks for."""
+    from lookalike.service.web.audit import AUDIT, AuditFile
+
     try:
-        handler = logging.FileHandler(file, encoding="utf-8")
+        AUDIT.addHandler(AuditFile(file))
     except OSError as error:
         raise InvalidInput(f"serve: cannot write {file}: {error.strerror}.") from error
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    log = logging.getLogger("lookalike.audit")
-    log.setLevel(logging.INFO)
-    log.addHandler(handler)
+    AUDIT.setLevel(logging.INFO)
 
 
 def _read_key(key: str | None, file: Path | None) -> str | None:

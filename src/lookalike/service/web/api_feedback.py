@@ -107,7 +107,7 @@ def undo(request: Request, said: Undo) -> Said:
 
     This is itself an event.
     """
-    collection, who = collection_of(request), speaker(request, said.user)
+    collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
     check_ranker(collection, said.by)
     event = collection.undo(said.event, who=who, key=said.key)
     return _said(collection, event, said.by)
@@ -122,7 +122,7 @@ class Reset(Judged):
 @router.post("/reset", summary="Discard votes")
 def reset(request: Request, said: Reset) -> Said:
     """Discard all votes so far, or those of one person; this can be undone."""
-    collection, who = collection_of(request), speaker(request, said.user)
+    collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
     check_ranker(collection, said.by)
     event = collection.reset_votes(of=said.of, who=who, key=said.key)
     return _said(collection, event, said.by)
@@ -134,7 +134,7 @@ def rollback(request: Request, said: Statement) -> InUseAnswer:
 
     Labels that were imported for that learning stay; undoing the event `labels` takes them back.
     """
-    speaker(request, said.user)
+    speaker(request, said.user, takes_back=True)
     with jobs_of(request).writing():
         used = collection_of(request).rollback()
     return InUseAnswer(

@@ -221,7 +221,8 @@ def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
 @router.post("/take-back")
 def take_back(request: Request, said: Annotated[TakenBack, Form()]) -> Response:
     """Undo an event and show the new ranking."""
-    event = collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
+    who = speaker(request, None, takes_back=True)
+    event = collection_of(request).undo(said.event, who=who, key=said.key)
     return _ranked_again(request, said, event)
 
 
@@ -278,7 +279,8 @@ def undo_tag(
     request: Request, picture: PictureId, said: Annotated[Undone, Form()], by: ByName = ""
 ) -> Response:
     """Undo a change to a picture's tags, and show them."""
-    event = collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
+    who = speaker(request, None, takes_back=True)
+    event = collection_of(request).undo(said.event, who=who, key=said.key)
     return _tags(request, picture, event, by)
 
 
@@ -312,21 +314,23 @@ def learned(request: Request, by: ByName = "") -> Response:
 @router.post("/undo")
 def undo(request: Request, said: Annotated[Undone, Form()], by: ByName = "") -> Response:
     """Undo an event of the log and show what was learned."""
-    collection_of(request).undo(said.event, who=speaker(request, None), key=said.key)
+    who = speaker(request, None, takes_back=True)
+    collection_of(request).undo(said.event, who=who, key=said.key)
     return learned(request, by)
 
 
 @router.post("/reset")
 def reset(request: Request, said: Annotated[Discarded, Form()], by: ByName = "") -> Response:
     """Discard all votes, or those of one person, and show what was learned."""
-    collection_of(request).reset_votes(of=said.of, who=speaker(request, None))
+    who = speaker(request, None, takes_back=True)
+    collection_of(request).reset_votes(of=said.of, who=who)
     return learned(request, by)
 
 
 @router.post("/rollback")
 def rollback(request: Request, by: ByName = "") -> Response:
     """Go back to earlier models and show what was learned."""
-    speaker(request, None)
+    speaker(request, None, takes_back=True)
     with jobs_of(request).writing():
         collection_of(request).rollback()
     return learned(request, by)

@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lookalike.service.web.audit import AUDIT, is_kept
 from lookalike.service.web.bodies import Body, Closing
 from lookalike.service.web.error_pages import UNEXPECTED, Refusal, refuse, wants_page
 from lookalike.service.web.keys import Keys, Visitor, enter_page, local
@@ -48,9 +49,6 @@ VOTING = QUERIES | {
     *("/api/votes", "/api/tags", "/api/selection/examples", "/part/votes", "/part/tags")
 }
 """The changes that a key for voting allows: to vote, to tag, and what searches need for it."""
-
-AUDIT = logging.getLogger("lookalike.audit")
-"""A line for each change that was asked for."""
 
 _log = logging.getLogger(__name__)
 
@@ -141,6 +139,12 @@ class Guard:
         role = "read" if visitor is None or self._settings.read_only else visitor.role
         if scope["method"] not in _SAFE:
             self._check_change(scope["path"], headers, host, visitor)
+            if not is_kept():
+                raise Refusal(
+                    503,
+                    "Nothing was changed: the file that notes every change cannot be written. "
+                    "Free some space where the server runs, then try again.",
+                )
         body.expect(headers.get("content-length"))
         # The server relies on the method in its own scope, so ours is a copy.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]

@@ -7,7 +7,7 @@ from fastapi import Request
 from lookalike.collection import Collection
 from lookalike.service.web.decoder import Decoder
 from lookalike.service.web.jobs import Jobs
-from lookalike.service.web.users import Rates, who_is
+from lookalike.service.web.users import Rates, client_of, who_is
 
 
 def collection_of(request: Request) -> Collection:
@@ -25,17 +25,19 @@ def jobs_of(request: Request) -> Jobs:
     return cast("Jobs", request.app.state.jobs)
 
 
-def speaker(request: Request, named: str | None) -> str:
+def speaker(request: Request, named: str | None, *, takes_back: bool = False) -> str:
     """Return who sends feedback, and count it against the limit of their client and key.
 
-    A name is only what somebody says, so it gives no further allowance, and there may be few.
+    A name is only what somebody says, so it gives no further allowance, and there may be few; who
+    ``takes_back`` something needs none of these, so that what was said under many names can be.
     """
     state = request.app.state
     if not hasattr(state, "rates"):
         state.rates = Rates()
-    address = request.client.host if request.client else ""
     who = who_is(request, named)
-    state.rates.count(f"{address} {getattr(request.state, 'role', '')}", who)
+    client = client_of(request.client.host if request.client else "")
+    role = getattr(request.state, "role", "")
+    state.rates.count(f"{client} {role}", "" if takes_back else who)
     request.state.who = who
     return who
 

@@ -2,6 +2,7 @@
 
 import time
 from collections import OrderedDict
+from ipaddress import IPv6Address, ip_address, ip_network
 from threading import Lock
 from typing import Annotated, TypeAlias
 from urllib.parse import unquote
@@ -36,8 +37,31 @@ def who_is(request: Request, named: str | None) -> str:
     return name if len(name) <= LONGEST_NAME and name.isprintable() else ""
 
 
+def client_of(address: str) -> str:
+    """Return what addresses of one client have in common: this computer, or a network of IPv6.
+
+    Examples
+    --------
+    >>> client_of("127.0.0.9") == client_of("::1")
+    True
+    >>> client_of("192.0.2.7"), client_of("2001:db8::7:8")
+    ('192.0.2.7', '2001:db8::/64')
+    """
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address):
+        found = found.ipv4_mapped or found
+    if found.is_loopback:
+        return "this computer"
+    return str(ip_network((found, 64), strict=False)) if found.version == 6 else str(found)
+
+
 class Rates:
     """Limits feedback: a client may send ``most`` events a minute, under ``names`` names an hour.
+
+    Who gives no name always may.
 
     Only the ``clients`` most recent ones are remembered; forgetting the others is harmless,
     since their allowance is full again by then or soon.
@@ -58,9 +82,9 @@ class Rates:
             left = min(self._most, left + (now - since) * self._most / 60)
             used = {name: at for name, at in names.items() if now - at < HOUR}
             enough = left >= 1
-            known = who in used or len(used) < self._names
+            known = not who or who in used or len(used) < self._names
             if enough and known:
-                left, used = left - 1, {**used, who: now}
+                left, used = left - 1, {**used, who: now} if who else used
             self._left[client] = (left, now, used)
             if len(self._left) > self._clients:
                 self._left.popitem(last=False)
