@@ -613,13 +613,14 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class BackedUp:
-    """A backup that was written and verified."""
+    """A backup that was written and verified; ``damaged`` rows are as the collection has them."""
 
     path: Path
     pictures: int
     events: int
     files: int
     bytes: int
+    damaged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,13 @@ def test_a_backup_comes_back_whole(store, tmp_path):
     assert not [file for file in path.parent.iterdir() if file.name.startswith(".")]
 
 
+def test_a_backup_of_damaged_rows_says_so(store, tmp_path):
+    assert store.backup(tmp_path / "one").damaged == 0
+    changed(store, "UPDATE thumbnails SET jpeg = x'00' WHERE picture = 3")
+    with opened(store.path) as other:
+        assert other.backup(tmp_path / "two").damaged == 1
+
+
 def test_a_backup_may_go_elsewhere(store, tmp_path):
     store.backup(tmp_path / "backup")
     shutil.rmtree(tmp_path / "elsewhere", ignore_errors=True)

@@ -15,9 +15,10 @@ from typing import Any
 
 from lookalike.collection.answers import BackedUp, Restored
 from lookalike.collection.opened import Opened
-from lookalike.collection.store import events, uploads
+from lookalike.collection.store import events, sums, uploads
 from lookalike.collection.store.database import Database, now, stored
 from lookalike.collection.store.folder import UPLOADS, Folder, unfinished
+from lookalike.collection.store.schema import records_table
 from lookalike.core.arrays import check_file, write_whole
 from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.progress import Progress
@@ -57,7 +58,7 @@ def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
                 # Another model was put in place meanwhile, and the one named before deleted.
                 if attempt == _ATTEMPTS - 1:
                     raise
-        pictures, last = _verify(beside)
+        pictures, last, damaged = _verify(beside)
         files = {name: _facts(beside / name) for name in _names(beside)}
         content = {
             "format": FORMAT,
@@ -69,7 +70,7 @@ def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
         }
         write_whole(beside / MANIFEST, json.dumps(content, indent=1).encode())
     size = sum(int(facts["bytes"]) for facts in files.values())
-    return BackedUp(to, pictures, last, len(files), size)
+    return BackedUp(to, pictures, last, len(files), size, damaged)
 
 
 def restore_backup(source: str | Path, path: str | Path, *, replace: bool = False) -> Restored:
@@ -110,7 +111,7 @@ def restore_backup(source: str | Path, path: str | Path, *, replace: bool = Fals
                     f"changed; use another backup."
                 )
         _move_uploads(beside, Path(os.fsdecode(bytes.fromhex(content["uploads"]))), place)
-        pictures, last = _verify(beside)
+        pictures, last, _ = _verify(beside)
         if taken:
             with Folder(place).alone():
                 aside = _free_name(place.absolute())
@@ -179,8 +180,11 @@ def _copy_files(folder: Folder, to: Path, progress: Progress) -> None:
     progress(len(files), len(files))
 
 
-def _verify(copy: Path) -> tuple[int, int]:
-    """Return how many pictures and events a copy of a collection has, or raise DamagedFile."""
+def _verify(copy: Path) -> tuple[int, int, int]:
+    """Return how many pictures, events and damaged rows a copy has, or raise DamagedFile.
+
+    Rows are damaged where those of the collection are; all else is still worth keeping.
+    """
     folder = Folder(copy)
     for file in copy.rglob("*.safetensors"):
         if file.parent.name != UPLOADS:
@@ -190,7 +194,12 @@ def _verify(copy: Path) -> tuple[int, int]:
         if problem != "ok":
             raise DamagedFile(f"{folder.database} is damaged: {problem}.")
         events.check(database)
-        found = database.count("pictures"), events.last_number(database)
+        tables = {**sums.SUMMED, "places": sums.PLACE}
+        rankers = database.rows("SELECT id FROM rankers")
+        tables |= {records_table(number): sums.RECORD for (number,) in rankers}
+        with database.reading() as reader:
+            damaged = sum(len(sums.damaged_rows(reader, *table)) for table in tables.items())
+        found = database.count("pictures"), events.last_number(database), damaged
     for name in ("-wal", "-shm"):
         folder.database.with_name(folder.database.name + name).unlink(missing_ok=True)
     return found

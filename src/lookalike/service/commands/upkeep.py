@@ -64,7 +64,15 @@ def backup(
         f"Backed up {counted(made.pictures, 'picture')} and {counted(made.events, 'event')} to "
         f"{to}: {counted(made.files, 'file')}, {made.bytes / 1e6:,.1f} MB, verified."
     )
+    if made.damaged:
+        screen.say(
+            f"Damaged: {counted(made.damaged, 'row')} of the collection, and so of this backup. "
+            f"See lookalike check, and keep the backups before this one.",
+            style="red",
+        )
     screen.result({"collection": collection, **asdict(made)})
+    if made.damaged:
+        raise typer.Exit(DAMAGED)
 
 
 def put_back(source: Path, collection: Path, *, replace: bool, screen: Screen) -> None:
