@@ -7,7 +7,7 @@ from typing import Any
 
 from xxhash import xxh3_64_hexdigest
 
-from lookalike.core.arrays import write_whole
+from lookalike.core.arrays import open_regular, write_whole
 from lookalike.core.errors import DamagedFile
 
 _KEY = "xxh3"
@@ -31,7 +31,8 @@ def load_json(path: Path, keys: set[str]) -> dict[str, Any]:
         If the file is missing, not as it was written, or has other keys.
     """
     try:
-        text = path.read_bytes()
+        with open_regular(path) as file:
+            text = file.read()
         content = json.loads(text)
         kept = content.pop(_KEY, None)
     except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
