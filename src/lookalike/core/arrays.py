@@ -402,8 +402,10 @@ def _opened(path: Path) -> Iterator[_File]:
             yield _File(path, file)
     except FileNotFoundError as error:
         raise DamagedFile(f"{path} does not exist.") from error
-    except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
+    except OSError as error:
+        raise DamagedFile(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
+        raise DamagedFile(f"{path} is damaged or not a lookalike file.") from error
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:

@@ -35,8 +35,12 @@ def load_json(path: Path, keys: set[str]) -> dict[str, Any]:
             text = file.read()
         content = json.loads(text)
         kept = content.pop(_KEY, None)
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise DamagedFile(f"{path} is missing or damaged: {error}.") from error
+    except OSError as error:
+        raise DamagedFile(
+            f"{path} is missing or cannot be read: {error.strerror or error}."
+        ) from error
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise DamagedFile(f"{path} is damaged or not a lookalike file.") from error
     # A damaged name of the checksum is one that does not belong.
     if content.keys() != keys:
         raise DamagedFile(f"{path} is damaged: it has {', '.join(content)!r:.200}.")
