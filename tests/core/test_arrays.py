@@ -17,11 +17,13 @@ from lookalike.core.arrays import (
     check_file,
     load_arrays,
     map_arrays,
+    map_file,
     save_arrays,
     stored_kind,
     write_whole,
 )
 from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.json_files import load_json
 
 ARRAYS = {
     "W": np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -343,8 +345,23 @@ def test_missing_files_and_folders(tmp_path):
         load_arrays(tmp_path / "none", kind="thing/1")
     with pytest.raises(DamagedFile, match="does not exist"):
         stored_kind(tmp_path / "none")
-    with pytest.raises(DamagedFile):
+    with pytest.raises(DamagedFile, match="it is a folder"):
         load_arrays(tmp_path, kind="thing/1")
+
+
+def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for load in (
+        lambda: load_arrays(pipe, kind="thing/1"),
+        lambda: map_arrays(pipe, kind="thing/1"),
+        lambda: map_file(pipe),
+        lambda: stored_kind(pipe),
+        lambda: check_file(pipe),
+        lambda: load_json(pipe, {"kind"}),
+    ):
+        with pytest.raises(DamagedFile, match="pipe is not a lookalike file: it is a device, pipe"):
+            load()
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

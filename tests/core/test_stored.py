@@ -9,7 +9,7 @@ import pytest
 from lookalike.core.arrays import save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, MissingPart, NotFitted
 from lookalike.core.registry import Registry
-from lookalike.core.stored import Stored, package_of, with_settings
+from lookalike.core.stored import Stored, package_of, stored_whole, with_settings
 
 
 @with_settings
@@ -42,7 +42,7 @@ class Shift(Stored):
 
     def _restore(self, arrays, learned):
         self.by_ = arrays["by"]
-        self.steps_ = int(learned["steps"])
+        self.steps_ = np.int64(stored_whole(learned["steps"]))
 
 
 @pytest.fixture
@@ -89,12 +89,22 @@ def test_nothing_learned_is_not_saved(tmp_path):
         {"settings": {"other": 1}, "learned": {"steps": 1}, "fingerprint": ""},
         {"settings": {}, "learned": {"steps": "many"}, "fingerprint": ""},
         {"settings": [], "learned": {"steps": 1}, "fingerprint": ""},
+        {"settings": {}, "learned": [], "fingerprint": ""},
+        {"settings": {}, "learned": {"steps": 1.5}, "fingerprint": ""},
+        {"settings": {}, "learned": {"steps": True}, "fingerprint": ""},
+        {"settings": {}, "learned": {"steps": -1}, "fingerprint": ""},
+        {"settings": {}, "learned": {"steps": 10**400}, "fingerprint": ""},
     ],
 )
-def test_an_incomplete_file_is_refused(tmp_path, manifest):
+def test_an_incomplete_file_is_refused_in_plain_words(tmp_path, manifest):
     save_arrays(tmp_path / "a", {"by": np.zeros(3)}, kind="shift/1", manifest=manifest)
-    with pytest.raises(DamagedFile, match="Shift"):
+    with pytest.raises(DamagedFile) as refused:
         Shift.load(tmp_path / "a")
+    own = " (Shift: factor must be above 0)" if manifest.get("settings") == {"factor": -1} else ""
+    assert str(refused.value) == (
+        f"{tmp_path / 'a'} is damaged or of another version: not a complete Shift{own}. "
+        f"Learn again, or restore a backup."
+    )
 
 
 def test_registry_lists_makes_and_loads(tmp_path, registry):

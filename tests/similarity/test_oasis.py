@@ -374,7 +374,8 @@ def test_what_was_learned_is_told_from_the_start(digits):
 
 
 @pytest.mark.parametrize(
-    "learned", [{"blend_": 1.5}, {"blend_": "nan"}, {"steps_": -1}, {"normalized_": 1}]
+    "learned",
+    [{"blend_": 1.5}, {"blend_": "nan"}, {"steps_": -1}, {"steps_": True}, {"normalized_": 1}],
 )
 def test_a_file_with_impossible_numbers_is_refused(digits, tmp_path, learned):
     X, y, _, _ = digits
@@ -383,7 +384,7 @@ def test_a_file_with_impossible_numbers_is_refused(digits, tmp_path, learned):
     arrays, manifest = load_arrays(path, kind="oasis/3")
     manifest["learned"].update(learned)
     save_arrays(path, arrays, kind="oasis/3", manifest=manifest)
-    with pytest.raises(DamagedFile, match="blend_"):
+    with pytest.raises(DamagedFile, match="not a complete OASIS"):
         OASIS.load(path)
 
 

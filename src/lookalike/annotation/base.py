@@ -23,7 +23,7 @@ from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.estimator import Estimator
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned, Stored
+from lookalike.core.stored import Arrays, Learned, Stored, stored_whole
 from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors, check_vectors, stack_rows, unit_rows
 
@@ -299,7 +299,7 @@ class Annotator(Stored, Estimator):
         return {**arrays, "words": pack_words(self.words_)}, {**learned, **common}
 
     def _restore(self, arrays: Arrays, learned: Learned) -> None:
-        self.words_ = unpack_words(arrays["words"], int(learned["words"]))
+        self.words_ = unpack_words(arrays["words"], stored_whole(learned["words"]))
         self.history_ = [(int(at), float(figure)) for at, figure in learned["history"]]
         self.confidence_ = Confidence.read(learned["confidence"])
         if "judged" in learned:

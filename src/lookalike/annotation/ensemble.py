@@ -19,7 +19,7 @@ from lookalike.annotation.lessons import Lessons
 from lookalike.annotation.registry import ANNOTATORS
 from lookalike.core import sparse as sp
 from lookalike.core.checks import check_share
-from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.errors import InvalidInput, incomplete
 from lookalike.core.json_files import load_json, save_json
 from lookalike.core.progress import Progress
 from lookalike.core.ranking import judge
@@ -147,7 +147,7 @@ class Ensemble(Annotator):
             ensemble.confidence_ = Confidence.read(index["confidence"])
             ensemble.fingerprint_ = str(index["fingerprint"])
         except NOT_WHOLE as error:
-            raise DamagedFile(f"{index_file} is missing or not an ensemble: {error}.") from error
+            raise incomplete(index_file, cls.__name__, error) from error
         return ensemble
 
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:

@@ -28,7 +28,7 @@ from lookalike.core.checks import check_choice, check_number, check_share, check
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator, loop_state
-from lookalike.core.stored import Arrays, Learned, with_settings
+from lookalike.core.stored import Arrays, Learned, stored_whole, with_settings
 from lookalike.core.vectors import Vectors, squared_lengths
 
 PATIENCE = 5
@@ -121,7 +121,7 @@ class LinearAnnotator(InnerProductAnnotator):
         check_matrix("W", W, rows=len(self.words_))
         who = type(self).__name__
         mean = check_number(who, "mean_length", learned["mean_length"])
-        self._publish(W, self.words_, mean, int(learned["epochs"]), self.history_)
+        self._publish(W, self.words_, mean, stored_whole(learned["epochs"]), self.history_)
 
     @abstractmethod
     def _pass(

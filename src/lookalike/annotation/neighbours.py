@@ -20,7 +20,7 @@ from lookalike.core import sparse as sp
 from lookalike.core.checks import check_share, check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState
-from lookalike.core.stored import Arrays, Learned, with_settings
+from lookalike.core.stored import Arrays, Learned, stored_whole, with_settings
 from lookalike.core.vectors import Vectors, unit_rows
 
 CANDIDATES = (1, 3, 5, 10, 20, 50)
@@ -213,7 +213,7 @@ class NearestNeighbours(Annotator):
     def _restore_own(self, arrays: Arrays, learned: Learned) -> None:
         ones = np.ones(arrays["has"].size, np.float32)
         has = _read_rows(ones, arrays["has"], arrays["has_indptr"], len(self.words_))
-        units = _read_vectors(arrays, int(learned["width"]))
+        units = _read_vectors(arrays, stored_whole(learned["width"]))
         if not 0 < units.shape[0] == has.shape[0]:
             raise ValueError(f"{units.shape[0]} vectors, but words for {has.shape[0]} pictures")
         forest = _read_forest(arrays, units.shape[0], self.trees) if self.trees else None

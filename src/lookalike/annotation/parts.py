@@ -22,8 +22,9 @@ from lookalike.annotation.lessons import blocks
 from lookalike.annotation.words import read_words
 from lookalike.core import sparse as sp
 from lookalike.core.arrays import map_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.errors import DamagedFile, InvalidInput, incomplete
 from lookalike.core.json_files import load_json, save_json
+from lookalike.core.stored import stored_whole
 from lookalike.core.vectors import check_vectors, stack_rows
 
 RUN = 256
@@ -111,11 +112,12 @@ class Parts:
                 raise ValueError(f"it contains {index['kind']!r:.80}, not {_KIND!r}")
             parts._names = [str(name) for name in index["parts"]]
             parts.words = tuple(str(word) for word in index["words"])
-            parts.width = int(index["width"])
+            parts.width = stored_whole(index["width"])
             if any(name != f"{number:06}" for number, name in enumerate(parts._names)):
                 raise ValueError("a part has an unexpected name")
         except (ValueError, LookupError, TypeError) as error:
-            raise DamagedFile(f"{parts._index} is damaged: {error}.") from error
+            remedy = "Write the parts again, or restore a backup."
+            raise incomplete(parts._index, "list of parts", error, remedy) from error
         return parts
 
     def add(self, X: ArrayLike | sp.spmatrix, y: Any) -> None:

@@ -95,7 +95,7 @@ def unpack_words(packed: NDArray[np.uint8], count: int) -> tuple[str, ...]:
         text = reader.decompress(packed.tobytes(), _MAX_PACKED)
         words = tuple(text.decode().split("\n")) if text else ("",) * min(count, 1)
     except (zlib.error, UnicodeDecodeError) as error:
-        raise DamagedFile(f"the words of a model cannot be read: {error}.") from error
+        raise DamagedFile("the words of a model cannot be read.") from error
     if len(words) != count or reader.unconsumed_tail or not reader.eof:
         raise DamagedFile(f"the words of a model are damaged: {count} expected, {len(words)} read.")
     return words

@@ -36,7 +36,7 @@ from lookalike.core.checks import check_choice, check_number, check_share, check
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, further, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned, with_settings
+from lookalike.core.stored import Arrays, Learned, stored_whole, with_settings
 
 PATIENCE = 5
 """Averaged passes without better held-out precision after which training at a fixed rate ends."""
@@ -300,7 +300,7 @@ class WSABIE(InnerProductAnnotator):
         if row.shape != (V.shape[1],):
             raise ValueError(f"constant_row has shape {row.shape} and V {V.shape[1]} dimensions")
         self.mean_length_ = check_number("WSABIE", "mean_length", learned["mean_length"])
-        self._publish(V, row, W, self.words_, int(learned["epochs"]), self.history_)
+        self._publish(V, row, W, self.words_, stored_whole(learned["epochs"]), self.history_)
 
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
         learned, judged, whole = split.learned, split.judged, split.whole

@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import secrets
+import stat
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -211,10 +212,30 @@ class Loaded(dict[str, NDArray[Any]]):
             raise ValueError(f"the array {unknown[0]!r:.80} does not belong in it")
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file to be read; raise DamagedFile, without blocking, if it is a pipe or the like."""
+    # Opening a device may have side effects, so check before; check what was opened again, since
+    # the path may have been replaced in between.
+    _check_regular(path, path.stat().st_mode)
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    try:
+        _check_regular(path, os.fstat(file.fileno()).st_mode)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _check_regular(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        what = "folder" if stat.S_ISDIR(mode) else "device, pipe or socket"
+        raise DamagedFile(f"{path} is not a lookalike file: it is a {what}.")
+
+
 def map_file(path: Path) -> mmap.mmap:
     """Map a file to be read, or raise DamagedFile."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError as error:
         raise DamagedFile(f"{path} does not exist.") from error
@@ -377,12 +398,14 @@ class _File:
 @contextmanager
 def _opened(path: Path) -> Iterator[_File]:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             yield _File(path, file)
     except FileNotFoundError as error:
         raise DamagedFile(f"{path} does not exist.") from error
-    except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise DamagedFile(f"{path} is damaged or not a lookalike file: {error}") from error
+    except OSError as error:
+        raise DamagedFile(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
+        raise DamagedFile(f"{path} is damaged or not a lookalike file.") from error
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:

@@ -42,6 +42,25 @@ class DamagedFile(LookalikeError):
     """A file is damaged, of a newer version or not a lookalike file."""
 
 
+def incomplete(
+    path: object,
+    what: str,
+    error: Exception,
+    remedy: str = "Learn again, or restore a backup.",
+) -> DamagedFile:
+    """Return the error of a file whose content is not valid, without what Python says of it.
+
+    Examples
+    --------
+    >>> print(incomplete("a.st", "Ridge", KeyError("settings")))
+    a.st is damaged or of another version: not a complete Ridge. Learn again, or restore a backup.
+    """
+    detail = f" ({str(error).rstrip('.')})" if isinstance(error, LookalikeError) else ""
+    return DamagedFile(
+        f"{path} is damaged or of another version: not a complete {what}{detail}. {remedy}"
+    )
+
+
 class CollectionError(LookalikeError):
     """A collection is missing, exists already, or is not a collection."""
 

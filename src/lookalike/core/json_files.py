@@ -7,7 +7,7 @@ from typing import Any
 
 from xxhash import xxh3_64_hexdigest
 
-from lookalike.core.arrays import write_whole
+from lookalike.core.arrays import open_regular, write_whole
 from lookalike.core.errors import DamagedFile
 
 _KEY = "xxh3"
@@ -31,11 +31,16 @@ def load_json(path: Path, keys: set[str]) -> dict[str, Any]:
         If the file is missing, not as it was written, or has other keys.
     """
     try:
-        text = path.read_bytes()
+        with open_regular(path) as file:
+            text = file.read()
         content = json.loads(text)
         kept = content.pop(_KEY, None)
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise DamagedFile(f"{path} is missing or damaged: {error}.") from error
+    except OSError as error:
+        raise DamagedFile(
+            f"{path} is missing or cannot be read: {error.strerror or error}."
+        ) from error
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise DamagedFile(f"{path} is damaged or not a lookalike file.") from error
     # A damaged name of the checksum is one that does not belong.
     if content.keys() != keys:
         raise DamagedFile(f"{path} is damaged: it has {', '.join(content)!r:.200}.")

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.core.arrays import load_arrays, save_arrays, stored_kind
-from lookalike.core.errors import DamagedFile
+from lookalike.core.checks import is_whole
+from lookalike.core.errors import DamagedFile, incomplete
 
 Arrays = dict[str, NDArray[Any]]
 Learned = dict[str, Any]
@@ -82,8 +83,8 @@ class Stored(ABC):
             part.fingerprint_ = str(manifest["fingerprint"])
             cls._restore(part, arrays, manifest["learned"])
             arrays.check_all_used()
-        except NOT_WHOLE as error:
-            raise DamagedFile(f"{path} is not a complete {cls.__name__}: {error}") from error
+        except (*NOT_WHOLE, DamagedFile) as error:
+            raise incomplete(path, cls.__name__, error) from error
         return part
 
     @abstractmethod
@@ -136,6 +137,13 @@ class Stored(ABC):
     def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
         """Return the manifest of an older file in the current layout."""
         raise NotImplementedError
+
+
+def stored_whole(value: Any) -> int:
+    """Return a whole number from 0 of a file, or raise ValueError; True and False are none."""
+    if not is_whole(value) or value < 0:
+        raise ValueError(f"{value!r:.80} is not a whole number from 0")
+    return int(value)
 
 
 def parameters(part: type) -> list[str]:

@@ -9,8 +9,10 @@ from lookalike.core.errors import UnreadablePicture
 
 TRUNCATED = "truncated: the file ends before the picture does"
 
-_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
-_SIZES |= {16: 8, 17: 8, 18: 8}
+SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
+SIZES |= {16: 8, 17: 8, 18: 8}
+"""Bytes of a value of each type."""
+
 _WHOLE = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
 _ORIENTATION, _EXIF_DIRECTORY, _TAKEN = 274, 34665, 36867
 
@@ -86,9 +88,9 @@ def read_directory(
     room = len(data)
     for place in range(first, first + total * layout.entry.size, layout.entry.size):
         tag, kind, count, field = layout.entry.unpack_from(data, place)
-        if tag not in wanted or tag in entries or kind not in _SIZES or count == 0:
+        if tag not in wanted or tag in entries or kind not in SIZES or count == 0:
             continue
-        size = count * _SIZES[kind]
+        size = count * SIZES[kind]
         value = field[:size]
         if size > len(field):
             (offset,) = layout.offset.unpack(field)

@@ -4,16 +4,16 @@ Of what ``lookalike tag`` wrote to a sidecar, the words it had only learned are 
 """
 
 import os
-import struct
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
-from PIL import Image, IptcImagePlugin
-
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import LookalikeError, UnreadablePicture
 from lookalike.core.text import counted, first_control, label_name, word_key
-from lookalike.images.read import Limits, read_bytes
+from lookalike.images.find import why
+from lookalike.images.iptc import JPEG, iptc_keywords
+from lookalike.images.read import Limits, open_file, read_bytes
 from lookalike.images.xmp import BY_BARS, BY_SLASHES, FLAT, LEARNED, Packet
 from lookalike.images.xmp_elements import MAX_BYTES
 
@@ -21,10 +21,8 @@ MOST, LONGEST = 2000, 1000
 """Keywords of a picture, and characters of one, that are read."""
 
 _PACKET_BEGINS, _PACKET_ENDS = b"<x:xmpmeta", b"</x:xmpmeta>"
-_JPEG = b"\xff\xd8"
-_HEAD = 1 << 20
-_IPTC_KEYWORDS = (2, 25)
-_UNREADABLE = (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error)
+_BLOCK = 1 << 20
+"""Bytes that are read at once; a JPEG has its packet among the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,26 @@ def sidecar_facts(picture: Path) -> str:
     return f"{facts.st_size} {facts.st_mtime_ns}"
 
 
-def embedded_packet(content: bytes) -> bytes | None:
-    """Return the XMP packet inside a picture's file, wherever its format puts it."""
-    start = content.find(_PACKET_BEGINS)
-    end = content.find(_PACKET_ENDS, start)
-    return None if start < 0 or end < 0 else content[start : end + len(_PACKET_ENDS)]
+def embedded_packet(file: BinaryIO) -> bytes | None:
+    """Return the XMP packet inside a picture's file, wherever its format puts it.
+
+    The file is read in blocks. Of a packet of more than MAX_BYTES, which no reader takes, the
+    rest is left out.
+    """
+    kept = bytearray()
+    while block := file.read(_BLOCK):
+        kept += block
+        start = kept.find(_PACKET_BEGINS)
+        if start < 0:
+            del kept[: 1 - len(_PACKET_BEGINS)]
+            continue
+        del kept[:start]
+        end = kept.find(_PACKET_ENDS, max(0, len(kept) - len(block) - len(_PACKET_ENDS)))
+        if end >= 0:
+            return bytes(kept[: end + len(_PACKET_ENDS)])
+        if len(kept) > MAX_BYTES:
+            return bytes(kept)
+    return None
 
 
 def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
@@ -74,10 +87,10 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
                 words.setdefault(key, name)
 
     try:
-        content = read_bytes(picture, limits)
+        embedded, keywords = _embedded(picture, limits)
     except LookalikeError as error:
         return Keywords((), (f"{picture}: {error}",))
-    packets = [(picture, embedded_packet(content[:_HEAD] if _is_jpeg(content) else content))]
+    packets = [(picture, embedded)]
     place, within = sidecar_of(picture), None if limits is None else limits.within
     if os.path.lexists(place):
         try:
@@ -91,7 +104,7 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
             except LookalikeError as error:
                 problems.append(f"{file}: its keywords were not read: {error}")
     unknown = 0
-    for keyword in _iptc(content):
+    for keyword in keywords:
         try:
             take([keyword.decode("utf-8")])
         except UnicodeDecodeError:
@@ -108,8 +121,20 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
     return Keywords(tuple(words.values()), tuple(problems))
 
 
-def _is_jpeg(content: bytes) -> bool:
-    return content.startswith(_JPEG)
+def _embedded(picture: Path, limits: Limits | None) -> tuple[bytes | None, list[bytes]]:
+    """Return the XMP packet and the IPTC keywords inside a picture's file."""
+    file, _ = open_file(picture, limits)
+    try:
+        with file:
+            head = file.read(_BLOCK)
+            if head.startswith(JPEG):
+                packet = embedded_packet(BytesIO(head))
+            else:
+                file.seek(0)
+                packet = embedded_packet(file)
+            return packet, iptc_keywords(file, MOST)
+    except OSError as error:
+        raise UnreadablePicture(f"cannot read it: {why(error)}") from error
 
 
 def _subjects(packet: Packet) -> list[str]:
@@ -119,17 +144,3 @@ def _subjects(packet: Packet) -> list[str]:
     for kind, sign in ((BY_BARS, "|"), (BY_SLASHES, "/")):
         words += [path.rsplit(sign, 1)[-1] for path in packet.subjects(kind)]
     return [word for word in words if word_key(label_name(word)) not in learned]
-
-
-def _iptc(content: bytes) -> list[bytes]:
-    """Return the IPTC keywords of a JPEG or TIFF, in whatever encoding they are."""
-    if not content.startswith((_JPEG, b"II", b"MM")):
-        return []
-    try:
-        with Image.open(BytesIO(content), formats=("JPEG", "TIFF")) as image:
-            found = IptcImagePlugin.getiptcinfo(image) or {}
-    except _UNREADABLE:
-        return []
-    kept = found.get(_IPTC_KEYWORDS, [])
-    words = [kept] if isinstance(kept, bytes) else kept
-    return [word for word in words[:MOST] if isinstance(word, bytes)]

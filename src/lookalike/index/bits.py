@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.arrays import map_arrays, save_arrays
 from lookalike.core.checks import check_whole, is_number
 from lookalike.core.codes import MAX_BITS, check_codes, check_weights, code_bytes
-from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.errors import InvalidInput, incomplete
 from lookalike.index._fast.best import FREE
 from lookalike.index.base import Hits
 from lookalike.index.bit_rows import BitRows
@@ -195,7 +195,8 @@ class BitIndex(ExactIndex):
             next_id = check_whole(who, "next_id", manifest["next_id"], least, FREE)
             arrays.check_all_used()
         except (InvalidInput, KeyError, TypeError, ValueError) as error:
-            raise DamagedFile(f"{path} is damaged: {error}") from error
+            remedy = "Make the index again, or restore a backup."
+            raise incomplete(path, cls.__name__, error, remedy) from error
         index._state = State(rows, ids, scales, next_id)
         return index
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.arrays import Loaded, load_arrays, save_arrays
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.errors import InvalidInput, incomplete
 from lookalike.core.fingerprint import check_fingerprint
 from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.index._fast.best import FREE
@@ -359,7 +359,8 @@ class ExactIndex(Index):
             least = int(names.max()) + 1 if len(names) else 0
             next_id = check_whole(cls.__name__, "next_id", manifest["next_id"], least, FREE)
         except (ValueError, KeyError, TypeError) as error:
-            raise DamagedFile(f"{path} is damaged: {error}") from error
+            remedy = "Make the index again, or restore a backup."
+            raise incomplete(path, cls.__name__, error, remedy) from error
         index._state = State(rows, GrowingArray(names), GrowingArray(factors), next_id)
         return index
 

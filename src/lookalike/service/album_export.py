@@ -1,10 +1,10 @@
 """The pictures of an album, as a table to write."""
 
-import csv
 import io
 from typing import TYPE_CHECKING, Any
 
 from lookalike.core.text import safe_cell, shown
+from lookalike.service.csv_rows import write_rows
 
 if TYPE_CHECKING:
     from lookalike.collection import Album, Collection
@@ -34,10 +34,10 @@ def album_rows(collection: "Collection", album: "Album") -> list[dict[str, Any]]
 def album_table(rows: list[dict[str, Any]]) -> str:
     """Return the pictures of an album as CSV, several labels separated by semicolons."""
     table = io.StringIO(newline="")
-    writer = csv.DictWriter(table, ["id", "path", "labels", "new"])
-    writer.writeheader()
-    writer.writerows(
-        {**row, "path": safe_cell(row["path"]), "labels": safe_cell(";".join(row["labels"]))}
+    write_rows(table, [["id", "path", "labels", "new"]])
+    cells = (
+        [row["id"], safe_cell(row["path"]), safe_cell(";".join(row["labels"])), row["new"]]
         for row in rows
     )
+    write_rows(table, cells)
     return table.getvalue()

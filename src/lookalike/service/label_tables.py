@@ -1,6 +1,5 @@
 """Write labels with their sources as a table that ``lookalike learn`` can read again."""
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from lookalike.core.text import safe_cell, shown, word_key
+from lookalike.service.csv_rows import write_rows
 
 Row: TypeAlias = tuple[Path, Sequence[tuple[str, str]]]
 """A file, and its labels with their sources."""
@@ -21,14 +21,14 @@ def labels_csv(rows: Iterable[Row]) -> bytes:
     file name that are not text are replaced.
     """
     file = io.StringIO()
-    table = csv.writer(file)
-    table.writerow(["file", "tag", "sources"])
+    write_rows(file, [["file", "tag", "sources"]])
     for path, labels in rows:
         together = by_label(labels)
-        table.writerows(
+        cells = (
             [safe_cell(shown(path)), safe_cell(shown(name)), " ".join(why)]
             for name, why in together.items()
         )
+        write_rows(file, cells)
     return file.getvalue().encode()
 
 

@@ -25,6 +25,7 @@ import errno
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -172,7 +173,7 @@ def _mode(place: Path) -> int | None:
 def _embedded(picture: Path) -> dict[Subjects, list[str]]:
     """Return the subjects embedded in a picture, wherever its format puts them."""
     try:
-        packet = Packet(embedded_packet(read_bytes(picture)) or EMPTY)
+        packet = Packet(embedded_packet(BytesIO(read_bytes(picture))) or EMPTY)
     except LookalikeError:
         return {}
     return {kind: [*filter(None, map(xml_text, packet.subjects(kind)))] for kind in ALL}

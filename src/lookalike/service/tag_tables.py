@@ -4,7 +4,6 @@ Only pictures with words are listed, since learning from the table would remove 
 picture listed without any.
 """
 
-import csv
 import io
 import json
 import math
@@ -12,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lookalike.core.text import safe_cell
+from lookalike.service.csv_rows import write_rows
 
 if TYPE_CHECKING:
     from lookalike.collection import TaggedPicture
@@ -26,9 +26,8 @@ def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
     whole. An unknown confidence is an empty cell.
     """
     file = io.StringIO()
-    rows = csv.writer(file)
-    rows.writerow(["file", "tag", "score", "confidence", "source"])
-    rows.writerows(
+    write_rows(file, [["file", "tag", "score", "confidence", "source"]])
+    rows = (
         [
             safe_cell(str(picture.path)),
             safe_cell(tag.word),
@@ -39,6 +38,7 @@ def tags_csv(pictures: "Iterable[TaggedPicture]") -> bytes:
         for picture in pictures
         for tag in picture.tags
     )
+    write_rows(file, rows)
     return file.getvalue().encode()
 
 

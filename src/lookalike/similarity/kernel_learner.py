@@ -14,7 +14,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState, generator, loop_state
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, stored_whole
 from lookalike.core.vectors import check_vectors
 from lookalike.similarity.base import Similarity, check_triplets
 from lookalike.similarity.blend import project_positive
@@ -457,7 +457,7 @@ class KernelLearner(Similarity):
         return self._learned.stored()
 
     def _restore(self, arrays: Arrays, learned: Learned) -> None:
-        sources = self._sources(int(learned["width"]))
+        sources = self._sources(stored_whole(learned["width"]))
         self._publish(KernelState.restored(arrays, learned, sources))
 
     @classmethod

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.stored import Arrays, Learned
+from lookalike.core.stored import Arrays, Learned, stored_whole
 from lookalike.core.vectors import unit_rows
 from lookalike.similarity.base import stored_array
 from lookalike.similarity.kernels import Floats
@@ -131,18 +131,19 @@ class KernelState:
     def restored(cls, arrays: Arrays, learned: Learned, sources: Sequence[Source]) -> "KernelState":
         """Return what :meth:`stored` returned, or raise ValueError if it is not valid."""
         landmarks, to = stored_array(arrays, "landmarks", 2), stored_array(arrays, "map", 2)
-        widths = [int(one) for one in learned["widths"]]
+        widths = [stored_whole(one) for one in learned["widths"]]
         weights = np.array([float(one) for one in learned["weights"]])
-        mistakes = np.array([int(one) for one in learned["mistakes"]], dtype=np.int64)
-        steps, turned, whitened = int(learned["steps"]), learned["turned"], learned["whitened"]
-        if landmarks.shape[1] != int(learned["width"]) or to.shape != (len(landmarks), sum(widths)):
+        mistakes = np.array([stored_whole(one) for one in learned["mistakes"]], dtype=np.int64)
+        steps, width = stored_whole(learned["steps"]), stored_whole(learned["width"])
+        turned, whitened = learned["turned"], learned["whitened"]
+        if landmarks.shape[1] != width or to.shape != (len(landmarks), sum(widths)):
             raise ValueError(f"landmarks are of shape {landmarks.shape}, map of {to.shape}.")
-        if not len(widths) == len(weights) == len(mistakes) == len(sources) or min(widths) < 0:
+        if not len(widths) == len(weights) == len(mistakes) == len(sources):
             raise ValueError(f"widths are {widths}, weights {weights}, mistakes {mistakes}.")
         if not (weights >= 0).all() or not abs(weights.sum() - 1) < 1e-6:
             raise ValueError(f"weights are {weights}.")
-        if steps < 0 or mistakes.min() < 0 or not isinstance(turned, bool):
-            raise ValueError(f"mistakes are {mistakes} in {steps} steps, turned {turned!r:.80}.")
+        if not isinstance(turned, bool):
+            raise ValueError(f"turned is {turned!r:.80}.")
         turns = _turns(arrays, widths) if turned else [None] * len(widths)
         maps = np.split(to, np.cumsum(widths)[:-1], axis=1)
         axes = [

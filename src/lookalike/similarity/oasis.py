@@ -16,7 +16,7 @@ from lookalike.core.checks import check_choice, check_number, check_whole, is_nu
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.seeds import RandomState, generator
-from lookalike.core.stored import Arrays, Learned, with_settings
+from lookalike.core.stored import Arrays, Learned, stored_whole, with_settings
 from lookalike.core.vectors import Vectors, check_vectors
 from lookalike.similarity.base import (
     Formula,
@@ -336,10 +336,10 @@ class OASIS(Similarity):
         W = stored_array(arrays, "W", 2)
         if W.shape[0] != W.shape[1]:
             raise ValueError(f"W is of shape {W.shape}.")
-        steps, point = int(learned["steps_"]), float(learned["blend_"])
+        steps, point = stored_whole(learned["steps_"]), float(learned["blend_"])
         normalized = learned["normalized_"]
-        if steps < 0 or not 0 <= point <= 1 or not isinstance(normalized, bool):
-            raise ValueError(f"steps_ is {steps}, blend_ {point}, normalized_ {normalized!r:.80}.")
+        if not 0 <= point <= 1 or not isinstance(normalized, bool):
+            raise ValueError(f"blend_ is {point}, normalized_ {normalized!r:.80}.")
         reach, rule = None, learned["reach_"]
         if rule is not None:
             reach = Reach.restored(arrays, rule, len(W))

@@ -11,7 +11,7 @@ from lookalike.collection import Collection
 from lookalike.collection.pictures.imports import import_labels
 from lookalike.collection.store.labels import labels as kept_labels
 from lookalike.collection.store.labels import labels_with
-from lookalike.images.keywords import read_keywords
+from lookalike.images.keywords import Keywords, read_keywords
 from lookalike.images.xmp import ALL, BY_BARS, EMPTY, FLAT, LEARNED, Packet
 from tests.collection.colours import Colours
 
@@ -110,6 +110,11 @@ def test_words_that_were_learned_are_left_out_and_paths_give_their_last_level(tm
     (tmp_path / "a.xmp").write_bytes(Packet(EMPTY).with_subjects(lists))
     assert read_keywords(image).words == ("Hund", "Köln")
     assert LEARNED not in ALL
+
+
+def test_an_empty_iptc_keyword_is_none(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(iptc(b""))
+    assert read_keywords(tmp_path / "a.jpg") == Keywords()
 
 
 def test_keywords_that_are_left_out_are_told(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lookalike.collection import Ask, Collection, Where
+from lookalike.collection import Ask, Collection, SavedSearch, Where
 from lookalike.collection.search import start_words, words
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.features import StartWords
@@ -67,6 +67,11 @@ def test_an_unknown_word_names_those_that_are_close(fresh):
     for wrong in (7, "", "  ", ["sky"], None):
         with pytest.raises(InvalidInput, match="a word is text that is not empty"):
             fresh.search_word(wrong)
+    for ask in (fresh.search_word, fresh.count_word):
+        with pytest.raises(InvalidInput, match=r"must not contain control characters; got '.x00'"):
+            ask("a\0b")
+    with pytest.raises(InvalidInput, match="must not contain control characters"):
+        fresh.save_album("odd", SavedSearch(word="a\0b"))
 
 
 def labels(collection, names):

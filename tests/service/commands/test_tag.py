@@ -10,7 +10,9 @@ from lookalike.collection import PictureTag, TaggedPicture, Tagging
 from lookalike.core.text import safe_cell
 from lookalike.images import Refused
 from lookalike.images.xmp import ALL, FLAT, LEARNED, Packet
+from lookalike.service.album_export import album_table
 from lookalike.service.commands import tag as command
+from lookalike.service.label_tables import labels_csv
 from lookalike.service.tag_tables import tags_csv, tags_json
 from lookalike.supervision import read_labels
 from tests.service.packets import PROGRAMS
@@ -155,6 +157,18 @@ def test_a_confidence_that_is_not_known_is_left_out(tag, here):
     assert line.split("a.jpg")[1].strip() == "cat"
     assert tags_csv(answer.pictures).decode().splitlines()[1] == f"{here}/a.jpg,cat,-0.5,,learned"
     assert json.loads(tags_json(answer.pictures))[0]["confidences"] == [None]
+
+
+def test_a_cell_stays_whole_where_others_separate_by_semicolons_or_tabs(here):
+    words = ["x;=1+1", "'+cmd|calc;-2+3", "x\t=1", "x\n@a", 'q"=1']
+    lines = tags_csv([tagged(here / "a.jpg", *words, "plain")]).decode().split("\r\n")[1:-1]
+    for word, line in zip(words, lines, strict=False):
+        assert ',"{}",'.format(safe_cell(word).replace('"', '""')) in line
+    assert lines[-1].startswith(f"{here}/a.jpg,plain,")
+    labels = labels_csv([(here / "a.jpg", [("x;=1+1", "hand")])]).decode()
+    assert f'"{here}/a.jpg","x;=1+1","hand"' in labels
+    album = album_table([{"id": 1, "path": "/a.jpg", "labels": ["x", "=1+1"], "new": False}])
+    assert '"1","/a.jpg","x;=1+1","False"' in album
 
 
 def test_tables_of_nothing():

@@ -523,6 +523,11 @@ def test_https_by_files(start, tmp_path, run, indexed):
     wrong = run("serve", indexed, "--certificate", key, "--certificate-key", key)
     assert wrong.code != 0
     assert "--certificate-key" in wrong.err
+    alone = run("serve", indexed, "--certificate", certificate)
+    assert alone.code != 0
+    assert "the private key of the certificate is missing" in " ".join(alone.err.split())
+    assert "--certificate-key FILE" in " ".join(alone.err.split())
+    assert "PEM lib" not in alone.err
     server = start("--certificate", certificate, "--certificate-key", key)
     assert server.address.startswith("https://")
     assert httpx.get(f"{server.address}api/status", verify=False).status_code == 200

@@ -74,6 +74,10 @@ def test_the_api_tells_words_and_sources(client):
         ("sky", "start"),
         ("nature", "start"),
     ]
+    for address in ("/api/search?word=a%00b", "/search?word=a%00b"):
+        odd = client.get(address)
+        assert "must not contain control characters" in odd.text
+    assert client.get("/api/search?word=a%00b").status_code == 400
     unknown = client.get("/api/search?word=crimsen").json()
     assert (unknown["matches"], unknown["counts"]["unknown"]) == ([], ["crimsen"])
 

@@ -25,7 +25,7 @@ from lookalike.collection.store.filter import Where
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import CollectionError, InvalidInput, MissingPart
 from lookalike.core.ranking import judge
-from lookalike.core.text import label_name, word_key
+from lookalike.core.text import first_control, label_name, word_key
 from lookalike.features import StartWords
 
 if TYPE_CHECKING:
@@ -102,6 +102,11 @@ def check_text(text: object) -> str:
     """Return the text to search by, or raise InvalidInput."""
     if not isinstance(text, str) or not (whole := label_name(text)):
         raise InvalidInput(f"search_word: a word is text that is not empty; got {text!r:.80}.")
+    if (sign := first_control(whole)) is not None:
+        raise InvalidInput(
+            f"search_word: a word must not contain control characters; got {sign!r} in "
+            f"{text!r:.80}. Leave it out."
+        )
     return whole
 
 

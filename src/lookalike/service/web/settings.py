@@ -129,6 +129,11 @@ class Settings:
                 self.certificate, self.certificate_key
             )
         except (OSError, ssl.SSLError) as error:
+            if self.certificate_key is None and _lacks_key(self.certificate):
+                raise InvalidInput(
+                    f"serve: the private key of the certificate is missing: {self.certificate} "
+                    f"has none. Give its file, in PEM, with --certificate-key FILE."
+                ) from error
             raise InvalidInput(
                 f"serve: cannot use the certificate {self.certificate}: {error}. Give the chain "
                 f"with --certificate and its private key with --certificate-key, both in PEM."
@@ -153,3 +158,12 @@ class Settings:
         """Limits for an uploaded picture."""
         most = min(self.max_upload_bytes, self.limits.max_bytes)
         return Limits(most, self.limits.max_pixels)
+
+
+def _lacks_key(certificate: Path) -> bool:
+    """Return whether a file has a certificate in PEM and no private key."""
+    try:
+        content = certificate.read_bytes()
+    except OSError:
+        return False
+    return b"BEGIN CERTIFICATE-----" in content and b"PRIVATE KEY-----" not in content
