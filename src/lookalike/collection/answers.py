@@ -12,8 +12,8 @@ from lookalike.images import Refused
 Ref: TypeAlias = int | str
 """A picture of the collection by its id, or a kept query by its token."""
 
-Source: TypeAlias = Literal["start", "learned", "given", "name"]
-"""Where a word comes from: known to the feature from the start, an annotator, labels, or names."""
+Source: TypeAlias = Literal["start", "learned", "given", "name", "similar"]
+"""Where a word comes from: known from the start, an annotator, labels, names, similar pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Standing:
 class Suggestion:
     """A word that may suit a picture; ``why`` says what speaks for it, in a few words.
 
-    Its ``source`` is ``given`` where the pictures most alike were given it.
+    Its ``source`` is ``similar`` where the pictures most alike were given it.
     """
 
     word: str

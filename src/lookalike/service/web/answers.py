@@ -341,7 +341,7 @@ class SuggestionAnswer(Answer):
     confidence: float | None = Field(description="From 0 to 1; null if unknown.")
     why: str
     source: Source = Field(
-        description="`given` to the most similar pictures, `learned`, or known from the `start`."
+        description="A label of the most `similar` pictures, `learned`, or known from the `start`."
     )
 
     @classmethod
