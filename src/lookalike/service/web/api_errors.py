@@ -1,6 +1,6 @@
 """Error responses of the API: a status and one sentence for every expected error."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from fastapi import Request, Response
@@ -23,6 +23,7 @@ from lookalike.core.errors import (
 )
 from lookalike.core.text import shown, without_method
 from lookalike.service.web.answers import Problem
+from lookalike.service.web.patterns import PATTERNS
 
 # The first match decides.
 _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
@@ -82,8 +83,22 @@ def refuse_values(error: RequestValidationError) -> JSONResponse:
     told = []
     for one in error.errors()[:3]:
         place = ".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0])
-        told.append(f"{place:.80}: {str(one['msg']).removeprefix('Value error, ')}")
+        told.append(f"{place:.80}: {_in_words(one)}")
     return _problem(422, f"{'; '.join(told)}.")
+
+
+def _in_words(one: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, in plain words where the validator's are not."""
+    limits = one.get("ctx", {})
+    if one["type"] == "string_pattern_mismatch" and limits.get("pattern") in PATTERNS:
+        return f"must be {PATTERNS[limits['pattern']]}"
+    if one["type"] == "too_short":
+        return f"needs at least {limits['min_length']}"
+    if one["type"] == "too_long":
+        return f"takes at most {limits['max_length']:,}"
+    if one["type"] == "missing":
+        return "is missing"
+    return str(one["msg"]).removeprefix("Value error, ")
 
 
 class Route(APIRoute):
