@@ -11,6 +11,7 @@ from lookalike.service.web.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import job_over, png, served
 
+REF_WANTED = "like.0: must be a picture's id, or the token of a stored query."
 UNKNOWN = "u" + 32 * "0"
 
 
@@ -201,7 +202,9 @@ def test_all_votes_are_reset(client):
     ("path", "body", "status", "words"),
     [
         ("votes", {"like": []}, 422, "like: needs at least 1."),
-        ("votes", {"like": ["x"], "picked": [2]}, 422, "a picture's id, or the token of a stored"),
+        ("votes", {"like": ["x"], "picked": [2]}, 422, REF_WANTED),
+        ("votes", {"like": [0], "picked": [2]}, 422, REF_WANTED),
+        ("votes", {"like": [1], "picked": [0]}, 422, "picked.0: must be at least 1."),
         ("votes", {"picked": [2]}, 422, "like: is missing."),
         ("votes", {"like": [1]}, 400, "at least one"),
         ("votes", {"like": [1], "picked": [2], "rejected": [2]}, 400, "both"),
