@@ -47,6 +47,7 @@ EXPORTS = {
         "Event",
         "Figures",
         "Finding",
+        "Gain",
         "InUse",
         "KnownWord",
         "Learned",

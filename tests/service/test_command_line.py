@@ -1,5 +1,7 @@
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -25,6 +27,22 @@ def test_help_names_commands_and_exit_codes(run):
     out = run("--help").out
     assert all(name in out for name in NAMES)
     assert "Exit codes: 0 success" in out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_shows_no_markup(run, name):
+    assert "``" not in run(name, "--help").out
+
+
+def test_help_keeps_square_brackets(run):
+    assert "'lookalike[lite2]'" in " ".join(run("index", "--help").out.replace("│", " ").split())
+
+
+def test_lookalike_runs_as_a_module():
+    ran = subprocess.run(
+        [sys.executable, "-m", "lookalike", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.startswith("lookalike ")
 
 
 def test_version(run):

@@ -25,6 +25,14 @@ TOO_FEW = {"published": False, "model": None, "pictures": 0}
             "new similarity; codes not used, too many candidates",
         ),
         ({"codes": NOT_USED}, "codes not used, too many candidates"),
+        (
+            {"similarity": {**NOT_USED, "gained": "mAP +0.01"}, "words": {**USED, "gained": "P"}},
+            "new words (P); similarity not used (mAP +0.01)",
+        ),
+        (
+            {"similarity": {**NOT_USED, "gained": "mAP +0.01"}, "words": TOO_FEW},
+            "similarity not used (mAP +0.01)",
+        ),
     ],
 )
 def test_learning_says_what_is_used_and_why_codes_are_not(body, text):

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from lookalike.collection.store.filter import Where
+from lookalike.core.evidence import Difference
 from lookalike.core.text import counted
 from lookalike.images import Refused
 
 Ref: TypeAlias = int | str
 """A picture of the collection by its id, or a kept query by its token."""
 
-Source: TypeAlias = Literal["start", "learned", "given", "name"]
-"""Where a word comes from: known to the feature from the start, an annotator, labels, or names."""
+Source: TypeAlias = Literal["start", "learned", "given", "name", "similar"]
+"""Where a word comes from: known from the start, an annotator, labels, names, similar pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class Standing:
 class Suggestion:
     """A word that may suit a picture; ``why`` says what speaks for it, in a few words.
 
-    Its ``source`` is ``given`` where the pictures most alike were given it.
+    Its ``source`` is ``similar`` where the pictures most alike were given it.
     """
 
     word: str
@@ -231,6 +232,63 @@ class Figures:
     precision_at_1: float
     precision_at_10: float
     queries: int
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better held-out pictures rank each other by what was learned, paired by query.
+
+    Few labels are cross-validated, so ``pictures`` may be more than were held out from the model.
+    """
+
+    mean_average_precision: Difference
+    precision_at_1: Difference
+    pictures: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether more is found by more than chance, and the first is right about as often."""
+        return self.mean_average_precision.is_gain and not self.precision_at_1.is_loss
+
+    @property
+    def is_better(self) -> bool:
+        """Whether more is found, and the first is right about as often."""
+        return self.mean_average_precision.mean > 0 and not self.precision_at_1.is_loss
+
+    def __str__(self) -> str:
+        return (
+            f"mean average precision {self.mean_average_precision}, "
+            f"precision at 1 {self.precision_at_1}, judged by {counted(self.pictures, 'picture')}"
+        )
+
+    @property
+    def short(self) -> str:
+        """The same in fewer letters, for a line of the page."""
+        return (
+            f"mAP {self.mean_average_precision}, P@1 {self.precision_at_1}, "
+            f"judged by {counted(self.pictures, 'picture')}"
+        )
+
+    @property
+    def fault(self) -> str:
+        """What keeps the similarity from being used, as a verb phrase."""
+        if self.mean_average_precision.is_loss:
+            return "ranks worse than the one in use"
+        if self.mean_average_precision.mean > 0 and self.precision_at_1.is_loss:
+            return "loses too many first matches"
+        return "is not clearly better than the one in use"
+
+
+def gain_text(before: Figures | None, after: Figures | None, gain: Gain | None) -> str:
+    """Return what a model gained, as the gate saw it; words are compared without an error."""
+    if gain is not None:
+        return gain.short
+    if before is None or after is None:
+        return ""
+    average = after.mean_average_precision - before.mean_average_precision
+    first = after.precision_at_1 - before.precision_at_1
+    judged = counted(after.queries, "picture")
+    return f"mAP {average:+.3f}, P@1 {first:+.3f}, judged by {judged}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +395,8 @@ class Trial:
         What learned it, as ``oasis`` or ``ridge``; empty where nothing could be learned.
     tried : dict
         For words, the figures of every annotator that was trained to choose from, by name.
+    gain : Gain or None
+        What decided whether a similarity is used; None for words, decided by their figures.
     """
 
     before: Figures | None
@@ -349,6 +409,12 @@ class Trial:
     model: int | None
     method: str = ""
     tried: dict[str, Figures] = field(default_factory=dict)
+    gain: Gain | None = None
+
+    @property
+    def gained(self) -> str:
+        """What it gained, as the gate saw it; empty where nothing could be learned."""
+        return gain_text(self.before, self.after, self.gain)
 
     @classmethod
     def failed(cls, why: str, pictures: int, labels: int) -> "Trial":
@@ -383,7 +449,7 @@ class Learned:
 
     def summary(self) -> dict[str, Any]:
         """Return in short what the log keeps of it."""
-        return {
+        found: dict[str, dict[str, Any]] = {
             name: {"published": trial.published, "model": trial.model, "pictures": trial.pictures}
             for name, trial in (
                 ("similarity", self.similarity),
@@ -392,6 +458,10 @@ class Learned:
             )
             if trial is not None
         }
+        for name, one in (("similarity", self.similarity), ("words", self.words)):
+            if one is not None and one.gained:
+                found[name]["gained"] = one.gained
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -561,6 +631,8 @@ class ModelRow:
         Whether it came into use, and whether it is in use now.
     codes : CodeFigures or None
         How well codes find candidates; None for other models.
+    gain : Gain or None
+        What decided whether a similarity is used; None for words, and for models of older versions.
     """
 
     number: int
@@ -574,6 +646,12 @@ class ModelRow:
     published: bool
     current: bool
     codes: CodeFigures | None = None
+    gain: Gain | None = None
+
+    @property
+    def gained(self) -> str:
+        """What it gained, as the gate saw it; empty for codes."""
+        return gain_text(self.before, self.after, self.gain)
 
 
 @dataclass(frozen=True, slots=True)

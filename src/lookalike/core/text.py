@@ -15,7 +15,7 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _CONTROLS = ("Cc", "Cs")
-_METHOD = re.compile(r"\ACollection(\.[a-z_]+)?: ")
+_METHOD = re.compile(r"\A(Collection(\.[a-z_]+)?|Ask): ")
 _NOT_XML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -78,6 +78,8 @@ def without_method(message: str) -> str:
     'Event 7 is already undone.'
     >>> without_method("Collection: there is already an album “Cats”.")
     'There is already an album “Cats”.'
+    >>> without_method("Ask: there is no picture or query 7 to search with.")
+    'There is no picture or query 7 to search with.'
     """
     rest = _METHOD.sub("", message)
     return message if rest == message else rest[:1].upper() + rest[1:]

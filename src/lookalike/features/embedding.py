@@ -227,4 +227,8 @@ def _content(model: str | Path | bytes) -> bytes:
     try:
         return Path(model).read_bytes()
     except OSError as error:
-        raise InvalidInput(f"Embedding: the model {model} cannot be read: {error}") from error
+        known = ", ".join(efficientnet.NETWORKS)
+        raise InvalidInput(
+            f"Embedding: the model {model} cannot be read: {error.strerror}. Name one of {known}, "
+            f"or the path of an .onnx file."
+        ) from error

@@ -53,7 +53,7 @@ def run_demo(folder: Path, screen: Screen) -> None:
         tagged = _tagged(store, unseen) if "words" in used else []
     figures_table(screen, before, after)
     if "similarity" not in used:
-        screen.say("The learned similarity is not used: it did not rank at least as well.")
+        screen.say("The learned similarity is not used: it was not clearly better.")
     figures_table(screen, *words, what="Words")
     screen.table(["not trained on", "category", "words with confidence"], tagged)
     screen.say(

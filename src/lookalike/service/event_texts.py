@@ -43,18 +43,29 @@ def event_text(event: Event) -> str:
 
 
 def _used(body: dict[str, Any]) -> str:
-    """Return which of the new models are used, in words, and why codes are not."""
+    """Return which of the new models are used, with what they gained, and why others are not."""
     names = {"similarity": "new similarity", "words": "new words", "codes": "new codes"}
     tried = {part: body[part] for part in names if body.get(part)}
-    used = [names[part] for part, trial in tried.items() if trial.get("published")]
+    used = [
+        f"{names[part]}{_gained(trial)}" for part, trial in tried.items() if trial.get("published")
+    ]
     told = [" and ".join(used)] if used else []
-    if not used and set(tried) != {"codes"}:
+    refused = {part: trial for part, trial in tried.items() if not trial.get("published")}
+    told += [
+        f"{part} not used{_gained(trial)}" for part, trial in refused.items() if _gained(trial)
+    ]
+    if not told and set(tried) != {"codes"}:
         told.append("no improvement, so not used")
     codes = tried.get("codes")
     if codes and not codes.get("published"):
         few = "too few pictures or tags" if not codes.get("pictures") else "too many candidates"
         told.append(f"codes not used, {few}")
     return "; ".join(told)
+
+
+def _gained(trial: dict[str, Any]) -> str:
+    """Return what a model gained, in brackets; older events do not say."""
+    return f" ({shown(str(trial['gained']))})" if trial.get("gained") else ""
 
 
 def _named(body: dict[str, Any]) -> str:

@@ -122,7 +122,7 @@ def test_tags_and_suggestions_say_that_they_are_start_words(fresh, tmp_path):
     fresh.say(known.id, "crimson")
     assert "crimson" not in [one.word for one in fresh.suggest(known.id)]
     near = fresh.search(known.id, 1)[0].id
-    assert fresh.suggest(near)[0].source == "given"
+    assert fresh.suggest(near)[0].source == "similar"
     token = fresh.keep_query(foreign.read_bytes())
     assert [one.word for one in fresh.suggest(token)] == ["sky", "nature"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lookalike.collection import Collection
+from lookalike.collection import Ask, Collection
 from tests.service.commands.test_rankers import fails
 from tests.service.pictures import draw
 
@@ -36,6 +36,17 @@ def test_what_was_said_is_listed_and_taken_back(run, place, tmp_path):
         assert list(store.labels().values()) == [["Bäume <b>"]]
     fails(run("undo", 99, "-c", place), "no event 99", "lookalike history")
     assert run("undo", 0, "-c", place).code == 2
+
+
+def test_history_names_the_pictures_of_votes_and_tags(run, place):
+    with Collection.open(place) as store:
+        names = [store.picture(number).places[0].name for number in range(1, 7)]
+        store.say(2, "sky")
+        store.vote(Ask((1,)), picked=[2, 3, 4, 5], rejected=[6])
+        store.remove([6])
+    listed = " ".join(run("history", "-c", place).out.split())
+    assert f"Tagged with sky ({names[1]})" in listed
+    assert f"(+ {', '.join(names[1:4])} and 1 more, − picture 6, for {names[0]})" in listed
 
 
 def test_a_folder_is_removed_whole_and_comes_back_by_one_undo(run, place, tmp_path):

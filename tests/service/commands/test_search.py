@@ -1,5 +1,6 @@
 """The command ``lookalike search``."""
 
+import re
 import shutil
 
 import pytest
@@ -150,6 +151,7 @@ def test_start_words_of_the_default_model(run, photos, tmp_path):
     (match,) = [match for match in found if match["path"].endswith("red/0.png")]
     assert match["source"] == "start"
     assert match["score"] == pytest.approx(tags[0]["confidence"], rel=1e-4)
-    assert " probably " in run("search", "--word", tags[0]["word"], "-c", place).out
+    shown = run("search", "--word", tags[0]["word"], "-c", place).out
+    assert re.search(rf"start word +{match['score']:.2f} ", shown)
     ran = run("search", "--word", "dalmation", "-c", place)
     assert (ran.code, ran.out) == (0, "No picture is tagged or named “dalmation”.\n")

@@ -11,6 +11,7 @@ from lookalike.service.web.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import job_over, png, served
 
+REF_WANTED = "like.0: must be a picture's id, or the token of a stored query."
 UNKNOWN = "u" + 32 * "0"
 
 
@@ -176,10 +177,12 @@ def test_a_vote_changes_the_next_search_and_undo_takes_it_back(client):
     ]
 
 
-def test_the_log_comes_in_pages(client):
+@pytest.mark.parametrize("name", ["k", "limit"])
+def test_the_log_comes_in_pages(client, name):
     for number in range(2, 7):
         client.post("/api/votes", json={"like": [1], "picked": [number]})
-    page = got(client.get("/api/events?limit=2"))
+    page = got(client.get(f"/api/events?{name}=2"))
+    assert len(page["events"]) == 2
     numbers = [event["number"] for event in page["events"]]
     while page["next"]:
         page = got(client.get(page["next"]))
@@ -198,7 +201,11 @@ def test_all_votes_are_reset(client):
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
-        ("votes", {"like": []}, 422, "like"),
+        ("votes", {"like": []}, 422, "like: needs at least 1."),
+        ("votes", {"like": ["x"], "picked": [2]}, 422, REF_WANTED),
+        ("votes", {"like": [0], "picked": [2]}, 422, REF_WANTED),
+        ("votes", {"like": [1], "picked": [0]}, 422, "picked.0: must be at least 1."),
+        ("votes", {"picked": [2]}, 422, "like: is missing."),
         ("votes", {"like": [1]}, 400, "at least one"),
         ("votes", {"like": [1], "picked": [2], "rejected": [2]}, 400, "both"),
         ("votes", {"like": [1], "picked": [999]}, 404, "999"),

@@ -120,12 +120,18 @@ def test_figures_of_few_pictures_are_no_percentages(queries, percent):
 
 
 def test_what_learning_came_to_in_a_few_words():
-    from lookalike.collection import Figures, Learned, Trial
+    from lookalike.collection import Figures, Gain, Learned, Trial
+    from lookalike.core.evidence import Difference
 
     figures = Figures(0.5, 0.5, 0.5, 9)
-    words = Trial(None, figures, True, "…", 9, 3, 2, 1)
-    likeness = Trial(figures, figures, False, "…", 9, 3, 2, None)
+    words = Trial(Figures(0.4, 0.5, 0.5, 9), figures, True, "…", 9, 3, 2, 1)
+    gain = Gain(Difference(0.012, 0.01), Difference(-0.002, 0.004), 209)
+    likeness = Trial(figures, figures, False, "…", 9, 3, 2, None, gain=gain)
     learned = Learned(likeness, words)
-    assert outcome(learned) == "Words: learned, in use. Likeness: no gain yet, unchanged."
+    assert outcome(learned) == (
+        "Words: learned, in use (mAP +0.100, P@1 +0.000, judged by 9 pictures). "
+        "Likeness: no clear gain yet, unchanged "
+        "(mAP +0.012 ± 0.010, P@1 -0.002 ± 0.004, judged by 209 pictures)."
+    )
     failed = Learned(Trial.failed("Give more labels.", 1, 1), None)
     assert outcome(failed) == "Likeness: nothing learned. Give more labels."

@@ -234,6 +234,31 @@ def test_tags_are_added_removed_and_taken_back(client, store):
     assert "blue sky" in Page(back.text).text
 
 
+def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, monkeypatch):
+    from lookalike.collection import Figures, Gain, ModelRow
+    from lookalike.core.evidence import Difference
+
+    before, after = Figures(0.5, 0.5, 0.5, 53), Figures(0.556, 0.557, 0.5, 53)
+    name = store.rankers()[0].name
+
+    def model(number, used, gain, kind="similarity"):
+        made = "2026-01-01T00:00:00Z"
+        return ModelRow(
+            *(number, kind, "oasis", name, made, {}, before, after, used, used), gain=gain
+        )
+
+    won = Gain(Difference(0.078, 0.015), Difference(0.045, 0.018), 264)
+    lost = Gain(Difference(0.01, 0.015), Difference(0.0, 0.018), 300)
+    rows = [model(1, True, won), model(2, False, lost), model(3, True, None, "words")]
+    monkeypatch.setattr(type(store), "models", lambda self: rows)
+    text = Page(client.get("/learned").text).text
+    assert "mAP +0.078 ± 0.015, P@1 +0.045 ± 0.018, judged by 264 pictures" in text
+    assert "the bars are of the 53 held out" in text
+    assert "not used: mAP +0.010 ± 0.015, P@1 +0.000 ± 0.018, judged by 300 pictures" in text
+    assert "gained mAP +0.056, P@1 +0.057, judged by 53 pictures." in text
+    assert client.get("/api/models").json()["models"][0]["gain"]["pictures"] == 264
+
+
 def test_history_is_paged_told_and_undone(client, store):
     number = next(iter(store.pictures())).id
     for count in range(25):

@@ -110,7 +110,7 @@ def suggest(
             told = None
         worth = support if told is None else told
         if support >= LEAST_SUPPORT:
-            source, why = "given", _told([number in yes for number in near if number in labels])
+            source, why = "similar", _told([number in yes for number in near if number in labels])
         elif told is None:
             continue
         elif key in learned:

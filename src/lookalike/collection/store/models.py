@@ -9,8 +9,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import CodeFigures, Figures, ModelRow
+from lookalike.collection.answers import CodeFigures, Figures, Gain, ModelRow
 from lookalike.collection.store.database import Database, now, numbers
+from lookalike.core.evidence import Difference
 
 Ids = NDArray[np.int64]
 
@@ -25,7 +26,8 @@ class NewModel:
     """A model to be kept, whether it is published or not.
 
     ``settings`` are the learner's as JSON; ``held_back`` and ``learned_from`` the pictures it was
-    judged by and learned from. ``figures`` are those of before and after, or those of codes.
+    judged by and learned from. ``figures`` are those of before and after, or those of codes;
+    ``gain`` is what decided whether a similarity is published.
     """
 
     number: int
@@ -38,6 +40,7 @@ class NewModel:
     figures: tuple[Figures, Figures] | CodeFigures
     held_back: Ids
     learned_from: Ids
+    gain: Gain | None = None
 
 
 def models(database: Database) -> list[ModelRow]:
@@ -55,7 +58,8 @@ def models(database: Database) -> list[ModelRow]:
     found = []
     for number, kind, method, ranker, made, settings, figures, published in rows:
         with database.parsing(f"model {number}"):
-            judged = _figures(json.loads(figures))
+            stored = json.loads(figures)
+            judged, gain = _figures(stored), _gain(stored)
             known = dict(json.loads(settings))
         found.append(
             ModelRow(
@@ -70,6 +74,7 @@ def models(database: Database) -> list[ModelRow]:
                 published=bool(published),
                 current=number in current,
                 codes=judged if isinstance(judged, CodeFigures) else None,
+                gain=gain,
             )
         )
     return found
@@ -171,7 +176,7 @@ def keep_run(
                 *(model.number, ranker, model.kind, model.method, run[0].number),
                 f"models/{model.number}.safetensors" if model.published else None,
                 *(before, model.published, model.source, model.threshold, model.settings),
-                _figures_text(model.figures),
+                _figures_text(model.figures, model.gain),
                 model.held_back.astype("<i8").tobytes(),
                 model.learned_from.astype("<i8").tobytes(),
                 now(),
@@ -211,10 +216,23 @@ def code_figures(database: Database, number: int) -> CodeFigures:
     return found
 
 
-def _figures_text(figures: tuple[Figures, Figures] | CodeFigures) -> str:
+def _figures_text(figures: tuple[Figures, Figures] | CodeFigures, gain: Gain | None) -> str:
     if isinstance(figures, CodeFigures):
         return json.dumps(asdict(figures))
-    return json.dumps([asdict(one) for one in figures])
+    before, after = map(asdict, figures)
+    # Older versions read what they know of the second, and no third.
+    return json.dumps([before, after if gain is None else {**after, "gain": asdict(gain)}])
+
+
+def _gain(stored: Any) -> Gain | None:
+    kept = stored[1].get("gain") if isinstance(stored, list) else None
+    if kept is None:
+        return None
+    average, first = (
+        Difference(float(kept[name]["mean"]), float(kept[name]["error"]))
+        for name in ("mean_average_precision", "precision_at_1")
+    )
+    return Gain(average, first, int(kept["pictures"]))
 
 
 def _figures(stored: Any) -> tuple[Figures, Figures] | CodeFigures:

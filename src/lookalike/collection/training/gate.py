@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from lookalike.annotation.base import Annotator
-from lookalike.collection.answers import CodesTrial, Figures, Learned, Trial
+from lookalike.collection.answers import CodesTrial, Figures, Gain, Learned, Trial
 from lookalike.collection.store.models import IN_USE, Ids, Kind, NewModel
 from lookalike.collection.training.codes import CodesLesson
-from lookalike.core.evidence import Difference
-from lookalike.core.text import counted
 from lookalike.similarity.base import Similarity
 
 _WORDS = (
@@ -21,40 +19,6 @@ _BESIDE_COMMONEST = (
     "The annotator ranks words better than by frequency and is now in use.",
     "The annotator ranks words worse than by frequency, so it is not used.",
 )
-
-
-@dataclass(frozen=True)
-class Gain:
-    """How much better held-out pictures rank each other by what was learned, paired by query."""
-
-    mean_average_precision: Difference
-    precision_at_1: Difference
-    pictures: int
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether more is found by more than chance, and the first is right about as often."""
-        return self.mean_average_precision.is_gain and not self.precision_at_1.is_loss
-
-    @property
-    def is_better(self) -> bool:
-        """Whether more is found, and the first is right about as often."""
-        return self.mean_average_precision.mean > 0 and not self.precision_at_1.is_loss
-
-    def __str__(self) -> str:
-        return (
-            f"mean average precision {self.mean_average_precision}, "
-            f"precision at 1 {self.precision_at_1}, judged by {counted(self.pictures, 'picture')}"
-        )
-
-    @property
-    def fault(self) -> str:
-        """What keeps the similarity from being used, as a verb phrase."""
-        if self.mean_average_precision.is_loss:
-            return "ranks worse than the one in use"
-        if self.mean_average_precision.mean > 0 and self.precision_at_1.is_loss:
-            return "loses too many first matches"
-        return "is not clearly better than the one in use"
 
 
 @dataclass(frozen=True)
@@ -101,6 +65,13 @@ class Lesson:
         )
 
     @property
+    def decided_by(self) -> Gain | None:
+        """The gain that decided: over the one in use, or over the start where that is in doubt."""
+        if self.gain is not None and self.gain.is_better and not self.published:
+            return self.over_start
+        return self.gain
+
+    @property
     def reason(self) -> str:
         """Why it is to be used or not, in a sentence."""
         if not self.changes:
@@ -108,10 +79,10 @@ class Lesson:
         if self.gain is not None:
             if self.published:
                 return f"The new similarity ranks better and is now in use: {self.gain}."
-            if self.gain.is_better and self.over_start is not None:
+            if self.gain.is_better:
                 return (
                     f"The new similarity is not clearly better than no learning, so nothing "
-                    f"changed: {self.over_start}."
+                    f"changed: {self.decided_by}."
                 )
             return f"The new similarity {self.gain.fault}, so nothing changed: {self.gain}."
         good, worse = _BESIDE_COMMONEST if self.beside_commonest else _WORDS
@@ -146,6 +117,7 @@ class Lesson:
             model=number if self.published else None,
             method=self.model.name,
             tried=dict(self.tried),
+            gain=self.decided_by,
         )
 
     def row(self, number: int) -> NewModel:
@@ -159,6 +131,7 @@ class Lesson:
             threshold=self.threshold,
             settings=self.settings,
             figures=(self.before, self.after),
+            gain=self.decided_by,
             held_back=self.held_back,
             learned_from=self.learned_from,
         )

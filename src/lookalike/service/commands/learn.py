@@ -108,7 +108,7 @@ def learn(
     than the one it would replace by more than chance; an annotator if it ranks at least as well,
     the first at least as well as ranking words by how common they are. Without a source, the labels
     or clicks given before are used again. Labels that people gave by hand always count, and stay;
-    what a file or the folders gave before is replaced, which ``lookalike undo`` takes back.
+    what a file or the folders gave before is replaced, which lookalike undo takes back.
 
     With codes, searches keep codes in memory and vectors on disk: codes find candidates, and all
     that was learned ranks them. How many of the best pictures are found is measured and shown.
@@ -197,6 +197,11 @@ def show_learned(
             f"{counted(trial.labels, noun)}.",
             trial.reason,
         )
+        if trial.gain is not None and trial.gain.pictures != trial.after.queries:
+            screen.say(
+                f"Few labels are judged in turns: each of the {trial.gain.pictures:,} was held out "
+                f"once, {trial.after.queries:,} of them from the new model (the table)."
+            )
 
 
 def _labels(path: Path) -> dict[str | Path, Sequence[str]]:

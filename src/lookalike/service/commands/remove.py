@@ -27,8 +27,8 @@ Pictures = Annotated[list[str], typer.Argument(metavar="PICTURES", show_default=
 def remove(pictures: Pictures, collection: Where = HERE, as_json: AsJson = False) -> None:
     """Move pictures, or all in a folder, to the bin; the files themselves are kept.
 
-    They stay out when their folder is indexed again. ``lookalike restore`` brings them back with
-    their labels and votes; ``lookalike bin --empty`` erases what is stored about them.
+    They stay out when their folder is indexed again. lookalike restore brings them back with
+    their labels and votes; lookalike bin --empty erases what is stored about them.
     """
     from lookalike.collection import Collection
 
@@ -75,7 +75,7 @@ def restore(
 ) -> None:
     """Bring pictures back from the bin, or put a backup in the place of the collection.
 
-    Pictures come back with their labels and votes. Given a folder that ``lookalike backup`` wrote,
+    Pictures come back with their labels and votes. Given a folder that lookalike backup wrote,
     the backup is verified and takes the collection's place, which no server may use meanwhile; what
     was there is kept beside it.
     """

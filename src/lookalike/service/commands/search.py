@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from lookalike.service.contact_sheet import Tile
 
 CLOSE = 3
-KINDS = {"given": "tagged", "name": "named"}
+KINDS = {"given": "tagged", "name": "named", "learned": "learned", "start": "start word"}
+CERTAIN = ("given", "name")
 
 
 def search(
@@ -123,8 +124,8 @@ def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") ->
         [
             [
                 rank,
-                KINDS.get(str(match.source), "probably"),
-                "" if match.source in KINDS else f"{match.score:.4f}",
+                KINDS[str(match.source)],
+                "" if match.source in CERTAIN else f"{match.score:.2f}",
                 match.path,
             ]
             for rank, match in enumerate(matches, start=1)

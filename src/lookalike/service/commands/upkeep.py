@@ -53,7 +53,7 @@ def backup(
     """Back up a collection into a new folder, while a server may go on serving it.
 
     The database, the models and uploaded files are copied as they are at one moment, and read
-    back. Your own picture files are not copied. ``lookalike restore TO`` puts the backup back.
+    back. Your own picture files are not copied. lookalike restore TO puts the backup back.
     """
     from lookalike.collection import Collection
 

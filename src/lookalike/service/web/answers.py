@@ -232,6 +232,23 @@ class FiguresAnswer(Answer):
     queries: int
 
 
+class DifferenceAnswer(Answer):
+    """The mean of paired differences, and its standard error."""
+
+    mean: float
+    error: float
+
+
+class GainAnswer(Answer):
+    """How much better held-out pictures rank each other by a new similarity."""
+
+    mean_average_precision: DifferenceAnswer
+    precision_at_1: DifferenceAnswer
+    pictures: int = Field(
+        description="Pictures that judged; with few labels more than were held out at once."
+    )
+
+
 class CodesAnswer(Answer):
     """How many candidates binary codes find for a search, and how well."""
 
@@ -264,6 +281,9 @@ class ModelAnswer(Answer):
     published: bool
     current: bool = Field(description="Whether it is in use.")
     codes: CodesAnswer | None = Field(description="Null for other models.")
+    gain: GainAnswer | None = Field(
+        description="What decided whether a similarity is used; null for other models."
+    )
 
     @classmethod
     def of(cls, row: ModelRow) -> "ModelAnswer":
@@ -321,7 +341,7 @@ class SuggestionAnswer(Answer):
     confidence: float | None = Field(description="From 0 to 1; null if unknown.")
     why: str
     source: Source = Field(
-        description="`given` to the most similar pictures, `learned`, or known from the `start`."
+        description="A label of the most `similar` pictures, `learned`, or known from the `start`."
     )
 
     @classmethod

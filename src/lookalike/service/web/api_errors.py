@@ -1,6 +1,6 @@
 """Error responses of the API: a status and one sentence for every expected error."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from fastapi import Request, Response
@@ -23,6 +23,7 @@ from lookalike.core.errors import (
 )
 from lookalike.core.text import shown, without_method
 from lookalike.service.web.answers import Problem
+from lookalike.service.web.patterns import PATTERNS, REF
 
 # The first match decides.
 _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
@@ -36,6 +37,19 @@ _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
     (MissingExtra, 409),
     (MissingPart, 409),
 )
+
+_WORDS = {
+    "missing": "is missing",
+    "too_short": "needs at least {min_length}",
+    "too_long": "takes at most {max_length}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "int_parsing": "must be a whole number",
+    "list_type": "must be a list",
+}
+"""What is wrong with a value, by the type of the error."""
+
+_KINDS_OF_REF = ("constrained-int", "constrained-str")
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "The request is invalid."},
@@ -79,11 +93,25 @@ def refuse(error: LookalikeError) -> JSONResponse:
 
 def refuse_values(error: RequestValidationError) -> JSONResponse:
     """Return the response for invalid values."""
-    told = []
-    for one in error.errors()[:3]:
-        place = ".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0])
-        told.append(f"{place:.80}: {str(one['msg']).removeprefix('Value error, ')}")
-    return _problem(422, f"{'; '.join(told)}.")
+    told = dict.fromkeys(map(_in_words, error.errors()))
+    return _problem(422, f"{'; '.join(list(told)[:3])}.")
+
+
+def _in_words(one: Mapping[str, Any]) -> str:
+    """Return which value is wrong and why, in plain words where the validator's are not."""
+    limits = one.get("ctx", {})
+    why = str(one["msg"]).removeprefix("Value error, ")
+    if one["type"] in _WORDS:
+        why = _WORDS[one["type"]].format(**limits)
+    elif limits.get("pattern") in PATTERNS:
+        why = f"must be {PATTERNS[limits['pattern']]}"
+    parts = [str(part) for part in one["loc"][1:]]
+    if parts and parts[-1] in _KINDS_OF_REF:
+        # It may be either kind; the validator complains of both.
+        del parts[-1]
+        why = f"must be {PATTERNS[REF]}"
+    place = ".".join(parts) or str(one["loc"][0])
+    return f"{place:.80}: {why}"
 
 
 class Route(APIRoute):

@@ -145,14 +145,18 @@ def rollback(request: Request, said: Statement) -> InUseAnswer:
 @router.get("/events", summary="List the log of events")
 def events(
     request: Request,
-    limit: Annotated[int, Query(ge=1, le=500, description="Most events to return.")] = 50,
+    k: Annotated[int, Query(ge=1, le=500, description="Most events to return.")] = 50,
+    limit: Annotated[
+        int | None, Query(ge=1, le=500, description="An older name of `k`.", deprecated=True)
+    ] = None,
     before: Annotated[EventNumber | None, Query(description="Only events before this one.")] = None,
     of: Annotated[Person, Query(description="Only events of this person.")] = None,
 ) -> EventsAnswer:
     """Return the events of the log, newest first."""
-    found = collection_of(request).history(limit + 1, before=before, of=of)
-    page = found[:limit]
-    more = len(found) > limit
+    most = k if limit is None else limit
+    found = collection_of(request).history(most + 1, before=before, of=of)
+    page = found[:most]
+    more = len(found) > most
     return EventsAnswer(
         events=[EventAnswer.of(event) for event in page],
         next=next_page(request, more, before=page[-1].number) if page else None,

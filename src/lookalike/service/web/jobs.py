@@ -328,17 +328,17 @@ class Jobs:
 
 
 def outcome(learned: Learned) -> str:
-    """Return in a few words what learning came to, first for words, then for likeness."""
+    """Return in short what learning came to and by which figures: words, then likeness."""
     told = []
     for name, trial in (("Words", learned.words), ("Likeness", learned.similarity)):
         if trial is None:
             continue
         if trial.published:
-            told.append(f"{name}: learned, in use.")
+            told.append(f"{name}: learned, in use ({trial.gained}).")
         elif trial.after is None:
             told.append(f"{name}: nothing learned. {trial.reason}")
         else:
-            told.append(f"{name}: no gain yet, unchanged.")
+            told.append(f"{name}: no clear gain yet, unchanged ({trial.gained}).")
     if learned.codes is not None:
         told.append(f"Codes: {learned.codes.reason}")
     return " ".join(told)

@@ -253,12 +253,15 @@ def add(request: Request) -> Response:
 def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]:
     """Return the content of the page about learning, for the ranker in view."""
     view, models = InView.of(collection, by), collection.models()
-    in_use = [model for model in models if model.current and model.ranker == view.name]
+    own = [model for model in models if model.ranker == view.name]
+    in_use = [model for model in own if model.current]
+    newest = {model.kind: model for model in own if model.after is not None}
     events = collection.history(limit=HISTORY + 1)
     return {
         "view": view,
         "standing": standing_of(collection, view.by) if len(collection) else None,
         "in_use": sorted(in_use, key=lambda model: (model.kind == "codes", model.kind)),
+        "refused": [model for model in newest.values() if not model.published],
         "models": models[::-1],
         "events": told(collection, events[:HISTORY]),
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from lookalike.collection.answers import Ask, Ref
 from lookalike.collection.store.filter import Where
 from lookalike.core.errors import InvalidInput
+from lookalike.service.web.patterns import DATE, REF
 from lookalike.service.web.users import User
 
 MAX_K, MAX_REACH = 1000, 100_000
@@ -16,8 +17,6 @@ MAX_REFS, MAX_TAGS, MAX_WORD, MAX_PATH, MAX_NAME = 64, 50, 1000, 4096, 64
 MAX_PICTURES = 150_000
 """Most pictures to name by their ids; all of a list are named by the list."""
 
-REF = "^([0-9]{1,18}|u[0-9a-f]{32})$"
-DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
 
 PictureId: TypeAlias = Annotated[int, Field(ge=1, le=MAX_ID, description="A picture's id.")]
 RefText: TypeAlias = Annotated[

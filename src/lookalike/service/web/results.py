@@ -178,16 +178,20 @@ def _find_words(collection: "Collection", search: Search, k: int, offset: int) -
         return Results([], trouble=nothing_found(text, counts), instead=[o.word for o in instead])
     verdicts = {match.id: 1 for match in matches if match.source == "given"}
     tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
-    headings = _headings(counts)
-    headed = [replace(tile, heading=headings.get(tile.at, "")) for tile in tiles]
+    by_start = {match.id: match.score for match in matches if match.source == "start"}
+    headings = _headings(counts, "Probably (start word)" if by_start else "Probably")
+    headed = [
+        replace(tile, heading=headings.get(tile.at, ""), sure=by_start.get(tile.id))
+        for tile in tiles
+    ]
     return Results(headed, len(matches) > k, counts=counts)
 
 
-def _headings(counts: WordCounts) -> dict[int, str]:
+def _headings(counts: WordCounts, probable: str) -> dict[int, str]:
     """Return the headings of the parts that have pictures, by the positions they stand before."""
     named = counts.tagged + counts.named
     return {
-        **({named: "Probably"} if counts.probable else {}),
+        **({named: probable} if counts.probable else {}),
         **({counts.tagged: f"Named so ({counts.named:,})"} if counts.named else {}),
         **({0: f"Tagged ({counts.tagged:,})"} if counts.tagged else {}),
     }

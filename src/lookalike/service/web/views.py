@@ -30,7 +30,7 @@ class Tile:
     """A picture in a grid.
 
     ``at`` is its position in the list, ``was`` its rank before a vote, and ``heading`` what it
-    stands under.
+    stands under. ``sure`` is the confidence of a start word.
     """
 
     id: int
@@ -41,6 +41,7 @@ class Tile:
     verdict: int = 0
     was: int = 0
     heading: str = ""
+    sure: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
