@@ -507,7 +507,8 @@ class RankerInfo:
     pictures, undescribed : int
         Pictures it has described, and those it has not.
     trouble : str
-        Why it cannot be used, as a part that is not installed any more; else empty.
+        Why it cannot be used, as a part that is not installed any more, or, if it is ready, why
+        the words it has learned cannot; else empty.
     codes : CodeFigures or None
         How well its codes find candidates; None where it has none, and every search is exact.
     """

@@ -1021,6 +1021,7 @@ class Collection:
         k: int = 10,
         *,
         by: str | None = None,
+        learned: bool = True,
         offset: int = 0,
         where: Where | None = None,
         min_score: float | None = None,
@@ -1047,6 +1048,9 @@ class Collection:
         by : str, optional
             The ranker whose words to use; by default, and for words it does not know, the first
             that has learned some, and the first that knows start words.
+        learned : bool
+            Whether to use what was learned; else labels, names and start words answer. What was
+            learned and is damaged is left out, too; see :meth:`words_damage`.
         k, offset, where
             As for :meth:`search`.
         min_score : float, optional
@@ -1058,14 +1062,26 @@ class Collection:
             Each says by its ``source`` where it comes from: ``given``, ``name``, ``learned`` or
             ``start``. Empty if nothing fits.
         """
-        ranked = self._ranked(word, by, where)
+        ranked = self._ranked(word, by, where, learned)
         return ranked.page(self._opened, k, offset, min_score)
 
     def count_word(
-        self, word: str, *, by: str | None = None, where: Where | None = None
+        self,
+        word: str,
+        *,
+        by: str | None = None,
+        learned: bool = True,
+        where: Where | None = None,
     ) -> WordCounts:
         """Count the pictures that :meth:`search_word` finds, in each of its parts."""
-        return self._ranked(word, by, where).counts
+        return self._ranked(word, by, where, learned).counts
+
+    def words_damage(self, by: str | None = None) -> str:
+        """Return why searches by words and suggestions do without something that was learned.
+
+        That is what is damaged, and what to do; empty if nothing is.
+        """
+        return self._opened.rankers.words_damage(by)
 
     def words_like(self, typed: str, k: int = 12) -> list[KnownWord]:
         """Complete what was typed to words that pictures have.
@@ -1129,7 +1145,7 @@ class Collection:
 
         queries.check_ask(ask)
         ranker = self._opened.rankers.get(by)
-        annotator = self._opened.rankers.annotator(ranker)
+        annotator = self._opened.rankers.sound_annotator(ranker)
         return reasons(ranker, annotator, self._opened.database, ask, picture, k, named)
 
     def view_weights(self, by: str | None = None) -> dict[str, float]:
@@ -1438,14 +1454,13 @@ class Collection:
 
         They come from what was learned, and from the labels of the pictures most like it: so a
         word just given to a picture is suggested for those like it at once. Start words that were
-        not learned come last.
+        not learned come last. What is damaged is left out; see :meth:`words_damage`.
         """
         from lookalike.collection.search import suggesting
 
-        ranker = self._opened.rankers.get(by)
-        return suggesting.suggest(
-            ranker, self._opened.rankers.annotator(ranker), self._opened.database, picture, k
-        )
+        ranker = self._opened.rankers.get(by, learned=False)
+        annotator = self._opened.rankers.sound_annotator(ranker)
+        return suggesting.suggest(ranker, annotator, self._opened.database, picture, k)
 
     # What the methods above share
 
@@ -1506,12 +1521,14 @@ class Collection:
                 self._copies = (key, NearCopies(radius))
             return self._copies[1]
 
-    def _ranked(self, word: str, by: str | None, where: Where | None) -> Ranked:
+    def _ranked(self, word: str, by: str | None, where: Where | None, learned: bool) -> Ranked:
         """Return all that a search by word finds, again while nobody has written since."""
-        return self._once(self._rank, check_text(word), by, where)
+        return self._once(self._rank, check_text(word), by, where, learned)
 
-    def _rank(self, _: Database, text: str, by: str | None, where: Where | None) -> Ranked:
-        return rank_word(self._opened, text, by, self._matching(where))
+    def _rank(
+        self, _: Database, text: str, by: str | None, where: Where | None, learned: bool
+    ) -> Ranked:
+        return rank_word(self._opened, text, by, self._matching(where), learned=learned)
 
     def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
         """Return the ids to search among, rising, or None for all."""

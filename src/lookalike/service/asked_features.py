@@ -118,7 +118,7 @@ def unfinished(store: Collection, asked: Ranker) -> dict[str, Feature]:
     else:
         return {asked.feature: _made(asked, alike)}
     for info in same:
-        if info.trouble:
+        if info.trouble and not info.ready:
             raise MissingPart(info.trouble)
     return {info.name: features[info.name] for info in same if info.undescribed or not info.ready}
 

@@ -1,13 +1,14 @@
 """Damage is noticed: flipped bits in models and the database, and a log that lost its end."""
 
 import random
+import re
 import shutil
 import sqlite3
 from contextlib import closing
 
 import pytest
 
-from lookalike.collection import Ask, Collection
+from lookalike.collection import Ask, Collection, SavedSearch
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.colours import Colours
 
@@ -57,9 +58,109 @@ def test_a_damaged_model_can_be_left_or_learned_anew(taught):
         assert other.add([]).added == 0
         assert other.learn(folders=True, settings={"steps": 300, "blend": 0.5}).similarity
         assert other.search(1, 5)
-    # Back to the damaged one is refused; back to none is possible.
-    with again(collection) as other, pytest.raises(DamagedFile):
-        other.rollback()
+    # Before the new one stands none, rather than the damaged one.
+    with again(collection) as other:
+        assert other.rollback().similarity is None
+        assert other.search(1, 5)
+
+
+@pytest.fixture
+def misspelled(collection):
+    """A collection whose annotator is damaged, opened anew."""
+    assert collection.learn(folders=True, settings={"steps": 300, "blend": 0.5}).words.published
+    collection.say_many([1, 2, 3, 4, 5], "Straße")
+    (words,) = [row.number for row in collection.models() if row.kind == "words"]
+    file = collection.path / "models" / f"{words}.safetensors"
+    collection.close()
+    flip(file, file.stat().st_size // 2)
+    with again(collection) as other:
+        yield other, file
+
+
+REMEDY = r"models/.* out of use.*lookalike learn.*rollback.*backup"
+
+
+def test_a_damaged_annotator_stops_learned_words_and_nothing_else(misspelled):
+    store, _ = misspelled
+    (info,) = store.rankers()
+    assert info.ready
+    assert "out of use" in info.trouble
+    found = store.search_word("rot", 99)
+    assert [match.source for match in found[:8]] == ["given"] * 8
+    assert store.count_word("rot").tagged == 8
+    assert {match.id for match in store.search_word("Straße", 5)} == {1, 2, 3, 4, 5}
+    assert store.search_word("nothing") == []
+    assert re.search(REMEDY, store.words_damage())
+    assert {one.word for one in store.suggest(6)} == {"Straße"}
+    assert store.reasons(Ask((2,)), 3)
+    assert store.search(1, 5)
+    for ask in (store.words, store.evaluate_words, lambda: store.tag([store.picture(1).places[0]])):
+        with pytest.raises(DamagedFile, match=REMEDY):
+            ask()
+
+
+def test_words_without_learning_are_labels_and_names(collection):
+    collection.learn(folders=True)
+    collection.say(1, "neu")
+    assert collection.count_word("neu").probable
+    assert [match.id for match in collection.search_word("neu", 99, learned=False)] == [1]
+    assert collection.count_word("rot", learned=False).tagged == 8
+    assert collection.count_word("neu", learned=False).probable == 0
+    collection.save_album("Neu", SavedSearch(word="neu", learned=False))
+    assert collection.album("Neu").members == (1,)
+
+
+def test_an_album_of_a_word_tells_of_a_damaged_annotator(misspelled):
+    store, _ = misspelled
+    album = store.save_album("Rot", SavedSearch(word="rot"))
+    assert len(album.members) >= 8
+    assert re.search(REMEDY, album.trouble)
+
+
+def test_damage_to_a_similarity_leaves_words(taught):
+    collection, file = taught
+    found = {match.id for match in collection.search_word("rot", 99)}
+    collection.close()
+    flip(file, file.stat().st_size - 5)
+    with again(collection) as other:
+        assert {match.id for match in other.search_word("rot", 99)} == found
+        assert "rollback" in other.words_damage()
+        assert other.suggest(1) is not None
+        assert other.words_like("r")
+        assert other.tag([other.picture(1).places[0]]).pictures[0].tags
+
+
+@pytest.mark.parametrize("remedy", ["rollback", "learn"])
+def test_what_is_advised_gets_rid_of_a_damaged_annotator(misspelled, remedy):
+    store, file = misspelled
+    (finding,) = store.check().findings
+    assert finding.damage
+    if remedy == "rollback":
+        store.rollback()
+        assert store.check().findings == []
+    store.learn()
+    assert store.words_damage() == store.rankers()[0].trouble == ""
+    assert store.search_word("rot")
+    assert store.check().findings == []
+    store.add([])
+    assert not file.exists()
+    assert store.backup(store.path.parent / "backup")
+
+
+def test_a_damaged_model_that_no_search_uses_is_a_note(collection):
+    collection.learn(folders=True)
+    old = [row.number for row in collection.models()]
+    collection.learn(folders=True)
+    for number in old:
+        file = collection.path / "models" / f"{number}.safetensors"
+        if file.exists():
+            flip(file, file.stat().st_size // 2)
+    checked = collection.check()
+    assert checked.sound
+    assert checked.findings
+    assert all("learned the next time" in finding.remedy for finding in checked.findings)
+    with pytest.raises(DamagedFile, match=r"damaged.*nothing was changed.*lookalike learn"):
+        collection.rollback()
 
 
 TABLES = {

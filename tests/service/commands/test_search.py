@@ -128,9 +128,7 @@ def test_search_by_a_word_writes_a_sheet(run, photos, learned, changeable, tmp_p
     assert sheet.read_text().count("<img") == 0
 
 
-@pytest.mark.parametrize(
-    "arguments", [["x.png", "--word", "y"], ["--word", "y", "--no-learning"], []]
-)
+@pytest.mark.parametrize("arguments", [["x.png", "--word", "y"], []])
 def test_search_by_one_of_both(run, arguments):
     ran = run("search", *arguments)
     assert (ran.code, ran.out) == (2, "")

@@ -100,3 +100,55 @@ def test_a_server_goes_on_with_a_damaged_model_and_says_so(place):
         assert client.get("/learned").status_code == 200
         (ranker,) = client.get("/api/rankers").json()["rankers"]
         assert "rollback" in ranker["trouble"]
+
+
+@pytest.fixture
+def misspelled(place):
+    with Collection.open(place) as store:
+        (used,) = [row.number for row in store.models() if row.kind == "words"]
+    flip(place / "models" / f"{used}.safetensors")
+    return place
+
+
+def test_a_damaged_annotator_is_told_and_tags_answer(run, misspelled, photos):
+    asked = ("search", "--word", "red", "-c", misspelled, "-k", 99)
+    ran = run(*asked)
+    assert ran.code == 0
+    assert "out of use" in ran.out
+    assert "rollback" in ran.out
+    told = run(*asked, "--json").json
+    assert told["counts"]["tagged"] == 9
+    assert "rollback" in told["warning"]
+    plain = run(*asked, "--no-learning", "--json").json
+    assert (len(plain["matches"]), plain["warning"]) == (9, "")
+    assert "out of use" not in run(*asked, "--no-learning").out
+    fails(run("tag", photos, "-c", misspelled), "damaged", "lookalike learn", "rollback")
+    assert "rollback" in run("check", "-c", misspelled).out
+    # The remedy that is named works, and is needed once.
+    assert run("rollback", "-c", misspelled).code == 0
+    assert run("check", "-c", misspelled).code == 0
+    assert run(*asked, "--json").json["warning"] == ""
+
+
+def test_a_server_finds_tags_with_a_damaged_annotator_and_says_so(misspelled):
+    from lookalike.service.web.app import make_app
+    from tests.service.web.inside import Inside
+
+    with Collection.open(misspelled) as store, closing(Inside(make_app(store))) as client:
+        (ranker,) = client.get("/api/rankers").json()["rankers"]
+        assert ranker["ready"]
+        assert "rollback" in ranker["trouble"]
+        answer = client.get("/api/search?word=red&k=99").json()
+        assert answer["counts"]["tagged"] == 9
+        assert "rollback" in answer["warning"]
+        plain = client.get("/api/search?word=red&k=99&learned=false").json()
+        assert (len(plain["matches"]), plain["warning"]) == (9, "")
+        for address in ("/api/suggestions/1", "/api/suggestions/1?learned=false"):
+            assert "rollback" in client.get(address).json()["warning"]
+        assert client.get("/api/search?like=1").json()["warning"] == ""
+        page = client.get("/search?word=red").text
+        assert page.count("<figure") >= 9
+        assert "out of use" in page
+        assert "Tag some pictures" not in page
+        assert "out of use" in client.get("/part/suggestions/1").text
+        assert "out of use" in client.get("/learned").text

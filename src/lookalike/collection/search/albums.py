@@ -164,7 +164,8 @@ def _best(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
     if not row.most:
         return [], ""
     if search.ask is None:
-        return _by_word(opened, search, among(search.where))[: row.most].tolist(), ""
+        damage = opened.rankers.words_damage(search.by) if search.learned else ""
+        return _by_word(opened, search, among(search.where))[: row.most].tolist(), damage
     ask, whole = _left(opened, search.ask)
     if ask is None:
         return [], GONE
@@ -187,7 +188,8 @@ def _by_word(
     opened: Opened, search: SavedSearch, among: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
     """Return all that an album's words find, best first."""
-    found = rank_word(opened, check_text(search.word), search.by, among)
+    text = check_text(search.word)
+    found = rank_word(opened, text, search.by, among, learned=search.learned)
     least = -np.inf if search.min_score is None else search.min_score
     return found.ids[found.scores >= least]
 

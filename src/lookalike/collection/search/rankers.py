@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -21,8 +22,10 @@ from lookalike.collection.votes.ledger import Ledger
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
+    FingerprintMismatch,
     InvalidInput,
     LookalikeError,
+    MissingPart,
     NotFitted,
 )
 from lookalike.core.fingerprint import check_fingerprint
@@ -62,7 +65,7 @@ class Rankers:
         self._given = {feature.fingerprint: feature for feature in given if feature.is_fitted}
         self._features: dict[int, Feature] = {}
         self._loaded: dict[int, tuple[int, Ranker]] = {}
-        self._annotators: dict[int, Annotator] = {}
+        self._annotators: dict[int, Annotator | DamagedFile] = {}
         self._seen: int | None = None
         self._rows: list[RankerRow] = []
         self._ledger: Ledger | None = None
@@ -169,6 +172,8 @@ class Rankers:
                 trouble = str(error)
             lacking = len(rankers.undescribed(self._database, row.id))
             ready = row.ready and not trouble
+            if not trouble:
+                trouble = self._words_trouble(row)
             codes = None
             if row.codes is not None:
                 codes = models.code_figures(self._database, row.codes)
@@ -211,17 +216,56 @@ class Rankers:
             self._features[ranker] = feature
 
     def annotator(self, ranker: Ranker) -> Annotator | None:
-        """Return the model that gives words for a ranker's vectors, or None."""
-        number = ranker.annotator
+        """Return the model that gives words for a ranker's vectors, or None.
+
+        Raise DamagedFile, with what to do, if it is damaged.
+        """
+        return self._annotator(ranker.annotator, ranker.space.fingerprint, ranker.name)
+
+    def sound_annotator(self, ranker: Ranker) -> Annotator | None:
+        """Return the model that gives words for a ranker's vectors; one that is damaged is none."""
+        try:
+            return self.annotator(ranker)
+        except DamagedFile as error:
+            _log.warning("%s", error)
+            return None
+
+    def words_damage(self, by: str | None = None) -> str:
+        """Return why words do without something learned, and what to do; empty if they do not."""
+        for name in dict.fromkeys([by, None]):
+            with suppress(CollectionError, FingerprintMismatch, MissingPart):
+                try:
+                    self.get(name)
+                    self.annotated(name)
+                except DamagedFile as error:
+                    return str(error)
+        return ""
+
+    def _annotator(self, number: int | None, fingerprint: str, name: str) -> Annotator | None:
         if number is None:
             return None
         with self.lock:
             if number not in self._annotators:
-                model = self.load_annotator(number, ranker.space.fingerprint)
+                model: Annotator | DamagedFile
+                try:
+                    model = self.load_annotator(number, fingerprint)
+                except DamagedFile as error:
+                    model = self._without_words(name, error)
                 used = {row.annotator for row in self._rows}
                 self._annotators = {n: it for n, it in self._annotators.items() if n in used}
                 self._annotators[number] = model
-            return self._annotators[number]
+            found = self._annotators[number]
+        if isinstance(found, DamagedFile):
+            raise DamagedFile(str(found)) from found
+        return found
+
+    def _words_trouble(self, row: RankerRow) -> str:
+        """Return why the words that a ranker has learned cannot be used; empty if they can."""
+        try:
+            self._annotator(row.annotator, str(row.space), row.name)
+        except LookalikeError as error:
+            return str(error)
+        return ""
 
     def naming(self, by: str | None = None) -> tuple[Ranker, Annotator]:
         """Return what :meth:`annotated` does, or raise CollectionError for None."""
@@ -239,7 +283,8 @@ class Rankers:
             row = self.row(by)
             if by is None:
                 row = next((one for one in self.rows() if one.annotator is not None), row)
-            ranker = self.get(row.name)
+            # Words are ranked by the plain vectors, so the similarity may be damaged.
+            ranker = self.get(row.name, learned=False)
             try:
                 model = self.annotator(ranker)
             except DamagedFile:
@@ -272,7 +317,7 @@ class Rankers:
                         continue
                     raise
                 if words is not None:
-                    return self.get(row.name), words
+                    return self.get(row.name, learned=False), words
         return None
 
     def load_similarity(self, number: int, fingerprint: str) -> Similarity:
@@ -353,6 +398,10 @@ class Rankers:
                 f"collection, or index again."
             )
         self._seen = version
+        # What is damaged is read again: the file may have been put back.
+        self._annotators = {
+            number: it for number, it in self._annotators.items() if not isinstance(it, DamagedFile)
+        }
 
     def _ranker(self, row: RankerRow) -> Ranker:
         """Return a ranker as the database has it now; the lock must be held."""
@@ -422,6 +471,14 @@ class Rankers:
             f"{error} The ranker {row.name} cannot use what it has learned. Search without it "
             f"(lookalike search --no-learning, learned=false), go back to the model before "
             f"(lookalike rollback), learn again, or restore a backup of {self._folder.path}."
+        )
+
+    def _without_words(self, name: str, error: DamagedFile) -> DamagedFile:
+        """Return the error of a ranker whose annotator cannot be read, with what to do."""
+        return DamagedFile(
+            f"{error} The words that the ranker {name} has learned are out of use; tags, names "
+            f"and start words are still found. Learn again (lookalike learn), go back to the "
+            f"model before (lookalike rollback), or restore a backup of {self._folder.path}."
         )
 
     def _codes(self, row: RankerRow, plain: Index) -> Candidates | None:

@@ -23,7 +23,7 @@ from lookalike.collection.search.start_words import LEAST_CONFIDENCE
 from lookalike.collection.store import models
 from lookalike.collection.store.filter import Where
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import CollectionError, InvalidInput, MissingPart
+from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, MissingPart
 from lookalike.core.ranking import judge
 from lookalike.core.text import first_control, label_name, word_key
 from lookalike.features import StartWords
@@ -110,16 +110,19 @@ def check_text(text: object) -> str:
     return whole
 
 
-def rank_word(opened: Opened, text: str, by: str | None, among: Ids | None) -> Ranked:
+def rank_word(
+    opened: Opened, text: str, by: str | None, among: Ids | None, *, learned: bool = True
+) -> Ranked:
     """Return all pictures that a text finds.
 
     Pictures it was given to come first, then those whose files or folders are named so, then those
     it probably fits. Of several words, all must fit. A word that was learned is answered by the
     annotator, unless the start word of that name ranks the pictures better that the annotator was
     judged by; other words are answered by start words, and a word that only people know by what is
-    like the pictures they gave it to.
+    like the pictures they gave it to. Without ``learned``, only labels, names and start words
+    answer. An annotator that is damaged is left out; ``Rankers.words_damage`` tells.
     """
-    knowing = _Knowing.of(opened, by)
+    knowing = _Knowing.of(opened, by, learned)
     ids = browsing.all_ids(opened.database) if among is None else among
     terms = split(text, knowing.knows)
     by_name = named(opened.database, terms)
@@ -177,12 +180,13 @@ class _Knowing:
 
     opened: Opened
     by: str | None
+    learned: bool
     annotators: list[tuple[Ranker, Annotator]]
     starts: list[tuple[Ranker, StartWords]]
     trouble: CollectionError | MissingPart | None
 
     @classmethod
-    def of(cls, opened: Opened, by: str | None) -> _Knowing:
+    def of(cls, opened: Opened, by: str | None, learned: bool) -> _Knowing:
         """Return what the ranker named knows, then what others do."""
         if by is not None:
             opened.rankers.row(by)
@@ -191,12 +195,15 @@ class _Knowing:
         trouble = None
         for name in dict.fromkeys([by, None]):
             try:
-                annotators += filter(None, [opened.rankers.annotated(name)])
+                if learned:
+                    with suppress(DamagedFile):
+                        annotators += filter(None, [opened.rankers.annotated(name)])
             except (CollectionError, MissingPart) as error:
                 trouble = trouble or error
-            with suppress(CollectionError, MissingPart):
+            with suppress(CollectionError, MissingPart, DamagedFile):
                 starts += filter(None, [opened.rankers.starting(name)])
-        return cls(opened, by, annotators, starts, None if annotators or starts else trouble)
+        known = bool(annotators or starts)
+        return cls(opened, by, learned, annotators, starts, None if known else trouble)
 
     def knows(self, term: str) -> bool:
         """Return whether a text is one word: given to a picture, learned, or a start word."""
@@ -221,7 +228,7 @@ class _Knowing:
             for picture, no in database.rows("SELECT picture, word FROM refusals")
             if word_key(no) in keys
         ]
-        if source is None and given.any():
+        if source is None and self.learned and given.any():
             source, (own, likely) = _LEARNED, self._alike(ids[given])
         here, there = np.isin(ids, own), np.isin(own, ids)
         spread = np.zeros(len(ids))
@@ -232,8 +239,9 @@ class _Knowing:
 
     def _alike(self, given: Ids) -> tuple[Ids, NDArray[np.float64]]:
         """Return how like pictures are to those that a word was given to."""
-        with suppress(CollectionError, MissingPart):
-            ranker, database = self.opened.rankers.get(self.by), self.opened.database
+        with suppress(CollectionError, MissingPart, DamagedFile):
+            ranker = self.opened.rankers.get(self.by, learned=False)
+            database = self.opened.database
             held = ranker.source(database).held(given.tolist())
             if held:
                 vector = ranker.source(database).ask(

@@ -199,6 +199,15 @@ def use_model(connection: Connection, ranker: int, kind: Kind, number: int | Non
     )
 
 
+def go_back(connection: Connection, ranker: int, kind: Kind, number: int | None) -> None:
+    """Make a ranker use an earlier model, or none, and keep no file of later ones."""
+    use_model(connection, ranker, kind, number)
+    connection.execute(
+        "UPDATE models SET file = NULL WHERE kind = ? AND ranker = ? AND number > ?",
+        (kind, ranker, number or 0),
+    )
+
+
 def drop_models(connection: Connection, ranker: int) -> None:
     """Make a ranker use none of what was learned any more, and keep no file of it."""
     for kind in IN_USE:

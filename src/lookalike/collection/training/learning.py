@@ -96,6 +96,7 @@ def learn(
             raise opened.rankers.empty()
         # What a damaged model has learned is lost: the new one stands beside none.
         new, ranker = given(), opened.rankers.get(by, learned=False)
+        annotator = None
         known = examples.labels_given(database, new)
         results: dict[Kind, Result] = {}
         if learner is not None:
@@ -111,12 +112,13 @@ def learn(
             )
             named = examples.named(database, new, known=known)
             if named is not None:
+                annotator = opened.rankers.sound_annotator(ranker)
                 results["words"] = teach_words(
                     annotators,
                     named.among(ranker.plain.ids),
                     ranker,
                     models.sides(database, ranker.annotator),
-                    current=_annotator(opened, ranker),
+                    current=annotator,
                     hold_back=hold_back,
                     settings=words_settings(words, random_state),
                     progress=progress,
@@ -134,12 +136,17 @@ def learn(
         # With codes, searches read vectors from the cache.
         opened.rankers.save_cache(ranker)
         learned = run.learned(new.unmatched)
+        previous = models.in_use(database, ranker.id)
+        if ranker.damage:
+            del previous["similarity"]
+        if annotator is None:
+            previous.pop("words", None)
         with database.transaction() as connection:
             whole, imported = new.source == "folders", None
             if new.labels:
                 imported = import_labels(connection, new.source, new.labels, whole=whole)
             labels.keep_clicks(connection, new.clicks)
-            models.keep_run(connection, ranker.id, run.rows, models.in_use(database, ranker.id))
+            models.keep_run(connection, ranker.id, run.rows, previous)
             said, _, _ = events.words_since_learning(database)
             body = {**learned.summary(), "words_since": said}
             if imported is not None:
@@ -148,14 +155,6 @@ def learn(
         if learned.codes is not None and learned.codes.published:
             opened.rankers.save_cache(opened.rankers.get(by))
     return replace(learned, labels=imported)
-
-
-def _annotator(opened: Opened, ranker: Ranker) -> Annotator | None:
-    """Return the annotator in use; one that is damaged is as none."""
-    try:
-        return opened.rankers.annotator(ranker)
-    except DamagedFile:
-        return None
 
 
 def _serving(opened: Opened, row: RankerRow, ranker: Ranker, result: Result | None) -> Ranker:
@@ -192,11 +191,17 @@ def rollback(opened: Opened) -> InUse:
                     f"older. Learn again {LEARN}."
                 )
             if previous is not None:
-                load[kind](previous, spaces[ranker])
+                try:
+                    load[kind](previous, spaces[ranker])
+                except DamagedFile as error:
+                    raise DamagedFile(
+                        f"{error} It is the model to go back to, so nothing was changed. Learn "
+                        f"again (lookalike learn), or restore a backup of {opened.path}."
+                    ) from error
         imported = _imported_for(database, back)
         with database.transaction() as connection:
             for (ranker, kind), (previous, _) in back.items():
-                models.use_model(connection, ranker, kind, previous)
+                models.go_back(connection, ranker, kind, previous)
             body: dict[str, Any] = {kind: previous for (_, kind), (previous, _) in back.items()}
             events.append(connection, "rollback", body)
         current = models.in_use(database, next(iter(back))[0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from lookalike.collection.answers import Checked, Finding
 from lookalike.collection.opened import Opened
-from lookalike.collection.store import events, rankers, sums, uploads
+from lookalike.collection.store import events, models, rankers, sums, uploads
 from lookalike.collection.store.schema import records_table
 from lookalike.core.arrays import check_file
 from lookalike.core.errors import DamagedFile, LookalikeError
@@ -108,6 +108,11 @@ def _records(opened: Opened) -> Iterator[Finding]:
 
 def _files(opened: Opened) -> Iterator[Finding]:
     folder = opened.folder
+    used = [
+        folder.model(number)
+        for row in opened.rankers.rows()
+        for number in models.in_use(opened.database, row.id).values()
+    ]
     for file in opened.rankers.files():
         cache = file.parent.name == "cache"
         if cache and not file.exists():
@@ -115,15 +120,21 @@ def _files(opened: Opened) -> Iterator[Finding]:
         try:
             check_file(file)
         except DamagedFile as error:
-            remedy = RESTORE
+            remedy, damage = RESTORE, True
             if cache:
                 remedy = "Delete the file: it is made again from the database."
-            elif file.parent == folder.model(0).parent:
+            elif file.parent == folder.model(0).parent and file not in used:
+                damage = False
+                remedy = (
+                    "No search uses it; only lookalike rollback would, and cannot. It is deleted "
+                    "when something is learned the next time."
+                )
+            elif file in used:
                 remedy = (
                     "Go back to the model before (lookalike rollback), learn again, or restore a "
                     "backup. Until then, search with --no-learning."
                 )
-            yield Finding(str(file), str(error), remedy)
+            yield Finding(str(file), str(error), remedy, damage)
 
 
 def _uploads(opened: Opened) -> Iterator[Finding]:

@@ -314,7 +314,8 @@ def _show_rankers(
         if info.codes is not None:
             screen.say(f"Codes of the ranker {info.name}: {info.codes}.")
         if info.trouble:
-            screen.say(f"The ranker {info.name} cannot be used: {info.trouble}")
+            start = "" if info.ready else f"The ranker {info.name} cannot be used: "
+            screen.say(f"{start}{info.trouble}")
         elif not info.ready:
             screen.say(
                 f"The ranker {info.name} is not ready. Finish it with --feature {info.feature}."

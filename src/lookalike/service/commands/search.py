@@ -59,27 +59,26 @@ def search(
     """
     if (picture is None) == (word is None):
         raise typer.BadParameter("give either a PICTURE or --word WORD.")
-    if word is not None and no_learning:
-        raise typer.BadParameter(
-            "--no-learning needs a PICTURE; searches by word always use what was learned."
-        )
     from lookalike.collection import Collection
     from lookalike.collection import Where as Among
     from lookalike.service.found_words import nothing_found
 
-    screen, counts = Screen(as_json), None
+    screen, counts, learned, warning = Screen(as_json), None, not no_learning, ""
     among = None if album is None else Among(album=album)
     with Collection.open(collection) as store, or_another(store):
         if picture is None:
-            matches = store.search_word(str(word), k, by=by, where=among)
-            counts = store.count_word(str(word), by=by, where=among)
+            matches = store.search_word(str(word), k, by=by, learned=learned, where=among)
+            counts = store.count_word(str(word), by=by, learned=learned, where=among)
+            warning = store.words_damage(by) if learned else ""
             close = [] if matches else store.words_like((counts.unknown or (str(word),))[0], CLOSE)
             if sheet is not None:
                 _write_word_sheet(sheet, store, str(word), matches)
         else:
             matches = _most_like(
-                store, picture, k, by=by, among=among, learned=not no_learning, sheet=sheet
+                store, picture, k, by=by, among=among, learned=learned, sheet=sheet
             )
+    if warning:
+        screen.say(warning, style="red")
     if counts is None:
         _show_alike(screen, matches)
     elif matches:
@@ -96,7 +95,8 @@ def search(
             "word": word,
             "by": by,
             "album": album,
-            "learned": not no_learning,
+            "learned": learned,
+            "warning": warning,
             "counts": None if counts is None else asdict(counts),
             "matches": found,
             "sheet": sheet,

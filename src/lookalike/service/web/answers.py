@@ -22,6 +22,8 @@ Kind: TypeAlias = Literal["import", "rescan", "learn"]
 HASH = 16
 """Digits of a picture's hash in the address of its thumbnail."""
 
+WARNING = "What words do without, since it is damaged, and what to do; else empty."
+
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 
 
@@ -114,6 +116,7 @@ class SearchAnswer(Answer):
         description="Share of what was learned from labels or clicks that this search uses, from "
         "0 to 1; null for a word, or if nothing was learned or it is not used."
     )
+    warning: str = Field(description=WARNING)
     next: str | None = Field(description="Address of the next page; null on the last.")
 
 
@@ -317,7 +320,10 @@ class RankerAnswer(Answer):
     ready: bool = Field(description="Whether it can be searched by.")
     pictures: int = Field(description="Pictures it has described.")
     undescribed: int = Field(description="Pictures it has not described.")
-    trouble: str = Field(description="Why it cannot be used; empty if it can.")
+    trouble: str = Field(
+        description="Why it cannot be used, or, if it is ready, why its learned words cannot; "
+        "else empty."
+    )
     codes: CodesAnswer | None = Field(
         description="How well its codes find candidates; null if every search is exact."
     )
@@ -354,6 +360,7 @@ class SuggestionsAnswer(Answer):
     """Words that may fit a picture, best first."""
 
     suggestions: list[SuggestionAnswer]
+    warning: str = Field(description=WARNING)
 
 
 class WordAnswer(Answer):

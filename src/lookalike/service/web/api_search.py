@@ -53,6 +53,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
     most = asked.size(asked.k, asked.offset)
     verdicts: dict[int, int] = {}
     reach = counts = None
+    warning = ""
     if wanted is not None:
         found = collection.search(
             wanted,
@@ -70,11 +71,15 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
             asked.word or "",
             max(most, 1),
             by=asked.by,
+            learned=asked.learned,
             offset=asked.offset,
             where=asked.where(),
             min_score=asked.min_score,
         )
-        counts = collection.count_word(asked.word or "", by=asked.by, where=asked.where())
+        counts = collection.count_word(
+            asked.word or "", by=asked.by, learned=asked.learned, where=asked.where()
+        )
+        warning = shown(collection.words_damage(asked.by)) if asked.learned else ""
     after = asked.offset + asked.k
     more = len(found) > asked.k and after + asked.k <= MAX_REACH
     matches = match_facts(collection, found[: min(asked.k, most)], verdicts)
@@ -86,6 +91,7 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
             "rejected": rejected,
             "counts": None if counts is None else plain(asdict(counts)),
             "reach": reach,
+            "warning": warning,
             "next": following,
         }
     )
@@ -119,8 +125,12 @@ def suggestions(
     by: Annotated[By, Query()] = None,
 ) -> SuggestionsAnswer:
     """Return words that may fit a picture or stored query, neither given nor rejected yet."""
-    found = collection_of(request).suggest(ref(name), k, by=by)
-    return SuggestionsAnswer(suggestions=[SuggestionAnswer.of(one) for one in found])
+    collection = collection_of(request)
+    found = collection.suggest(ref(name), k, by=by)
+    return SuggestionsAnswer(
+        suggestions=[SuggestionAnswer.of(one) for one in found],
+        warning=shown(collection.words_damage(by)),
+    )
 
 
 class Question(BaseModel):

@@ -253,11 +253,13 @@ def reasons(
 @router.get("/suggestions/{picture}")
 def suggestions(request: Request, picture: PictureId, by: ByName = "") -> Response:
     """Return words that may fit a picture, to accept or reject."""
+    collection = collection_of(request)
     return _part(
         request,
         "suggestions.html",
         picture=picture,
-        suggestions=collection_of(request).suggest(picture, by=by or None),
+        suggestions=collection.suggest(picture, by=by or None),
+        warning=collection.words_damage(by or None),
     )
 
 

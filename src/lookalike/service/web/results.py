@@ -45,7 +45,7 @@ class Results:
     reach : float or None
         The share of what was learned that this search uses; None if nothing was learned.
     damage : str
-        Why the ranking does without what was learned, where that is damaged, and what to do.
+        Why the search does without something learned, where that is damaged, and what to do.
     """
 
     tiles: list[Tile]
@@ -168,14 +168,18 @@ def ranks(collection: "Collection", search: Search) -> dict[int, int]:
 def _find_words(collection: "Collection", search: Search, k: int, offset: int) -> Results:
     """Return the results of a search by words: tagged, named, then probable ones."""
     text, where = search.word or "", search.where()
-    counts = collection.count_word(text, by=search.by, where=where)
-    size = search.size(k, offset)
-    matches = (
-        collection.search_word(text, size, by=search.by, offset=offset, where=where) if size else []
-    )
+    by, learned = search.by, search.learned
+    counts = collection.count_word(text, by=by, learned=learned, where=where)
+    matches: list[Match] = []
+    if size := search.size(k, offset):
+        matches = collection.search_word(
+            text, size, by=by, learned=learned, offset=offset, where=where
+        )
+    damage = shown(collection.words_damage(by)) if learned else ""
     if not matches and where is None and not offset:
         instead = collection.words_like((counts.unknown or (text,))[0], INSTEAD)
-        return Results([], trouble=nothing_found(text, counts), instead=[o.word for o in instead])
+        words = [one.word for one in instead]
+        return Results([], trouble=nothing_found(text, counts), instead=words, damage=damage)
     verdicts = {match.id: 1 for match in matches if match.source == "given"}
     tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
     by_start = {match.id: match.score for match in matches if match.source == "start"}
@@ -184,7 +188,7 @@ def _find_words(collection: "Collection", search: Search, k: int, offset: int) -
         replace(tile, heading=headings.get(tile.at, ""), sure=by_start.get(tile.id))
         for tile in tiles
     ]
-    return Results(headed, len(matches) > k, counts=counts)
+    return Results(headed, len(matches) > k, counts=counts, damage=damage)
 
 
 def _headings(counts: WordCounts, probable: str) -> dict[int, str]:
