@@ -482,7 +482,10 @@ class Rankers:
         )
 
     def _codes(self, row: RankerRow, plain: Index) -> Candidates | None:
-        """Return what finds candidates for a ranker, over the pictures of an index."""
+        """Return what finds candidates for a ranker, over the pictures of an index.
+
+        None where the model of codes is damaged: then all pictures are compared, as without codes.
+        """
         if row.codes is None:
             return None
         known = self._loaded.get(row.id)
@@ -492,7 +495,15 @@ class Rankers:
                 return before.over(plain)
         from lookalike.collection.search.candidates import Candidates
 
-        similarity = self.load_codes(row.codes, str(row.space))
+        try:
+            similarity = self.load_codes(row.codes, str(row.space))
+        except DamagedFile as error:
+            _log.warning(
+                "%s Searches compare all pictures until codes are learned again (lookalike learn "
+                "--codes) or a backup is restored.",
+                error,
+            )
+            return None
         figures = models.code_figures(self._database, row.codes)
         cache = self._codes_cache(row.codes)
         return Candidates.load(row.codes, similarity, figures, plain, cache)
