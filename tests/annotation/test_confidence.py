@@ -62,6 +62,52 @@ def test_how_much_is_known_of_a_picture_counts() -> None:
     assert chances[~high[:, 0]].mean() < 0.1
 
 
+def all_right(rng: np.random.Generator, n: int) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Draw scores that put the one true word of each picture far above all others."""
+    scores = (0.1 * rng.normal(size=(n, 17))).astype(np.float32)
+    true = np.arange(n) % 17
+    scores[np.arange(n), true] += 1
+    return scores, sp.csr_matrix((np.ones(n), (np.arange(n), true)), shape=scores.shape)
+
+
+@pytest.mark.parametrize("n", [20, 53, 400])
+def test_a_part_that_is_all_right_does_not_make_sure(n: int) -> None:
+    rng = np.random.default_rng(5)
+    confidence = Confidence.learned(*all_right(rng, n))
+    assert confidence is not None
+    scores, _ = all_right(rng, 200)
+    sure = confidence.of(scores.max(axis=1)[:, None], scores)
+    assert sure.max() <= (n + 1) / (n + 2)
+    assert sure.mean() > 0.9
+    far = confidence.of(np.full((1, 1), 50, np.float32), np.eye(1, 17, dtype=np.float32) * 50)
+    assert far <= (n + 1) / (n + 2)
+
+
+def test_kinds_that_were_never_taught_are_not_said_surely() -> None:
+    rng = np.random.default_rng(6)
+    confidence = Confidence.learned(*all_right(rng, 53))
+    assert confidence is not None
+    # Of such pictures some word is somewhat above the others.
+    strange = (0.1 * rng.normal(size=(300, 17))).astype(np.float32)
+    strange[:, 3] += 0.3
+    sure = confidence.of(strange.max(axis=1)[:, None], strange)
+    assert np.quantile(sure, 0.9) < 0.5
+
+
+def test_pictures_that_have_every_word_teach_confidence_too() -> None:
+    scores, _ = drawn(np.random.default_rng(7), 60, 1.0)
+    confidence = Confidence.learned(scores[:, :3], sp.csr_matrix(np.ones((60, 3))))
+    assert confidence is not None
+    assert (confidence.of(scores[:, :3], scores[:, :3]) > 0.5).mean() > 0.9
+
+
+def test_what_was_written_before_there_was_a_limit_is_read() -> None:
+    before = Confidence.read({"sharpness": 2.0, "a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0})
+    assert before == Confidence(2.0)
+    limited = Confidence(2.0, most=0.9)
+    assert Confidence.read(limited.written()) == limited
+
+
 def test_confidence_rises_with_the_score() -> None:
     rng = np.random.default_rng(2)
     confidence = Confidence.learned(*drawn(rng, 300, 2.0))

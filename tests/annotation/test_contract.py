@@ -176,5 +176,5 @@ def test_files_of_before_the_registry_load(file):
     assert model.name == file.removesuffix("_sparse")
     assert (list(model.words_), model.fingerprint_) == (expected["words"], "f" * 8)
     assert [list(step) for step in model.history_] == expected["history"]
-    assert model.confidence_.written() == {**expected["confidence"], "d": 0.0}
+    assert model.confidence_.written() == {**expected["confidence"], "d": 0.0, "most": 1.0}
     np.testing.assert_allclose(model.scores(np.eye(4)), expected["scores"], rtol=1e-5)

@@ -380,9 +380,9 @@ class Trial:
     published : bool
         Whether what was learned is used. A similarity must be better in mean average precision by
         more than chance and no worse in precision at 1 by more than one standard error, both of
-        the paired differences; ``reason`` has them. Words must be at least as good in both; words
-        that no annotator was there for before, only in mean average precision, as ranking them by
-        how common they are.
+        the paired differences; ``reason`` has them. Words must be at least as good in both; the
+        first words must be better, in mean average precision, than ranking them by how common
+        they are.
     reason : str
         Why it is published or not, or why nothing could be learned, in a sentence.
     pictures, labels : int

@@ -675,10 +675,10 @@ class Collection:
         others, and each is judged beside what is in use now by those held out: how these rank each
         other, and how they rank words. Without words in use, words are ranked by how many pictures
         have them, and only mean average precision is compared. What is alike must rank better by
-        more than chance, and words no worse (:class:`~lookalike.collection.Trial`). Pictures that a
-        model in use was judged by or learned from stay on their side, so that the two are compared
-        on what neither has seen; only a picture without which a word would not be learned at all is
-        always learned from.
+        more than chance, words no worse than those in use, and first words better than by
+        frequency (:class:`~lookalike.collection.Trial`). Pictures that a model in use was judged by
+        or learned from stay on their side, so that the two are compared on what neither has seen;
+        only a picture without which a word would not be learned at all is always learned from.
 
         Each is published by itself. Where only one of them can be learned, the other is as before
         and says why. Words need at least two pictures that differ in them: labels on a single

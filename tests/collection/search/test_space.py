@@ -202,7 +202,7 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
             assert collection.search(1, 9) == collection.search(1, 9, learned=False)
         else:
             assert not again.words.published
-            assert "ranks words worse" in added.unlearned_words
+            assert "ranks words no better" in added.unlearned_words
             assert added.unlearned_words == again.words.reason
             assert (ranker.number, ranker.annotator) == (3, None)
             sources = {match.source for match in collection.search_word("rot", 99)}

@@ -92,6 +92,18 @@ def test_what_was_learned_answers_and_start_words_for_the_others(fresh):
     assert [one.word for one in fresh.words_like("woood")] == ["wood"]
 
 
+def test_start_words_stay_where_learning_gained_nothing(fresh):
+    paths = [row.places[0] for row in fresh.pictures()]
+    before = fresh.tag(paths).pictures
+    assert before[0].tags
+    given = {path: ["Urlaub"] for path in paths}
+    learned = fresh.learn(given | {paths[0]: ["Urlaub", "Katze"]}).words
+    assert learned.before == learned.after
+    assert not learned.published
+    assert "no better than by frequency, so it is not used" in learned.reason
+    assert fresh.tag(paths).pictures == before
+
+
 def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, monkeypatch):
     monkeypatch.setattr(words, "LEAST_TO_JUDGE", 1)
     fresh.learn(labels(fresh, {"rot": "crimson", "grün": "lawn", "blau": "sky"}), hold_back=0.4)

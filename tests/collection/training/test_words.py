@@ -329,6 +329,9 @@ def test_evaluate_words_without_any_in_use(collection):
         (False, Figures(0.5, 0.3, 0.1, 9), False),
         (False, Figures(0.5, 0.4, 0.1, 9), True),
         (True, Figures(0.2, 0.6, 0.1, 9), False),
+        # As good as the commonest words is nothing learned; as good as another annotator is.
+        (True, Figures(0.4, 0.4, 0.1, 9), False),
+        (False, Figures(0.4, 0.4, 0.1, 9), True),
     ],
 )
 def test_words_need_not_be_right_at_once_as_often_as_the_commonest(
@@ -350,6 +353,7 @@ def test_words_need_not_be_right_at_once_as_often_as_the_commonest(
     )
     assert lesson.published is published
     assert ("by frequency" in lesson.reason) is beside_commonest
+    assert ("is now in use" in lesson.reason) is published
 
 
 def test_the_best_annotator_is_chosen_and_named(collection):
@@ -401,6 +405,18 @@ def test_an_annotator_that_cannot_be_trained_is_refused(collection, name, why):
 def test_the_best_is_the_first_within_a_standard_error_in_both(figures, best):
     tried = {name: Figures(*pair, 0.1, 100) for name, pair in figures.items()}
     assert choosing.best_of(tried) == best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_held_out_pictures_differ_in_their_words_if_they_can(seed):
+    rare = Named.of_labels({n: ["a", "b"] if n < 2 else ["a"] for n in range(12)})
+    split = rare.split(0.2, np.random.default_rng(seed), None)
+    assert len(split.held) == 2
+    assert rare.relevance.subset(split.held).links.sum() == 3
+    once = Named.of_labels({n: ["a", "b"] if n < 1 else ["a"] for n in range(12)})
+    split = once.split(0.2, np.random.default_rng(seed), None)
+    assert len(split.held) == 2
+    assert 0 not in split.held
 
 
 def test_pictures_that_all_have_the_same_words_teach_none():

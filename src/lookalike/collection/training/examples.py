@@ -208,15 +208,37 @@ class Named:
             for row in rows.tolist():
                 if len(held) >= most:
                     return
-                mine = links.indices[links.indptr[row] : links.indptr[row + 1]]
+                mine = self._numbers(row)
                 if (left[mine] > 1).all():
                     left[mine] -= 1
                     held.append(row)
 
         hold(np.flatnonzero(judges), len(self.ids))
-        hold(rng.permutation(fresh), max(len(held) + round(hold_back * len(fresh)), LEAST_HELD))
+        most = max(len(held) + round(hold_back * len(fresh)), LEAST_HELD)
+        hold(self._mixed(rng.permutation(fresh)), most)
         sides = np.sort(np.array(held, np.intp))
         return Split(np.setdiff1d(np.arange(len(self.ids)), sides), sides, self._problem(sides))
+
+    def _numbers(self, row: int) -> NDArray[np.intp]:
+        """Return the numbers of a picture's words."""
+        links = self.relevance.links
+        numbers: NDArray[np.intp] = links.indices[links.indptr[row] : links.indptr[row + 1]]
+        return numbers
+
+    def _mixed(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return rows so that the first two that can be held out differ in their words.
+
+        Held-out pictures that all have the same words cannot show that anything was learned.
+        """
+        uses = np.bincount(self.relevance.links.indices, minlength=len(self.words))
+        shared = (row for row in rows.tolist() if (uses[self._numbers(row)] > 1).all())
+        one = next(shared, None)
+        if one is None:
+            return rows
+        words = set(self._numbers(one).tolist())
+        other = next((row for row in shared if set(self._numbers(row).tolist()) != words), one)
+        first = [one] if other == one else [one, other]
+        return np.concatenate([first, rows[~np.isin(rows, first)]]).astype(np.intp)
 
     def _problem(self, held: NDArray[np.intp]) -> str:
         try:

@@ -17,7 +17,7 @@ _WORDS = (
 
 _BESIDE_COMMONEST = (
     "The annotator ranks words better than by frequency and is now in use.",
-    "The annotator ranks words worse than by frequency, so it is not used.",
+    "The annotator ranks words no better than by frequency, so it is not used.",
 )
 
 
@@ -53,15 +53,17 @@ class Lesson:
         """Whether it is to be used: only if it changes anything, for the better or no worse.
 
         A similarity must be certain to rank better than the start. To replace one that was
-        learned it need only rank better, since that is judged by fewer pictures. Words that half
-        of all pictures have are hard to beat at rank 1, and say little.
+        learned it need only rank better, since that is judged by fewer pictures. An annotator may
+        replace another that ranks as well, but the first must rank words better than by frequency;
+        words that half of all pictures have are hard to beat at rank 1, and say little.
         """
         if self.gain is not None and self.over_start is not None:
             return self.changes and self.over_start.is_certain and self.gain.is_better
+        gain = self.after.mean_average_precision - self.before.mean_average_precision
+        if self.beside_commonest:
+            return self.changes and gain > 0
         return (
-            self.changes
-            and self.after.mean_average_precision >= self.before.mean_average_precision
-            and (self.beside_commonest or self.after.precision_at_1 >= self.before.precision_at_1)
+            self.changes and gain >= 0 and self.after.precision_at_1 >= self.before.precision_at_1
         )
 
     @property
