@@ -272,7 +272,7 @@ def test_votes_the_wrong_way_round_are_left_out_and_those_of_others_are_not(coll
         collection.vote(Ask((query,)), picked=green[:3], rejected=others, who="contrary")
     standing = collection.standing()
     assert standing.left_out == ("contrary",)
-    assert "The votes of one person are left out" in standing.reason
+    assert "The votes of one person count only in the searches" in standing.reason
     assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)
     records = collection._opened.rankers.ledger.records
     assert {who: it.weight for (_, who), it in records.items()} == {"fair": 1.0, "contrary": 0.0}

@@ -125,7 +125,7 @@ def test_written_and_read_again():
     taught = learn([0, 7, 8, 9], 2, geometry(V), width=9.0)
     again = Taught.read(taught.written())
     assert (again.pictures, again.picked, again.width) == ((0, 7, 8, 9), 2, 9.0)
-    assert (again.right, again.power) == (taught.right, 2)
+    assert (again.right, again.power, again.replaces) == (taught.right, 2, True)
     np.testing.assert_array_equal(again.steps, taught.steps)
 
 
@@ -133,6 +133,7 @@ def test_a_vote_of_an_older_log_is_read():
     weights = np.arange(2 * (FOLDS + 1.0)).reshape(FOLDS + 1, 2)
     older = Taught.read({"pictures": [3, 4], "weights": weights.tolist(), "right": [1.0, None]})
     assert (older.picked, older.width, older.power) == (None, OLDER_WIDTH, 1)
+    assert not older.replaces
     np.testing.assert_array_equal(older.steps, weights[-1])
 
 

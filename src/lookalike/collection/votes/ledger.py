@@ -423,7 +423,7 @@ def packed(votes: Sequence[Vote]) -> bytes:
             [
                 [
                     *(ranker, len(taught.pictures), taught.picked, taught.width),
-                    *(*taught.right, taught.power, taught.agreement),
+                    *(*taught.right, taught.power, taught.agreement, taught.replaces),
                 ]
                 for ranker, taught in lessons
             ],
@@ -456,12 +456,11 @@ def _unpacked(event: int, block: bytes) -> Ledger:
             arrays["names"].tobytes()
         ):
             taught = {}
-            for ranker, count, chosen, width, before, after, power, agreement in lessons:
+            for ranker, count, chosen, width, before, after, *others in lessons:
                 own = slice(at, at + count)
                 part = steps[own].copy()
                 taught[int(ranker)] = Taught(
-                    *(tuple(pictures[own]), chosen, part, width),
-                    *((before, after), power, agreement),
+                    *(tuple(pictures[own]), chosen, part, width, (before, after), *others),
                 )
                 at += count
             votes.append(Vote(number, who, subject, tuple(picked), tuple(rejected), taught))

@@ -41,7 +41,7 @@ from lookalike.collection.votes.ledger import Judged, Ledger, Vote
 from lookalike.collection.votes.members import Members, Rows
 from lookalike.collection.votes.spread import WIDEST as WIDEST_SPREAD
 from lookalike.collection.votes.spread import Spread
-from lookalike.collection.votes.steps import POWER, Geometry, Weights, directions, fold_of
+from lookalike.collection.votes.steps import POWER, Geometry, Taught, Weights, directions, fold_of
 from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
 from lookalike.similarity.base import Similarity
@@ -94,6 +94,8 @@ class Preferences:
         self._anchors, self._items, self._members = Rows(), Rows(), Members.none()
         self._places: dict[Ref, int] = {}
         self._people: dict[str, int] = {}
+        self._latest: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._counts = np.zeros(0, bool)
         self._spread: Spread | None = None
         self.ledger = Ledger()
 
@@ -166,6 +168,7 @@ class Preferences:
                 dict.fromkeys(vote.who for vote, _ in counted if vote.who not in self._people)
             )
         }
+        self._replace(counted)
         new: dict[str, list[Any]] = {one.name: [] for one in fields(Members)}
         places, stop = self._places, len(self._members.item)
         for vote, taught in counted:
@@ -194,6 +197,19 @@ class Preferences:
             new["subject"].append(places[vote.subject])
             new["rejects"].append(rejects)
         self._members = self._members.extended(new)
+
+    def _replace(self, new: Sequence[tuple[Vote, Taught]]) -> None:
+        """Let new votes take the place of those of the same person on the same query."""
+        counts = np.concatenate([self._counts, np.ones(len(new), bool)])
+        latest = dict(self._latest)
+        for place, (vote, taught) in enumerate(new, len(self._counts)):
+            on = vote.who, vote.subject
+            before = latest.get(on, ())
+            if taught.replaces:
+                counts[[*before]] = False
+                before = ()
+            latest[on] = (*before, place)
+        self._counts, self._latest = counts, latest
 
     @cached_property
     def width(self) -> float:
@@ -248,10 +264,11 @@ class Preferences:
 
     @cached_property
     def _trust(self) -> Weights:
-        """How much each vote weighs, by whose it is."""
+        """How much each vote weighs, by whose it is; nothing, if another took its place."""
         records = [self.ledger.records[self._ranker, who] for who in self._people]
         people = np.array([(record.unjudged, record.weight) for record in records])
-        return np.asarray(people[self._members.person.rows, self._members.rejects.rows])
+        trust = people[self._members.person.rows, self._members.rejects.rows]
+        return np.asarray(trust * self._counts)
 
     def turned(self, asked: Vectors) -> Weights:
         """Return how votes turn queries, a row each."""
@@ -323,7 +340,7 @@ class Preferences:
         of = self._members
         return Votes(
             *(of.anchor.rows, of.side.rows, of.step.rows, of.stop.rows),
-            *(of.width.rows, of.power.rows, of.reach.rows),
+            *(of.width.rows, of.power.rows, np.where(self._counts, of.reach.rows, inf)),
         )
 
     def _near(self, cosines: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -415,10 +432,14 @@ class Preferences:
             **({} if matrix is None else {"votes_matrix": matrix.astype(np.float32)}),
         }
 
-    def geometry(self, ask: Ask, pictures: Sequence[int], *, second_view: bool) -> Geometry:
+    def geometry(
+        self, ask: Ask, pictures: Sequence[int], *, who: str, second_view: bool
+    ) -> Geometry:
         """Return the inner products of a query and pictures; 0 stands for the query itself.
 
-        ``second_view`` asks for the nearest pictures that they have in common as well.
+        What was learned is that without the votes of ``who`` on the same query: theirs is to take
+        the place of these. ``second_view`` asks for the nearest pictures that they have in common
+        as well.
         """
         named = [picture for picture in pictures if picture]
         vector, found = self.source.ask_among(ask, named)
@@ -429,7 +450,8 @@ class Preferences:
         units = dense(self.unit_item(whole))
         lengths = np.linalg.norm(query, axis=1)
         unit = np.maximum(lengths * np.linalg.norm(items, axis=1).mean(), 1e-12)[:, None]
-        turned, others = self._taught(whole, query, fold_of(str(ask)))
+        own = self._latest.get((who, str(ask)), ())
+        turned, others = self._taught(whole, query, fold_of(str(ask)), own)
         return Geometry(
             near=dense(whole @ whole.T),
             gram=units @ units.T,
@@ -439,16 +461,23 @@ class Preferences:
             in_common=self._in_common(whole) if second_view else None,
         )
 
-    def _taught(self, asked: Vectors, query: Weights, fold: int) -> tuple[Weights, Weights]:
-        """Return how votes turn queries, and how those of other parts than one turn the first."""
+    def _taught(
+        self, asked: Vectors, query: Weights, fold: int, own: Sequence[int] = ()
+    ) -> tuple[Weights, Weights]:
+        """Return how votes turn queries, and how those of other parts than one turn the first.
+
+        ``own`` are votes that are left out of the former.
+        """
         if not len(self._members.item):
             return np.zeros_like(query), np.zeros_like(query[:1])
+        trust = self._trust.copy()
+        trust[[*own]] = 0
         turned = self._turned(
             asked,
             query,
             np.array([*range(len(query)), 0]),
             np.array([*[0] * len(query), 1]),
-            np.stack([self._trust, self._trust * (self._members.fold.rows != fold)]),
+            np.stack([trust, self._trust * (self._members.fold.rows != fold)]),
             [None, fold],
         )
         return turned[:-1], turned[-1:]

@@ -114,7 +114,9 @@ def _teach(preferences: Preferences, ledger: Ledger, verdict: Verdict) -> steps.
         return steps.Taught.nothing()
     is_whole_list = bool(verdict.shown) and {*verdict.shown} <= {*compared, *earlier}
     try:
-        geometry = preferences.geometry(verdict.ask, compared, second_view=not is_whole_list)
+        geometry = preferences.geometry(
+            verdict.ask, compared, who=verdict.who, second_view=not is_whole_list
+        )
     except NotFound:  # an example that this ranker has not described
         return steps.Taught.nothing()
     return steps.learn(compared, 1 + len(good), geometry, preferences.width)

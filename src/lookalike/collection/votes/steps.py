@@ -109,6 +109,9 @@ class Taught:
     agreement : float
         By how much it agrees with what the pictures show, from -1 to 1, about 0 for a vote cast
         at random.
+    replaces : bool
+        Whether it takes the place of what its person's votes on the same query taught before. Not
+        so in logs of before.
     """
 
     pictures: tuple[int, ...]
@@ -118,6 +121,7 @@ class Taught:
     right: tuple[float | None, float | None]
     power: int = POWER
     agreement: float = 0.0
+    replaces: bool = False
 
     @classmethod
     def nothing(cls) -> "Taught":
@@ -134,6 +138,7 @@ class Taught:
             "power": self.power,
             "right": list(self.right),
             "agreement": self.agreement,
+            "replaces": self.replaces,
         }
 
     @classmethod
@@ -158,7 +163,8 @@ class Taught:
         if not abs(agreement) <= 1:
             raise ValueError("agreement is from -1 to 1")
         chosen = None if picked is None else int(picked)
-        return cls(pictures, chosen, steps, width, (before, after), power, agreement)
+        replaces = bool(written.get("replaces", False))
+        return cls(pictures, chosen, steps, width, (before, after), power, agreement, replaces)
 
 
 def fold_of(subject: str) -> int:
@@ -270,7 +276,7 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
         steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), DECIMALS)
         scores += (steps[place] * kernel[:, place, None]) * changes[place]
     right, agreement = _right(geometry, picked), _agreement(geometry, picked)
-    return Taught(tuple(pictures), picked, steps, width, right, POWER, agreement)
+    return Taught(tuple(pictures), picked, steps, width, right, POWER, agreement, replaces=True)
 
 
 def _right(geometry: Geometry, picked: int) -> tuple[float | None, float | None]:
