@@ -93,6 +93,17 @@ def bmp(side: int) -> bytes:
     return header + bytes(1024) + pixels
 
 
+def strips(count: int) -> bytes:
+    """Return a TIFF whose rows are so many strips, all of them the same few bytes."""
+    row, offsets = bytes(range(32)), struct.pack("<H", 8) * count
+    values = {256: 32, 257: count, 258: 8, 259: 1, 262: 1, 277: 1, 278: 1}
+    tags = [(tag, 4, 1, value) for tag, value in values.items()]
+    tags.append((273, 3, count, 8 + len(row)))
+    directory = b"".join(struct.pack("<HHII", *tag) for tag in sorted(tags))
+    start = struct.pack("<2sHI", b"II", 42, 8 + len(row) + len(offsets))
+    return start + row + offsets + struct.pack("<H", len(tags)) + directory + bytes(4)
+
+
 def bombs(quick: bool) -> dict[str, Callable[[], bytes]]:
     """Return what makes each bomb, by name."""
     text = chunk(b"zTXt", b"Comment\0\0" + zeros(300 << 20))
@@ -111,6 +122,7 @@ def bombs(quick: bool) -> dict[str, Callable[[], bytes]]:
             "PNG, too many pixels": lambda: png(12_000, 1, 0),
             "TIFF, deflate": lambda: saved("TIFF", compression="tiff_deflate"),
             "TIFF, fax": lambda: saved("TIFF", mode="1", compression="group4"),
+            "TIFF, a million strips": lambda: strips(1_000_000),
             "JPEG": lambda: saved("JPEG"),
             "JPEG, progressive": lambda: saved("JPEG", mode="RGB", progressive=True),
             "JPEG, profile of 14 MB": lambda: saved(
