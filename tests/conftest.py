@@ -3,8 +3,8 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import settings
 
+from lookalike.collection import Gain
 from lookalike.collection.training import examples
-from lookalike.collection.training.gate import Gain
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)
@@ -16,6 +16,7 @@ REAL = {name: vars(Gain)[name] for name in ("is_certain", "is_better")}
 
 @property
 def no_worse(self):
+    """Whether as much is found, and the first is right about as often."""
     return self.mean_average_precision.mean >= 0 and not self.precision_at_1.is_loss
 
 
