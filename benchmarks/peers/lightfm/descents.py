@@ -11,6 +11,7 @@ from sides import DIMENSION
 
 from lookalike.annotation import WSABIE
 from lookalike.annotation.lessons import Lessons
+from lookalike.annotation.start import random_start
 from lookalike.annotation.training import Descent
 from lookalike.core.progress import silent
 from tagged_sets import Part, Task
@@ -23,14 +24,11 @@ CURVE_SECONDS = {"synthetic": 60.0, "clipart, visterms": 5.0, "groceries, embedd
 
 def begun(task: Task, seed: int, *, threads: int = 1, **settings: Any) -> tuple[WSABIE, Descent]:
     """Start as ``fit`` does, on unit vectors; return the settings and the descent."""
-    model = WSABIE(dimension=DIMENSION, threads=threads, **settings)
     rng = np.random.default_rng(seed)
-    d, Y = task.train.vectors.shape[1], len(task.words)
-    V, W = (
-        rng.standard_normal((rows, DIMENSION), np.float32) / np.float32(np.sqrt(d))
-        for rows in (d, Y)
-    )
-    return model, model._descent(V, W, 1.0, rng)
+    start = random_start(task.train.vectors.shape[1], len(task.words), DIMENSION, 1.0, rng)
+    rate = settings.pop("learning_rate", start.learning_rate)
+    model = WSABIE(dimension=DIMENSION, threads=threads, learning_rate=rate, **settings)
+    return model, model._descent(start.V, start.W, start.max_norm, 1.0, rng)
 
 
 def lessons(task: Task, rows: NDArray[np.int64] | slice = slice(None)) -> Lessons:
