@@ -230,6 +230,17 @@ def test_rows_that_lost_their_content_are_noticed(collection, lost):
         list(getattr(other, method)(*asked))
 
 
+@pytest.mark.parametrize("part", ["annotated", "starting", "get"])
+def test_what_a_search_by_word_goes_without_is_told(taught, monkeypatch, caplog, part):
+    def damaged(*_, **__):
+        raise DamagedFile("the database is damaged")
+
+    collection, _ = taught
+    monkeypatch.setattr(collection._opened.rankers, part, damaged)
+    collection.search_word("rot", 5)
+    assert "the database is damaged" in caplog.text
+
+
 def test_a_schema_that_is_no_text_is_told(collection):
     path = collection.path
     collection.close()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -44,6 +45,8 @@ _SOURCES: tuple[Source, ...] = ("given", "name", "learned", "start")
 _GIVEN, _NAMED, _LEARNED, _START = range(4)
 
 Ids: TypeAlias = NDArray[np.int64]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -196,11 +199,11 @@ class _Knowing:
         for name in dict.fromkeys([by, None]):
             try:
                 if learned:
-                    with suppress(DamagedFile):
+                    with _told():
                         annotators += filter(None, [opened.rankers.annotated(name)])
             except (CollectionError, MissingPart) as error:
                 trouble = trouble or error
-            with suppress(CollectionError, MissingPart, DamagedFile):
+            with suppress(CollectionError, MissingPart), _told():
                 starts += filter(None, [opened.rankers.starting(name)])
         known = bool(annotators or starts)
         return cls(opened, by, learned, annotators, starts, None if known else trouble)
@@ -239,7 +242,7 @@ class _Knowing:
 
     def _alike(self, given: Ids) -> tuple[Ids, NDArray[np.float64]]:
         """Return how like pictures are to those that a word was given to."""
-        with suppress(CollectionError, MissingPart, DamagedFile):
+        with suppress(CollectionError, MissingPart), _told():
             ranker = self.opened.rankers.get(self.by, learned=False)
             database = self.opened.database
             held = ranker.source(database).held(given.tolist())
@@ -265,6 +268,15 @@ class _Knowing:
             sure[sure < LEAST_CONFIDENCE] = 0
             return _START, classes.ids, sure, [found[0]]
         return None, np.zeros(0, np.int64), np.zeros(0), []
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Go on without what is damaged, and tell."""
+    try:
+        yield
+    except DamagedFile as error:
+        _log.warning("%s", error)
 
 
 def _has(annotator: Annotator, term: str) -> bool:
