@@ -55,10 +55,10 @@ class Server:
 
 
 @contextmanager
-def serving(place: Path) -> Iterator[Server]:
-    """Serve a collection as the command does."""
+def serving(place: Path, *more: str) -> Iterator[Server]:
+    """Serve a collection as the command does, with further options."""
     main = "from lookalike.service.command_line import main; main()"
-    command = [sys.executable, "-c", main, "serve", str(place), "--port", "0", "--json"]
+    command = [sys.executable, "-c", main, "serve", str(place), "--port", "0", "--json", *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Server(process)

@@ -1,5 +1,10 @@
 """What every encoder promises, whichever it is, and how well each does on digits."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -57,10 +62,51 @@ def test_values_are_those_of_the_bits_and_made_block_by_block(encoder, monkeypat
     values = encoder.values(X)
     assert (values.dtype, values.shape) == (np.float32, (101, 12))
     np.testing.assert_array_equal(np.packbits(values > 0, axis=1), encoder.encode(X))
-    monkeypatch.setattr("lookalike.codes.base._VALUED", 30)
+    monkeypatch.setattr("lookalike.codes.base._ROWS", 30)
     for form in (X, sp.csr_matrix(X)):
         np.testing.assert_allclose(encoder.values(form), values, rtol=1e-4, atol=1e-5)
     assert encoder.values(X[:0]).shape == (0, 12)
+
+
+def undecided(encoder, X):
+    """Vectors between two rows at which some bit changes, as near to it as float32 comes."""
+    low, high = X[:20].copy(), X[20:40].copy()
+    for _ in range(30):
+        middle = (low + high) / 2
+        same = encoder.encode(middle) == encoder.encode(low)
+        low = np.where(same.all(axis=1, keepdims=True), middle, low)
+        high = np.where(same.all(axis=1, keepdims=True), high, middle)
+    return np.concatenate([low, high, (low + high) / 2])
+
+
+ENCODE = """
+import sys
+import numpy as np
+from lookalike.codes import ENCODERS
+encoder, X = ENCODERS.load(sys.argv[1]), np.load(sys.argv[2])
+assert (np.packbits(encoder.values(X) > 0, axis=1) == encoder.encode(X)).all()
+print(encoder.encode(X).tobytes().hex())
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the processors are of another kind")
+@pytest.mark.parametrize("name", ENCODERS.names)
+def test_codes_do_not_depend_on_the_processor(name, tmp_path):
+    X, y = small(rows=101)
+    encoder = made(name).fit(X, y)
+    encoder.save(tmp_path / "encoder", fingerprint="")
+    rows = np.concatenate([X, undecided(encoder, X)])
+    np.save(tmp_path / "rows.npy", rows)
+    arguments = [str(tmp_path / "encoder"), str(tmp_path / "rows.npy")]
+    for kind in ("Prescott", "Nehalem"):  # loops that every x86-64 processor can run
+        ran = subprocess.run(
+            [sys.executable, "-c", ENCODE, *arguments],
+            env={**os.environ, "OPENBLAS_CORETYPE": kind},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ran.stdout.strip() == encoder.encode(rows).tobytes().hex()
 
 
 @pytest.mark.parametrize("bits", [1, 5, 8, 33])

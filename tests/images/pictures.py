@@ -89,3 +89,54 @@ def tiff(width, height, bits, samples, *, order="<", photometric=1, form=1, extr
         return header + padded + struct.pack(order + "Q", len(tags)) + entries + b"\0" * 8
     header = mark + struct.pack(order + "HI", 42, place)
     return header + padded + struct.pack(order + "H", len(tags)) + entries + b"\0" * 4
+
+
+def camera_exif(taken="2021:07:04 12:30:59", orientation=1):
+    """An EXIF block as cameras write it: make, dates, exposure, a maker's note, a place."""
+    exif = Image.Exif()
+    exif[0x010F], exif[0x0110] = "Maker Ltd.", "Model 7"
+    exif[0x0112], exif[0x0132] = orientation, taken
+    details = exif.get_ifd(0x8769)
+    details[0x9003] = details[0x9004] = taken
+    details[0x829A], details[0x8827] = 0.004, 200
+    details[0x927C] = b"Maker\0\2\0" + bytes(range(200))
+    details[0x9286] = b"UNICODE\0" + "Grüße".encode("utf-16-le")
+    place = exif.get_ifd(0x8825)
+    place[1], place[2] = "N", (48.0, 8.0, 14.31)
+    place[3], place[4] = "E", (11.0, 34.0, 39.99)
+    return exif.tobytes()
+
+
+def heic(exif):
+    """The HEIC above with an EXIF block, as phones write it."""
+    boxes = dict(_boxes(HEIC))
+    inner = dict(_boxes(boxes[b"meta"][4:]))
+    coded, block = (
+        boxes[b"mdat"],
+        struct.pack(">I", 6) + b"Exif\0\0" + exif.removeprefix(b"Exif\0\0"),
+    )
+    entry = _box(b"infe", b"\2\0\0\0" + struct.pack(">HH", 2, 0) + b"Exif\0")
+    inner[b"iinf"] = b"\0\0\0\0\0\2" + inner[b"iinf"][6:] + entry
+    inner[b"iref"] = b"\0\0\0\0" + _box(b"cdsc", struct.pack(">HHH", 2, 1, 1))
+    head = _box(b"ftyp", boxes[b"ftyp"])
+
+    def meta(start):
+        places = ((1, start, len(coded)), (2, start + len(coded), len(block)))
+        items = b"".join(struct.pack(">HHIHII", n, 0, at, 1, 0, size) for n, at, size in places)
+        inner[b"iloc"] = b"\0\0\0\0\x44\x40" + struct.pack(">H", 2) + items
+        return _box(b"meta", b"\0\0\0\0" + b"".join(_box(*it) for it in inner.items()))
+
+    start = len(head) + len(meta(0)) + 8
+    return head + meta(start) + _box(b"mdat", coded + block)
+
+
+def _boxes(data):
+    place = 0
+    while place < len(data):
+        (size,) = struct.unpack_from(">I", data, place)
+        yield data[place + 4 : place + 8], data[place + 8 : place + size]
+        place += size
+
+
+def _box(name, body):
+    return struct.pack(">I", 8 + len(body)) + name + body

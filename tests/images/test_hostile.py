@@ -1,8 +1,10 @@
 """Broken and hostile files: a picture or UnreadablePicture comes out, and nothing else."""
 
 import struct
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from lookalike.core.errors import UnreadablePicture
-from lookalike.images import Limits, decode
+from lookalike import images
+from lookalike.core.errors import DecoderFailed, UnreadablePicture
+from lookalike.images import Limits
 from lookalike.images.containers import MAX_PARTS
 from tests.images.pictures import FORMATS, HEIC, png, png_chunk, saved, scene, tiff
 
@@ -47,7 +50,7 @@ def files():
 FILES = files()
 
 
-def outcome(data, limits=SMALL):
+def outcome(decode, data, limits=SMALL):
     """Decode; give the picture, or the reason why not."""
     try:
         picture = decode(data, limits)
@@ -65,11 +68,11 @@ def outcome(data, limits=SMALL):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_truncated_anywhere_is_refused(name):
+def test_truncated_anywhere_is_refused(decode, name):
     data = FILES[name]
     whole = np.asarray(decode(data).image)
     for length in sorted({*range(1, min(len(data), 60)), *range(60, len(data), 37), len(data) - 1}):
-        result = outcome(data[:length])
+        result = outcome(decode, data[:length])
         if isinstance(result, str):
             assert result.startswith(
                 ("truncated", "damaged", "not a picture", "empty", "too large")
@@ -80,14 +83,14 @@ def test_truncated_anywhere_is_refused(name):
 
 
 @pytest.mark.parametrize("name", ["JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF", "HEIC"])
-def test_half_a_file_says_that_it_is_truncated(name):
+def test_half_a_file_says_that_it_is_truncated(decode, name):
     data = FILES[name]
-    reason = outcome(data[: len(data) * 2 // 3])
+    reason = outcome(decode, data[: len(data) * 2 // 3])
     assert reason == "truncated: the file ends before the picture does"
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_flipped_bytes_give_a_picture_or_a_reason(name):
+def test_flipped_bytes_give_a_picture_or_a_reason(decode, name):
     rng = np.random.default_rng(sum(name.encode()))
     data = FILES[name]
     for turn in range(120):
@@ -95,24 +98,24 @@ def test_flipped_bytes_give_a_picture_or_a_reason(name):
         reach = len(bad) if turn % 2 else min(len(bad), 400)
         for place in rng.integers(0, reach, 1 + turn % 5):
             bad[place] = rng.integers(256)
-        outcome(bytes(bad))
+        outcome(decode, bytes(bad))
 
 
 @given(name=st.sampled_from(sorted(FILES)), data=st.data())
 @settings(max_examples=150)
-def test_cut_doubled_and_spliced_bytes(name, data):
+def test_cut_doubled_and_spliced_bytes(decode, name, data):
     body = FILES[name]
     start = data.draw(st.integers(0, len(body)))
     end = data.draw(st.integers(start, len(body)))
     middle = data.draw(st.one_of(st.binary(max_size=40), st.just(body[start:end] * 2)))
-    outcome(body[:start] + middle + body[end:])
+    outcome(decode, body[:start] + middle + body[end:])
 
 
 @given(st.binary(max_size=200), st.sampled_from(sorted(FILES)))
 @settings(max_examples=150)
-def test_noise_after_a_true_start(noise, name):
+def test_noise_after_a_true_start(decode, noise, name):
     for keep in (4, 12, 30):
-        outcome(FILES[name][:keep] + noise)
+        outcome(decode, FILES[name][:keep] + noise)
 
 
 # --- one by one --------------------------------------------------------------------------------
@@ -131,15 +134,15 @@ def test_noise_after_a_true_start(noise, name):
         (b"\0\0\0\x18ftypisom\0\0\0\0isommp42", "not a picture"),
     ],
 )
-def test_what_is_no_picture(data, reason):
-    assert outcome(data).startswith(reason)
+def test_what_is_no_picture(decode, data, reason):
+    assert outcome(decode, data).startswith(reason)
 
 
-def test_a_header_that_claims_a_hundred_thousand_squared():
+def test_a_header_that_claims_a_hundred_thousand_squared(decode):
     data = bytearray(png(1, 1, 8, 2, [[0, 0, 0]]))
     header = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
     data[8:33] = png_chunk(b"IHDR", header)
-    assert outcome(bytes(data), Limits()).startswith("too large: 100000 × 100000 pixels")
+    assert outcome(decode, bytes(data), Limits()).startswith("too large: 100000 × 100000 pixels")
 
 
 def claims():
@@ -173,42 +176,42 @@ def claims():
     ("kind", "size", "data"),
     [pytest.param(*claim, id=f"{claim[0]}-{claim[1]}") for claim in claims()],
 )
-def test_sizes_are_checked_before_pixels(kind, size, data):
-    reason = outcome(data, Limits())
+def test_sizes_are_checked_before_pixels(decode, kind, size, data):
+    reason = outcome(decode, data, Limits())
     assert isinstance(reason, str)
     if size and kind != "AVIF":
         assert reason.startswith("too large"), reason
 
 
-def test_a_tiff_tile_larger_than_the_picture():
+def test_a_tiff_tile_larger_than_the_picture(decode):
     extra = [(322, 4, 1, 60_000), (323, 4, 1, 60_000), (324, 4, 1, 8), (325, 4, 1, 16)]
     data = tiff(4, 4, 8, b"\0" * 16, extra=extra)
-    assert outcome(data, Limits()).startswith("too large: 60000 × 60000")
+    assert outcome(decode, data, Limits()).startswith("too large: 60000 × 60000")
 
 
-def test_more_scans_chunks_and_blocks_than_anyone_writes():
+def test_more_scans_chunks_and_blocks_than_anyone_writes(decode):
     jpeg = saved(scene(), "JPEG", progressive=True)
     scan = jpeg.rindex(b"\xff\xda")
-    assert "500 scans" in outcome(jpeg[:-2] + jpeg[scan:-2] * 600 + b"\xff\xd9")
+    assert "500 scans" in outcome(decode, jpeg[:-2] + jpeg[scan:-2] * 600 + b"\xff\xd9")
     chunks = png_chunk(b"IDAT", b"") * (MAX_PARTS + 1)
-    assert "parts" in outcome(png(1, 1, 8, 0, [[0]], chunks), Limits())
+    assert "parts" in outcome(decode, png(1, 1, 8, 0, [[0]], chunks), Limits())
     gif = saved(scene(), "GIF")
     place = gif.index(b",", 13)
     extension = b"!\xfe" + b"\1a" * (MAX_PARTS + 1) + b"\0"
-    assert "parts" in outcome(gif[:place] + extension + gif[place:], Limits())
-    assert outcome(gif[:place] + b"!\xfe\1a\0" * 9 + gif[place:]).facts.width == 32
+    assert "parts" in outcome(decode, gif[:place] + extension + gif[place:], Limits())
+    assert outcome(decode, gif[:place] + b"!\xfe\1a\0" * 9 + gif[place:]).facts.width == 32
 
 
-def test_a_directory_that_points_at_itself_or_past_the_end():
+def test_a_directory_that_points_at_itself_or_past_the_end(decode):
     good = tiff(4, 4, 8, b"\0" * 16)
     for place in (0, 4, 2**31, 2**32 - 1):
-        assert isinstance(outcome(good[:4] + struct.pack("<I", place) + good[8:]), str)
+        assert isinstance(outcome(decode, good[:4] + struct.pack("<I", place) + good[8:]), str)
 
 
-def test_bytes_over_the_limit():
+def test_bytes_over_the_limit(decode):
     data = FILES["PNG"]
-    assert outcome(data, Limits(max_bytes=len(data))).facts.bytes == len(data)
-    assert outcome(data, Limits(max_bytes=len(data) - 1)).startswith("too large")
+    assert outcome(decode, data, Limits(max_bytes=len(data))).facts.bytes == len(data)
+    assert outcome(decode, data, Limits(max_bytes=len(data) - 1)).startswith("too large")
 
 
 def test_out_of_memory_is_a_reason(monkeypatch):
@@ -216,7 +219,33 @@ def test_out_of_memory_is_a_reason(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("PIL.JpegImagePlugin.JpegImageFile.load", full)
-    assert outcome(FILES["JPEG"]) == "too large: it does not fit in memory"
+    assert outcome(images.decode, FILES["JPEG"]) == "too large: it does not fit in memory"
+
+
+def raise_import_error():
+    raise ModuleNotFoundError("No module named '_strptime'")
+
+
+def raise_system_error():
+    raise PermissionError(1, "Operation not permitted")
+
+
+def raise_something_else_for_it():
+    try:
+        raise_import_error()
+    except ImportError as error:
+        raise OSError("cannot decode") from error
+
+
+@pytest.mark.parametrize(
+    "fault", [raise_import_error, raise_system_error, raise_something_else_for_it]
+)
+def test_a_fault_of_the_decoder_is_none_of_the_picture(monkeypatch, fault):
+    module = sys.modules["lookalike.images.decode"]
+    monkeypatch.setattr(module, "read_exif", lambda _: fault())
+    with pytest.raises(DecoderFailed, match="a fault of lookalike, not of the file") as caught:
+        images.decode(FILES["JPEG"])
+    assert "damaged" not in str(caught.value)
 
 
 def test_interruption_passes_through(monkeypatch):
@@ -225,7 +254,7 @@ def test_interruption_passes_through(monkeypatch):
 
     monkeypatch.setattr("PIL.JpegImagePlugin.JpegImageFile.load", stop)
     with pytest.raises(KeyboardInterrupt):
-        decode(FILES["JPEG"])
+        images.decode(FILES["JPEG"])
 
 
 def test_threads_decoding_hostile_files_leak_no_warning(capfd, caplog, monkeypatch):
@@ -246,7 +275,7 @@ def test_threads_decoding_hostile_files_leak_no_warning(capfd, caplog, monkeypat
         warnings.simplefilter("always")
         filters = list(warnings.filters)
         with ThreadPoolExecutor(4) as pool:
-            results = list(pool.map(outcome, bodies))
+            results = list(pool.map(partial(outcome, images.decode), bodies))
         assert warnings.filters == filters
     assert [str(warning.message) for warning in caught] == []
     assert sum(not isinstance(result, str) for result in results) >= len(FILES)

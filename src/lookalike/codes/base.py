@@ -18,11 +18,11 @@ from lookalike.supervision import Relevance
 
 Matrix = NDArray[np.float64]
 
-_ROWS = 64
-_VALUED = 4096
+_ROWS = 4096
 
-# Where a row stands in a block may change its values by rounding, a hundredth of this part.
-_UNSURE = 1e-3
+# Rounding, which depends on the block a row stands in and on the processor, moves a value by less
+# than a hundredth of the first part of the row's largest in float32, of the second in float64.
+_UNSURE, _ZERO = 1e-3, 1e-12
 
 LEARNED = 100_000
 """Rows that linear maps are learned from at most."""
@@ -76,36 +76,42 @@ class Encoder(Stored, Estimator):
     def encode(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.uint8]:
         """Return packed codes, of shape (n, bytes); a row's code does not depend on the others.
 
-        Bits are packed as by ``numpy.packbits``. Values near 0, whose sign may depend on the order
-        of a sum, are computed again for their row alone.
+        Bits are packed as by ``numpy.packbits``: they are the signs of :meth:`values`.
         """
         if not hasattr(self, "n_features_in_"):
             raise NotFitted(f"{type(self).__name__} is not fitted; call fit first.")
         vectors = check_vectors(type(self).__name__, X, width=self.n_features_in_, alone=True)
-        count = int(vectors.shape[0])
-        codes = np.empty((count, code_bytes(self.bits)), np.uint8)
-        block = np.zeros((_ROWS, self.n_features_in_), np.float32)
-        for first in range(0, count, _ROWS):
-            some = vectors[first : first + _ROWS]
-            block[: some.shape[0]] = some if isinstance(some, np.ndarray) else some.toarray()
-            values = self._values(block[: some.shape[0]])
-            size = np.abs(values)
-            unsure = (size <= _UNSURE * size.max(axis=1, keepdims=True)).any(axis=1)
-            for row in np.flatnonzero(unsure):
-                values[row] = self._values(block[row : row + 1])[0]
+        codes = np.empty((int(vectors.shape[0]), code_bytes(self.bits)), np.uint8)
+        for first in range(0, len(codes), _ROWS):
+            values = self._certain_values(vectors[first : first + _ROWS])
             codes[first : first + _ROWS] = np.packbits(values > 0, axis=1)
         return codes
 
     def values(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
-        """Return the value of each bit, of shape (n, bits), up to rounding: above 0 it is 1."""
+        """Return the value of each bit, of shape (n, bits), up to rounding: above 0 it is 1.
+
+        Its sign does not depend on the other rows, nor on the processor.
+        """
         if not hasattr(self, "n_features_in_"):
             raise NotFitted(f"{type(self).__name__} is not fitted; call fit first.")
         vectors = check_vectors(type(self).__name__, X, width=self.n_features_in_, alone=True)
         values = np.empty((int(vectors.shape[0]), self.bits), np.float32)
-        for first in range(0, len(values), _VALUED):
-            some = vectors[first : first + _VALUED]
-            rows = some if isinstance(some, np.ndarray) else some.toarray()
-            values[first : first + _VALUED] = self._values(rows)
+        for first in range(0, len(values), _ROWS):
+            values[first : first + _ROWS] = self._certain_values(vectors[first : first + _ROWS])
+        return values
+
+    def _certain_values(self, some: Vectors) -> NDArray[np.float32]:
+        """Return values whose signs can be relied on: those near 0 are computed in float64.
+
+        What is still as near to 0 as rounding comes is 0.
+        """
+        rows = some if isinstance(some, np.ndarray) else some.toarray()
+        values = np.asarray(self._values(rows), np.float32)
+        size = np.abs(values)
+        unsure = (size <= _UNSURE * size.max(axis=1, keepdims=True)).any(axis=1)
+        exact = self._values(rows[unsure].astype(np.float64))
+        size = np.abs(exact)
+        values[unsure] = np.where(size <= _ZERO * size.max(axis=1, keepdims=True), 0.0, exact)
         return values
 
     @property
@@ -119,8 +125,11 @@ class Encoder(Stored, Estimator):
         """Learn from checked vectors and, where needed, a matrix of ones: pictures × labels."""
 
     @abstractmethod
-    def _values(self, block: NDArray[np.float32]) -> NDArray[Any]:
-        """Return a value for each bit of the vectors of a block, of shape (rows, bits)."""
+    def _values(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Return a value for each bit of the vectors of a block, of shape (rows, bits).
+
+        They are computed in the block's precision, float32 or float64.
+        """
 
     def _labels(self, y: Any, rows: int) -> sp.csr_matrix:
         who = type(self).__name__
@@ -154,7 +163,7 @@ class LinearEncoder(Encoder):
     components_: NDArray[np.float32]
     mean_: NDArray[np.float32]
 
-    def _values(self, block: NDArray[np.float32]) -> NDArray[Any]:
+    def _values(self, block: NDArray[Any]) -> NDArray[Any]:
         return (block - self.mean_) @ self.components_.T
 
     def _set(self, directions: Matrix, mean: Matrix) -> None:

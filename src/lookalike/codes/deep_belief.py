@@ -126,12 +126,12 @@ class DeepBeliefCodes(Encoder):
         self.weights_ = tuple(W.astype(np.float32) for W, _ in tuned.layers)
         self.biases_ = tuple(b.astype(np.float32) for _, b in tuned.layers)
         last = np.concatenate([self._last(some) for some in _blocks(rows)])
-        self.biases_ = (*self.biases_[:-1], self.biases_[-1] - np.median(last, axis=0))
+        self.biases_ = (*self.biases_[:-1], self.biases_[-1] - _middle(last))
 
-    def _values(self, block: NDArray[np.float32]) -> NDArray[Any]:
+    def _values(self, block: NDArray[Any]) -> NDArray[Any]:
         return self._last((block - self.mean_) / np.float32(self.scale_))
 
-    def _last(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _last(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return the input of the last layer's units for scaled vectors."""
         *inner, (W, b) = zip(self.weights_, self.biases_, strict=True)
         for weights, biases in inner:
@@ -159,6 +159,16 @@ class DeepBeliefCodes(Encoder):
             width = units
         self.weights_, self.biases_ = tuple(weights), tuple(biases)
         self.n_features_in_ = len(self.mean_)
+
+
+def _middle(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return what divides each column evenly, halfway between two of its values.
+
+    The median of an odd number is one of them, and rounding would say on which side it lies.
+    """
+    half = len(rows) // 2
+    lower, upper = np.partition(rows, (half - 1, half), axis=0)[half - 1 : half + 1]
+    return np.asarray((lower + upper) / 2, np.float32)
 
 
 def _blocks(rows: NDArray[np.float32], step: int = 4096) -> list[NDArray[np.float32]]:

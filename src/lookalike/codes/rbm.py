@@ -1,5 +1,7 @@
 """Restricted Boltzmann machines by contrastive divergence, one layer at a time."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ def train_layer(
     return W, up
 
 
-def sigmoid(x: Floats) -> Floats:
-    """Return 1 / (1 + e⁻ˣ), without overflow."""
-    half: Floats = np.float32(0.5) * (np.float32(1.0) + np.tanh(np.float32(0.5) * x))
+def sigmoid(x: NDArray[Any]) -> NDArray[Any]:
+    """Return 1 / (1 + e⁻ˣ), without overflow, in the precision of x."""
+    half: NDArray[Any] = np.float32(0.5) * (np.float32(1.0) + np.tanh(np.float32(0.5) * x))
     return half

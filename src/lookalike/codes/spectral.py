@@ -68,7 +68,7 @@ class SpectralCodes(Encoder):
         self.phases_ = phases.astype(np.float32)
         progress(1, 1)
 
-    def _values(self, block: NDArray[np.float32]) -> NDArray[Any]:
+    def _values(self, block: NDArray[Any]) -> NDArray[Any]:
         waves: NDArray[Any] = np.sin(block @ self.components_.T + self.phases_)
         return waves
 

@@ -7,6 +7,7 @@
     ├── NotFitted             a learner was used before it was fitted
     ├── FingerprintMismatch   vectors of two different features were about to be compared
     ├── UnreadablePicture     a picture file is damaged, hostile or of an unsupported format
+    ├── DecoderFailed         a picture was not decoded, by a fault of the decoder, not of the file
     ├── DamagedFile           a file is damaged, of a newer version or not a lookalike file
     ├── CollectionError       a collection is missing, exists already, or is not one
     │   ├── CollectionBusy    another process is writing to the collection
@@ -36,6 +37,14 @@ class FingerprintMismatch(LookalikeError):
 
 class UnreadablePicture(LookalikeError):
     """A picture file is damaged, hostile or of an unsupported format."""
+
+
+class DecoderFailed(LookalikeError):
+    """A picture was not decoded, by a fault of the decoder; the file may be sound."""
+
+    def __init__(self, fault: object) -> None:
+        super().__init__(f"not decoded: a fault of lookalike, not of the file ({fault})")
+        self.fault = str(fault)
 
 
 class DamagedFile(LookalikeError):

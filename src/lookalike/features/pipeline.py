@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import InvalidInput, LookalikeError, UnreadablePicture
+from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, UnreadablePicture
 from lookalike.features.base import Feature
 from lookalike.images import (
     Decode,
@@ -126,8 +126,9 @@ def map_pictures(
     Each thread processes one file at a time from start to end, so no more than ``threads``
     pictures are decoded at any time, and only a few files are processed ahead of the reader. If a
     file is damaged, or ``work`` raises a :class:`LookalikeError`, the result is a :class:`Refused`
-    and the run continues; any other exception of ``work``, and any of ``known``, ends it. Closing
-    the iterator stops the threads after their current files.
+    and the run continues; any other exception of ``work``, any of ``known``, and a decoder that
+    does not start or shuts down (CollectionError) end it. Closing the iterator stops the threads
+    after their current files.
 
     Parameters
     ----------
@@ -155,6 +156,8 @@ def map_pictures(
             return Known(path, sha256)
         try:
             return work(path, decode(data, allowed, side=side))
+        except CollectionError:
+            raise
         except LookalikeError as error:
             return Refused(path, str(error))
 

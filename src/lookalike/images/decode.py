@@ -16,7 +16,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from lookalike.core.errors import InvalidInput, MissingExtra, UnreadablePicture
+from lookalike.core.errors import DecoderFailed, InvalidInput, MissingExtra, UnreadablePicture
 from lookalike.images.colours import to_rgb
 from lookalike.images.containers import (
     check_boxes,
@@ -133,6 +133,8 @@ def decode(
     ------
     UnreadablePicture
         With a short reason.
+    DecoderFailed
+        If it is not the picture that cannot be read, but this program that fails.
 
     Examples
     --------
@@ -165,6 +167,8 @@ def decode(
     except (UnreadablePicture, InvalidInput):
         raise
     except Exception as error:
+        if (fault := _fault(error)) is not None:
+            raise DecoderFailed(fault) from error
         raise UnreadablePicture(_reason(error)) from error
     rgb.info = {}
     if orientation >= 5:
@@ -277,6 +281,14 @@ _OPENERS: dict[str, Callable[[bytes, Limits], _Opened]] = {
     "AVIF": _open_avif,
     "HEIF": _open_heif,
 }
+
+
+def _fault(error: BaseException) -> BaseException | None:
+    """Return what no content of a picture can cause: a failed import, or a system call's error."""
+    if isinstance(error, ImportError) or (isinstance(error, OSError) and error.errno is not None):
+        return error
+    before = error.__cause__ or error.__context__
+    return None if before is None else _fault(before)
 
 
 # Errors inside a reader on invalid data; their texts are about its code, not the picture.

@@ -1,5 +1,6 @@
 """Read the tag directories of TIFF and EXIF; check every offset and count."""
 
+import re
 import struct
 from collections.abc import Container
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ SIZES |= {16: 8, 17: 8, 18: 8}
 
 _WHOLE = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
 _ORIENTATION, _EXIF_DIRECTORY, _TAKEN = 274, 34665, 36867
+# Not strptime, which imports a module at its first call: the decoder of the server cannot.
+_TIME = re.compile(rb"(\d{4}):(\d{1,2}):(\d{1,2})\s+(\d{1,2}):(\d{1,2}):(\d{1,2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,15 @@ def read_directory(
     return entries
 
 
+def _time(written: bytes) -> str | None:
+    """Return a time of EXIF in ISO format; None if it is none. Raise ValueError if out of range."""
+    found = _TIME.fullmatch(written)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = map(int, found.groups())
+    return datetime(year, month, day, hour, minute, second).isoformat()
+
+
 def read_exif(exif: bytes) -> tuple[int, str | None]:
     """Return the orientation (1 to 8) and the time a picture was taken from an EXIF block.
 
@@ -129,8 +141,7 @@ def read_exif(exif: bytes) -> tuple[int, str | None]:
             place = entries[_EXIF_DIRECTORY].numbers(layout)
             details = read_directory(data, layout, place[0], {_TAKEN}) if place else {}
             if _TAKEN in details:
-                text = details[_TAKEN].value.rstrip(b"\0 ").decode("ascii")
-                taken = datetime.strptime(text, "%Y:%m:%d %H:%M:%S").isoformat()
+                taken = _time(details[_TAKEN].value.rstrip(b"\0 "))
     except (UnreadablePicture, ValueError, struct.error):
         pass
     return orientation, taken

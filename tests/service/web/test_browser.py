@@ -9,6 +9,7 @@ import pytest
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.service.web.app import make_app
+from tests.images.pictures import camera_exif, heic, saved, scene
 from tests.service.pictures import draw
 from tests.service.web.browser import Watched, chromium, plainly
 from tests.service.web.served import png, running, served
@@ -128,7 +129,7 @@ def test_a_chosen_picture_is_searched_with_and_voted_on(window, store):
     page.wait_for_url(re.compile(r"/search\?like=u[0-9a-f]{32}$"))
     token = page.url.split("=")[1]
     before = window.order()
-    assert page.locator(".example img").first.evaluate("image => image.naturalWidth") > 0
+    page.wait_for_function("() => document.querySelector('.example img').naturalWidth > 0")
 
     wanted = before[9]
     with answered(page, "/part/votes"):
@@ -422,6 +423,35 @@ def test_what_was_learned_is_told_undone_and_learned_again(window, store):
     page.locator(".job").wait_for()
     with answered(page, "/api/jobs"):
         page.reload()  # it goes on, and is found again if it is not over yet
+
+
+@plainly
+def test_an_import_that_refuses_files_does_not_end_as_a_success(browser, store, tmp_path):
+    dated = saved(scene(), "JPEG", exif=camera_exif())
+    ends = {
+        "good": ([dated, heic(camera_exif())], "done", "Importing pictures: done"),
+        "some": ([dated + b"1", b"no"], "partly", "done, but 1 file could not be used"),
+        "bad": ([dated + b"2", b"no", b"neither"], "failed", "most files could not be used"),
+    }
+    with served(store, allow=(tmp_path,)) as client:
+        window = Watched(browser, str(client.base_url).rstrip("/"))
+        page = window.open("/add")
+        for name, (contents, look, title) in ends.items():
+            (tmp_path / name).mkdir()
+            for number, data in enumerate(contents):
+                (tmp_path / name / f"{number}.jpg").write_bytes(data)
+            page.get_by_label("Path of a folder").fill(str(tmp_path / name))
+            page.get_by_role("button", name="Import", exact=True).click()
+            box = page.locator(f".job.{look}")
+            box.wait_for()
+            assert title in box.inner_text()
+            if look == "done":
+                assert "2 added" in box.inner_text()
+            else:
+                assert "not a picture: unsupported format" in box.inner_text()
+                assert box.get_by_role("link", name="could not be used").is_visible()
+        assert window.trouble == []
+        window.close()
 
 
 @plainly

@@ -1,5 +1,6 @@
 """The processes that decode: what they give, and what they survive."""
 
+import io
 import os
 import platform
 import signal
@@ -13,9 +14,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.core.errors import CollectionError, InvalidInput, UnreadablePicture
+from lookalike.core.errors import (
+    CollectionError,
+    DecoderFailed,
+    InvalidInput,
+    UnreadablePicture,
+)
 from lookalike.images import Limits, decode
 from lookalike.images.parts import most_pixels, pixels_of
+from lookalike.service.web import decoder_process
 from lookalike.service.web.decoder import Decoder
 from tests.images.pictures import FORMATS, HEIC, png, saved, scene
 from tests.images.test_hostile import FILES, claims
@@ -169,8 +176,9 @@ def test_what_kills_twice_is_refused():
 
         def kill():
             while not done.is_set():
-                for process in running(decoder):
-                    if process.poll() is None:
+                for worker in decoder._workers:
+                    process = worker._process
+                    if worker.room and process is not None and process.poll() is None:
                         process.kill()
                         killed.add(process.pid)
                 time.sleep(0.002)
@@ -196,16 +204,64 @@ def test_what_kills_twice_is_refused():
         # A frame that announces more than was asked for, and one whose header is no header.
         r"printf '\0\0\0\2\177\0\0\0\0\0\0\0{}'",
         r"printf '\0\0\0\2\0\0\0\0\0\0\0\0[]'",
-        r"printf '\0\0\0\2\0\0\0\0\0\0\0\0{}\0\0\0\2\0\0\0\0\0\0\0\0{}'",
+    ],
+)
+def test_a_process_that_ends_while_it_starts_is_no_fault_of_the_picture(
+    says, tmp_path, monkeypatch
+):
+    pretend(says, tmp_path, monkeypatch)
+    with Decoder() as decoder, pytest.raises(CollectionError, match="Cannot start") as caught:
+        decoder.decode(FILES["PNG"])
+    assert "python -m lookalike.service.web.decoder_process" in str(caught.value)
+
+
+READY = r"printf '\0\0\0\2\0\0\0\0\0\0\0\0{}'"
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "printf nonsense-of-a-fair-length",
+        "exit 3",
+        r"printf '\0\0\0\2\0\0\0\0\0\0\0\0[]'",
+        r"printf '\0\0\0\2\0\0\0\0\0\0\0\0{}'",
     ],
 )
 def test_what_a_lost_process_says_is_not_believed(says, tmp_path, monkeypatch):
+    pretend(f"{READY}\nhead -c 1 > {tmp_path}/asked\n{says}", tmp_path, monkeypatch)
+    with Decoder() as decoder, pytest.raises(UnreadablePicture, match="crashed the decoder"):
+        decoder.decode(FILES["PNG"])
+
+
+def test_a_fault_inside_the_process_is_none_of_the_picture(tmp_path, monkeypatch):
+    fault = '{"fault": "No module named _strptime"}'
+    reply = rf"printf '\0\0\0\{len(fault):o}\0\0\0\0\0\0\0\0%s' '{fault}'"
+    pretend(f"{READY}\nhead -c 1 > {tmp_path}/asked\n{reply}", tmp_path, monkeypatch)
+    with Decoder() as decoder, pytest.raises(DecoderFailed, match="a fault of lookalike") as caught:
+        decoder.decode(FILES["PNG"])
+    assert "damaged" not in str(caught.value)
+
+
+def test_a_fault_is_reported_by_the_process_that_has_it(monkeypatch):
+    sent, replies = io.BytesIO(), io.BytesIO()
+    for _ in range(2):
+        decoder_process.write_frame(sent, {"do": "pixels"})
+    sent.seek(0)
+    faults = iter([DecoderFailed(ImportError("no such module")), KeyError("limits")])
+    monkeypatch.setattr(decoder_process, "answer", lambda *_: (_ for _ in ()).throw(next(faults)))
+    monkeypatch.setattr(decoder_process.resource, "setrlimit", lambda *_: None)
+    decoder_process._run(sent, replies, 1, [])
+    replies.seek(0)
+    told = [decoder_process.read_frame(replies, 0)[0] for _ in range(3)]
+    assert told[1:] == [{"fault": "no such module"}, {"fault": "KeyError: 'limits'"}]
+
+
+def pretend(says, tmp_path, monkeypatch):
+    """Let a script take the place of the process."""
     script = tmp_path / "python"
     script.write_text(f"#!/bin/sh\n{says}\n")
     script.chmod(0o755)
     monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", str(script))
-    with Decoder() as decoder, pytest.raises(UnreadablePicture, match="crashed the decoder"):
-        decoder.decode(FILES["PNG"])
 
 
 def test_a_process_that_cannot_start_is_no_fault_of_the_picture(monkeypatch):

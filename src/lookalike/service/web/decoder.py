@@ -12,7 +12,12 @@ from typing import Any
 
 from PIL import Image
 
-from lookalike.core.errors import CollectionError, InvalidInput, UnreadablePicture
+from lookalike.core.errors import (
+    CollectionError,
+    DecoderFailed,
+    InvalidInput,
+    UnreadablePicture,
+)
 from lookalike.images import Facts, Limits, Picture
 from lookalike.images.parts import check_box, most_pixels
 from lookalike.service.web.decoder_process import read_frame, write_frame
@@ -20,6 +25,9 @@ from lookalike.service.web.decoder_process import read_frame, write_frame
 _START_SECONDS = 60.0
 _SPARE = 1 << 16
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_MODULE = "lookalike.service.web.decoder_process"
+_LOST = (EOFError, OSError, ValueError, RecursionError)
+"""What comes of a process that has ended, or whose replies are not to be understood."""
 
 
 class Decoder:
@@ -97,6 +105,10 @@ class Decoder:
         ------
         UnreadablePicture
             With a short reason.
+        DecoderFailed
+            If the fault is the decoder's, not the picture's.
+        CollectionError
+            If the decoder does not start, or was closed.
         """
         told, pixels = self._ask("pixels", data, side, box, limits)
         try:
@@ -138,6 +150,8 @@ class Decoder:
             self._free.put(worker)
         if "error" in told:
             raise UnreadablePicture(str(told["error"])[:300])
+        if "fault" in told:
+            raise DecoderFailed(str(told["fault"])[:300])
         return told, body
 
     def _twice(
@@ -146,12 +160,25 @@ class Decoder:
         for _ in range(2):
             try:
                 return worker.ask(header, data, most)
-            except (EOFError, OSError, ValueError, RecursionError):
+            except _NotStarted as error:
+                failed: Exception = error
+            except _LOST:
                 if worker.late:
                     raise UnreadablePicture(
                         f"too slow: decoding it took longer than {self._seconds:g} s"
                     ) from None
-        raise _broke_down()
+                failed = _broke_down()
+        raise failed
+
+
+class _NotStarted(CollectionError):
+    """A process ended, or was not understood, before it was ready."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"Cannot start the process that decodes pictures; no file was read. To see why, run: "
+            f"python -m {_MODULE} {1 << 30} 20 < /dev/null"
+        )
 
 
 class _Worker:
@@ -187,7 +214,7 @@ class _Worker:
             # Our own settings, including keys, are kept from it.
             known = {name: v for name, v in os.environ.items() if not name.startswith("LOOKALIKE_")}
             seconds = max(1, round(self._seconds))
-            command = [sys.executable, "-P", "-m", "lookalike.service.web.decoder_process"]
+            command = [sys.executable, "-P", "-m", _MODULE]
             try:
                 process = subprocess.Popen(  # noqa: S603
                     [*command, str(self._memory), str(seconds)],
@@ -206,8 +233,10 @@ class _Worker:
         try:
             told, _ = self._exchange(process, _START_SECONDS, None, b"", 0)
             self.room = [str(part) for part in told.get("room", [])]
-        except BaseException:
+        except BaseException as error:
             self.end()
+            if isinstance(error, _LOST):
+                raise _NotStarted from error
             raise
         return process
 
@@ -221,6 +250,7 @@ class _Worker:
         """End the process, whatever it is doing."""
         with self._lock:
             process, self._process = self._process, None
+            self.room = []
         if process is None:
             return
         process.kill()
@@ -257,4 +287,4 @@ class _Worker:
 
 
 def _broke_down() -> UnreadablePicture:
-    return UnreadablePicture("damaged: it crashed the decoder")
+    return UnreadablePicture("it crashed the decoder twice")

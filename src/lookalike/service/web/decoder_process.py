@@ -17,9 +17,9 @@ from dataclasses import asdict
 from io import BytesIO
 from typing import IO, Any
 
-from PIL import Image
+from PIL import Image, ImageCms
 
-from lookalike.core.errors import UnreadablePicture
+from lookalike.core.errors import DecoderFailed, UnreadablePicture
 from lookalike.images import Limits, decode, thumbnail
 from lookalike.service.web.decoder_room import restrict
 
@@ -77,6 +77,7 @@ def answer(header: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
 def _warm_up() -> None:
     """Import all that decoding may need: later no file can be opened."""
     small = Image.new("RGB", (2, 2))
+    ImageCms.createProfile("LAB")  # which Pillow imports when it first converts from LAB
     for kind in ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "AVIF"):
         file = BytesIO()
         with suppress(OSError, KeyError, UnreadablePicture):
@@ -101,6 +102,10 @@ def _run(requests: IO[bytes], replies: IO[bytes], seconds: int, room: list[str])
                 told, body = {"error": str(error)}, b""
             except MemoryError:
                 told, body = {"error": "too large: it does not fit in memory"}, b""
+            except DecoderFailed as error:
+                told, body = {"fault": error.fault}, b""
+            except Exception as error:
+                told, body = {"fault": f"{type(error).__name__}: {error}"}, b""
             write_frame(replies, told, body)
 
 

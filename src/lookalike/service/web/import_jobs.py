@@ -190,6 +190,7 @@ class _Tally:
         self._job = job
         self._counts: Counter[str] = Counter()
         self._refused: list[Refused] = []
+        self._reasons: Counter[str] = Counter()
         self._notes: list[str] = []
         self.missing = 0
 
@@ -199,6 +200,7 @@ class _Tally:
         if not again:
             self._counts["refused"] += len(added.refused)
             self._refused += added.refused[: SHOWN_REFUSED - len(self._refused)]
+            self._reasons.update(refused.reason for refused in added.refused)
         if added.unread:
             more = f" ({len(added.unread):,} such files)" if len(added.unread) > 1 else ""
             self._notes.append(f"{shown(added.unread[0])}{more}.")
@@ -222,7 +224,8 @@ class _Tally:
         told += [f"{self._counts['removed']:,} in the bin"] if self._counts["removed"] else []
         told += [f"{self.missing:,} missing"] if self.missing else []
         told += [f"{self._counts['refused']:,} refused"] if self._counts["refused"] else []
-        self._job.message = " ".join([f"{', '.join(told)}.", *self._notes])
+        reasons = [f"Most common reason: {shown(why)}." for why, _ in self._reasons.most_common(1)]
+        self._job.message = " ".join([f"{', '.join(told)}.", *reasons, *self._notes])
 
     def _result(self) -> dict[str, object]:
         refusals = [

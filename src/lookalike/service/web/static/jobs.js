@@ -8,7 +8,15 @@ const OVER = new Set(["done", "failed", "stopped"]);
 const RECENT = 60_000; // ms for which a finished job is still shown after a reload
 const LEAVE = "You can leave this page; the job continues.";
 const WHILE = { learn: `${LEAVE} It usually finishes before the bar is full.` };
-const ENDS = { done: "done", failed: "failed", stopped: "stopped" };
+const TAKEN = ["added", "known", "copies", "moved", "removed"];
+
+// Returns how a job ended, and the class of its box: an import that refused files is not shown as a success.
+function ending(job) {
+  const refused = job.result?.refused ?? 0;
+  if (job.state !== "done" || !refused) return { text: job.state, look: job.state };
+  if (refused > TAKEN.reduce((sum, name) => sum + (job.result[name] ?? 0), 0)) return { text: "most files could not be used", look: "failed" };
+  return { text: `done, but ${refused.toLocaleString("en")} ${refused === 1 ? "file" : "files"} could not be used`, look: "partly" };
+}
 
 export function startJobs() {
   const room = document.querySelector("[data-jobs]");
@@ -61,7 +69,7 @@ function follow(room, job) {
     const ended = JSON.parse(event.data);
     show(box, ended);
     countAgain();
-    say(`${NAMES[ended.kind]}: ${ENDS[ended.state]}. ${ended.message}`);
+    say(`${NAMES[ended.kind]}: ${ending(ended).text}. ${ended.message}`);
     if (document.getElementById("learned")) {
       htmx.ajax("GET", `/part/learned${location.search}`, { source: "#main", target: "#learned", swap: "outerHTML" }).catch(() => {});
     }
@@ -81,12 +89,13 @@ function boxFor(room, job) {
 
 function show(box, job) {
   const over = OVER.has(job.state);
-  box.className = `job ${job.state}`;
+  const { text: end, look } = ending(job);
+  box.className = `job ${look}`;
   box.dataset.kind = job.kind;
   const head = document.createElement("div");
   head.className = "job-head";
   const name = document.createElement("b");
-  name.textContent = `${NAMES[job.kind]}${over ? `: ${ENDS[job.state]}` : job.state === "waiting" ? ": waiting" : "…"}`;
+  name.textContent = `${NAMES[job.kind]}${over ? `: ${end}` : job.state === "waiting" ? ": waiting" : "…"}`;
   const button = document.createElement("button");
   button.type = "button";
   button.className = "button small plain";
@@ -111,17 +120,23 @@ function show(box, job) {
     bar.setAttribute("aria-label", NAMES[job.kind]);
     parts.push(bar);
   }
+  const message = job.message || (over ? "" : WHILE[job.kind] ?? LEAVE);
+  if (message) {
+    const text = document.createElement("p");
+    text.textContent = message;
+    parts.push(text);
+  }
   if (job.state === "done" && job.kind !== "learn") {
     const link = document.createElement("a");
     link.href = "/";
     link.textContent = "Show the pictures";
     parts.push(link);
   }
-  const message = job.message || (over ? "" : WHILE[job.kind] ?? LEAVE);
-  if (message) {
-    const text = document.createElement("p");
-    text.textContent = message;
-    parts.push(text);
+  if (over && job.result?.refused) {
+    const link = document.createElement("a");
+    link.href = "/add#refused";
+    link.textContent = "Show the files that could not be used";
+    parts.push(link);
   }
   const hadFocus = box.contains(document.activeElement);
   box.replaceChildren(...parts);

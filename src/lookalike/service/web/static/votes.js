@@ -64,6 +64,7 @@ export function vote(tile, wanted) {
   mark(tile, verdict);
   waiting.set(id, verdict);
   sending += 1;
+  busy(true);
   rest();
   // One after the other: each refers to the ranking on the screen.
   queue = queue.then(() => {
@@ -78,7 +79,10 @@ export function vote(tile, wanted) {
       // A vote that failed must not look as if it had been recorded.
       const now = tilesNow().find((other) => other.dataset.id === id);
       if (answers === before && now && !waiting.has(id)) mark(now, was);
-    }).finally(() => { sending -= 1; });
+    }).finally(() => {
+      sending -= 1;
+      if (!sending && arrived === null && !order.length) busy(false);
+    });
   });
 }
 
