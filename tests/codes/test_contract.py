@@ -79,6 +79,22 @@ def undecided(encoder, X):
     return np.concatenate([low, high, (low + high) / 2])
 
 
+def test_a_code_does_not_depend_on_the_batch_where_all_values_are_nearly_0(encoder):
+    X, y = small(rows=101, width=24)
+    encoder.fit(X, y)
+    low, high = undecided(encoder, X)[:40].reshape(2, 20, -1)
+    rows = np.concatenate([np.repeat(X.mean(axis=0, keepdims=True), 20, axis=0), low, high])
+    if hasattr(encoder, "components_"):
+        # What is orthogonal to all directions has values that are nothing but rounding.
+        _, _, others = np.linalg.svd(encoder.components_.astype(np.float64))
+        mixed = np.random.default_rng(0).standard_normal((60, 12)) @ others[12:]
+        rows = np.concatenate([rows, (mixed + getattr(encoder, "mean_", 0)).astype(np.float32)])
+    codes = encoder.encode(rows)
+    alone = np.concatenate([encoder.encode(row[None]) for row in rows])
+    np.testing.assert_array_equal(alone, codes)
+    np.testing.assert_array_equal(np.packbits(encoder.values(rows) > 0, axis=1), codes)
+
+
 ENCODE = """
 import sys
 import numpy as np
@@ -119,6 +135,14 @@ def test_any_number_of_bits_and_several_labels(name, bits):
     assert codes.shape == (60, (bits + 7) // 8)
     ones = np.unpackbits(codes, axis=1, count=bits)
     assert (ones.min(axis=0) < ones.max(axis=0)).all()
+
+
+@pytest.mark.parametrize("rows", [100, 101])
+def test_each_bit_of_a_deep_belief_net_divides_the_pictures_evenly(rows):
+    X, y = small(rows=rows)
+    codes = made("deep_belief").fit(5 + 3 * X, y).encode(5 + 3 * X)
+    ones = np.unpackbits(codes, axis=1, count=12).sum(axis=0)
+    assert set(ones) <= {rows // 2, rows - rows // 2}
 
 
 def test_saved_and_loaded_it_encodes_alike(encoder, tmp_path):

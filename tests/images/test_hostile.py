@@ -248,6 +248,14 @@ def test_a_fault_of_the_decoder_is_none_of_the_picture(monkeypatch, fault):
     assert "damaged" not in str(caught.value)
 
 
+def test_what_failed_before_is_no_fault_of_the_decoder():
+    try:
+        raise_system_error()
+    except OSError:
+        with pytest.raises(UnreadablePicture):
+            images.decode(FILES["JPEG"][:-300])
+
+
 def test_interruption_passes_through(monkeypatch):
     def stop(self):
         raise KeyboardInterrupt

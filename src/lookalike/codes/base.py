@@ -21,8 +21,8 @@ Matrix = NDArray[np.float64]
 _ROWS = 4096
 
 # Rounding, which depends on the block a row stands in and on the processor, moves a value by less
-# than a hundredth of the first part of the row's largest in float32, of the second in float64.
-_UNSURE, _ZERO = 1e-3, 1e-12
+# than the first part of its summands in float32, and the second in float64.
+_UNSURE, _ZERO = 2e-5, 1e-12
 
 LEARNED = 100_000
 """Rows that linear maps are learned from at most."""
@@ -106,12 +106,10 @@ class Encoder(Stored, Estimator):
         What is still as near to 0 as rounding comes is 0.
         """
         rows = some if isinstance(some, np.ndarray) else some.toarray()
-        values = np.asarray(self._values(rows), np.float32)
-        size = np.abs(values)
-        unsure = (size <= _UNSURE * size.max(axis=1, keepdims=True)).any(axis=1)
-        exact = self._values(rows[unsure].astype(np.float64))
-        size = np.abs(exact)
-        values[unsure] = np.where(size <= _ZERO * size.max(axis=1, keepdims=True), 0.0, exact)
+        values, sums = self._values(rows)
+        unsure = (np.abs(values) <= _UNSURE * sums).any(axis=1)
+        exact, sums = self._values(rows[unsure].astype(np.float64))
+        values[unsure] = np.where(np.abs(exact) <= _ZERO * sums, 0.0, exact)
         return values
 
     @property
@@ -125,10 +123,11 @@ class Encoder(Stored, Estimator):
         """Learn from checked vectors and, where needed, a matrix of ones: pictures × labels."""
 
     @abstractmethod
-    def _values(self, block: NDArray[Any]) -> NDArray[Any]:
+    def _values(self, block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return a value for each bit of the vectors of a block, of shape (rows, bits).
 
-        They are computed in the block's precision, float32 or float64.
+        They are computed in the block's precision, float32 or float64. The second array says what
+        the summands of each value come to at most without their signs, for rounding grows with it.
         """
 
     def _labels(self, y: Any, rows: int) -> sp.csr_matrix:
@@ -163,8 +162,9 @@ class LinearEncoder(Encoder):
     components_: NDArray[np.float32]
     mean_: NDArray[np.float32]
 
-    def _values(self, block: NDArray[Any]) -> NDArray[Any]:
-        return (block - self.mean_) @ self.components_.T
+    def _values(self, block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        centred = block - self.mean_
+        return centred @ self.components_.T, lengths_product(centred, self.components_)
 
     def _set(self, directions: Matrix, mean: Matrix) -> None:
         """Set the map x ↦ directions · (x − mean)."""
@@ -181,6 +181,14 @@ class LinearEncoder(Encoder):
         self.components_ = stored_array(arrays, "components", (self.bits, None))
         self.n_features_in_ = int(self.components_.shape[1])
         self.mean_ = stored_array(arrays, "mean", (self.n_features_in_,))
+
+
+def lengths_product(rows: NDArray[Any], directions: NDArray[Any]) -> NDArray[Any]:
+    """Return the product of the lengths of each row and each direction: |x · a| is no more."""
+    product: NDArray[Any] = np.outer(
+        np.linalg.norm(rows, axis=1), np.linalg.norm(directions, axis=1)
+    )
+    return product
 
 
 def stored_array(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lookalike.codes.base import Encoder, stored_array
+from lookalike.codes.base import Encoder, lengths_product, stored_array
 from lookalike.codes.neighbourhood import Layers, Network, fine_tune
 from lookalike.codes.rbm import sigmoid, train_layer
 from lookalike.core.checks import check_whole
@@ -125,18 +125,19 @@ class DeepBeliefCodes(Encoder):
         self.mean_, self.scale_ = mean.astype(np.float32), scale
         self.weights_ = tuple(W.astype(np.float32) for W, _ in tuned.layers)
         self.biases_ = tuple(b.astype(np.float32) for _, b in tuned.layers)
-        last = np.concatenate([self._last(some) for some in _blocks(rows)])
-        self.biases_ = (*self.biases_[:-1], self.biases_[-1] - _middle(last))
+        last = np.concatenate([self._hidden(some) @ self.weights_[-1] for some in _blocks(rows)])
+        self.biases_ = (*self.biases_[:-1], -_middle(last))
 
-    def _values(self, block: NDArray[Any]) -> NDArray[Any]:
-        return self._last((block - self.mean_) / np.float32(self.scale_))
+    def _values(self, block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        states = self._hidden((block - self.mean_) / np.float32(self.scale_))
+        W, b = self.weights_[-1], self.biases_[-1]
+        return states @ W + b, lengths_product(states, W.T) + np.abs(b)
 
-    def _last(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return the input of the last layer's units for scaled vectors."""
-        *inner, (W, b) = zip(self.weights_, self.biases_, strict=True)
-        for weights, biases in inner:
+    def _hidden(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the states of the units below the last layer for scaled vectors."""
+        for weights, biases in zip(self.weights_[:-1], self.biases_[:-1], strict=True):
             rows = sigmoid(rows @ weights + biases)
-        return rows @ W + b
+        return rows
 
     def _state(self) -> tuple[Arrays, Learned]:
         if not hasattr(self, "weights_"):

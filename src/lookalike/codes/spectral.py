@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.codes.base import Encoder, centred, principal, stored_array
+from lookalike.codes.base import Encoder, centred, lengths_product, principal, stored_array
 from lookalike.core.errors import NotFitted
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import RandomState, generator
@@ -68,9 +68,9 @@ class SpectralCodes(Encoder):
         self.phases_ = phases.astype(np.float32)
         progress(1, 1)
 
-    def _values(self, block: NDArray[Any]) -> NDArray[Any]:
+    def _values(self, block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         waves: NDArray[Any] = np.sin(block @ self.components_.T + self.phases_)
-        return waves
+        return waves, lengths_product(block, self.components_) + np.abs(self.phases_)
 
     def _state(self) -> tuple[Arrays, Learned]:
         if not hasattr(self, "components_"):

@@ -287,8 +287,7 @@ def _fault(error: BaseException) -> BaseException | None:
     """Return what no content of a picture can cause: a failed import, or a system call's error."""
     if isinstance(error, ImportError) or (isinstance(error, OSError) and error.errno is not None):
         return error
-    before = error.__cause__ or error.__context__
-    return None if before is None else _fault(before)
+    return None if error.__cause__ is None else _fault(error.__cause__)
 
 
 # Errors inside a reader on invalid data; their texts are about its code, not the picture.

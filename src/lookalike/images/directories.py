@@ -17,7 +17,7 @@ SIZES |= {16: 8, 17: 8, 18: 8}
 _WHOLE = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
 _ORIENTATION, _EXIF_DIRECTORY, _TAKEN = 274, 34665, 36867
 # Not strptime, which imports a module at its first call: the decoder of the server cannot.
-_TIME = re.compile(rb"(\d{4}):(\d{1,2}):(\d{1,2})\s+(\d{1,2}):(\d{1,2}):(\d{1,2})")
+_TIME = re.compile(rb"(\d{4}):([\d ]?\d):([\d ]?\d)\s+([\d ]?\d):([\d ]?\d):([\d ]?\d)")
 
 
 @dataclass(frozen=True, slots=True)

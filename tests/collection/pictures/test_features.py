@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lookalike import images
 from lookalike.collection import Ask, Collection
 from lookalike.collection.pictures import describing
-from lookalike.core.errors import CollectionError, InvalidInput
+from lookalike.core.errors import CollectionError, DecoderFailed, InvalidInput
 from lookalike.features import Visterms
 from tests.collection.colours import Colours, Fine, picture
 from tests.collection.teaching import QUICK, words
@@ -118,6 +119,31 @@ def test_interrupted_before_it_is_fitted_it_is_not_ready(collection, monkeypatch
     with pytest.raises(CollectionError, match="visterms is not ready: 24 pictures still"):
         collection.search(1, by="visterms")
     assert collection.search(1)
+
+
+def test_a_decoder_that_does_not_start_is_no_fault_of_the_pictures(collection):
+    def decode(*_, **__):
+        raise CollectionError("Cannot start the process that decodes pictures.")
+
+    collection.decode_with(decode)
+    with pytest.raises(CollectionError, match="Cannot start"):
+        collection.add_feature(Fine())
+    collection.decode_with(None)
+    info = collection.add_feature(Fine())
+    assert (info.ready, info.undescribed) == (True, 0)
+
+
+def test_a_fault_of_the_decoder_leaves_a_picture_out_of_the_sample(collection):
+    failed = []
+
+    def decode(*given, **named):
+        if not failed:
+            failed.append(1)
+            raise DecoderFailed("no such module")
+        return images.decode(*given, **named)
+
+    collection.decode_with(decode)
+    assert collection.add_feature(Visterms()).ready
 
 
 def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch):

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from lookalike.collection import Collection
+from lookalike.core.errors import CollectionError
 from lookalike.service.web import import_jobs
 from lookalike.service.web import watcher as watching
 from lookalike.service.web.jobs import Jobs
@@ -64,6 +65,20 @@ def quiet(work):
 
 def names(store):
     return {place.name for row in store.pictures() if not row.missing for place in row.places}
+
+
+def test_what_a_failed_job_left_is_taken_later(store, work, watcher, photos, monkeypatch):
+    monkeypatch.setattr(watching, "AGAIN", 0.2)
+    monkeypatch.setattr(import_jobs, "find_pictures", fail)
+    picture(photos / "new.png", PALETTE["rot"], 51)
+    eventually(lambda: "failed" in [job.state for job in work.all()])
+    monkeypatch.undo()
+    monkeypatch.setattr(watching, "AGAIN", 0.2)
+    eventually(lambda: "new.png" in names(store))
+
+
+def fail(*_):
+    raise CollectionError("Cannot start the process that decodes pictures.")
 
 
 def test_it_starts_with_a_rescan(store, work, photos):

@@ -14,7 +14,12 @@ from PIL import Image
 from lookalike.collection.answers import PictureRow
 from lookalike.collection.store import pictures, rankers
 from lookalike.collection.store.database import Database
-from lookalike.core.errors import LookalikeError, UnreadablePicture
+from lookalike.core.errors import (
+    CollectionError,
+    DecoderFailed,
+    LookalikeError,
+    UnreadablePicture,
+)
 from lookalike.core.progress import Progress
 from lookalike.features import Feature
 from lookalike.images import Decode, Limits, content_hash, decode, read_bytes
@@ -63,7 +68,7 @@ class Decoded(Sequence[Any]):
         """Return whether a picture can be decoded."""
         try:
             self[place]
-        except UnreadablePicture:
+        except (UnreadablePicture, DecoderFailed):
             return False
         return True
 
@@ -138,6 +143,8 @@ def _described(
     try:
         data = read_picture(row, limits)
         return feature.record(decode(data, limits, side=feature.decode_side).image)
+    except CollectionError:
+        raise  # the decoder does not start, or shuts down: no fault of this picture
     except LookalikeError as error:
         return str(error)
 

@@ -287,4 +287,4 @@ class _Worker:
 
 
 def _broke_down() -> UnreadablePicture:
-    return UnreadablePicture("it crashed the decoder twice")
+    return UnreadablePicture("it crashed the decoder")

@@ -23,7 +23,7 @@ LOOK = 500
 """Milliseconds between checks for quiet, and for new or missing roots."""
 
 AGAIN = 60.0
-"""Seconds before retrying folders that could not be watched."""
+"""Seconds before retrying folders that could not be watched, or changes whose job failed."""
 
 POLL = 5000
 """Milliseconds between looks at folders among which one has a name that is not UTF-8: the system
@@ -172,6 +172,11 @@ class Watcher:
     def _act(self) -> None:
         """Start a job for the changes, once it is quiet and the last such job is over."""
         now = time.monotonic()
+        failed = self._job is not None and self._job.state == "failed"
+        if failed and now - self._rescanned >= AGAIN:
+            # What changed is no longer known one by one.
+            self._job, self._rescanned = self._jobs.rescan(), now
+            return
         quiet = now - self._last >= QUIET or now - self._first >= LONGEST
         if not (self._changed or self._gone) or not quiet:
             return
