@@ -143,7 +143,7 @@ def test_a_fault_of_the_decoder_leaves_a_picture_out_of_the_sample(collection):
         return images.decode(*given, **named)
 
     collection.decode_with(decode)
-    assert collection.add_feature(Visterms()).ready
+    assert collection.add_feature(Visterms(dimension=16, colours=4)).ready
 
 
 def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch):
