@@ -21,10 +21,8 @@ ifneq ($(SERVE),0)
 	$(BIN)/lookalike serve demo/collection
 endif
 
-# One more than there are cores, since many tests wait for a server or a browser.
-WORKERS := $(shell expr $$(nproc) + 1)
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
