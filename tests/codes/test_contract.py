@@ -62,7 +62,7 @@ def test_values_are_those_of_the_bits_and_made_block_by_block(encoder, monkeypat
     values = encoder.values(X)
     assert (values.dtype, values.shape) == (np.float32, (101, 12))
     np.testing.assert_array_equal(np.packbits(values > 0, axis=1), encoder.encode(X))
-    monkeypatch.setattr("lookalike.codes.base._ROWS", 30)
+    monkeypatch.setattr("lookalike.codes.base._NUMBERS", 30 * 7)
     for form in (X, sp.csr_matrix(X)):
         np.testing.assert_allclose(encoder.values(form), values, rtol=1e-4, atol=1e-5)
     assert encoder.values(X[:0]).shape == (0, 12)

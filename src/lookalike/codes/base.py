@@ -18,7 +18,8 @@ from lookalike.supervision import Relevance
 
 Matrix = NDArray[np.float64]
 
-_ROWS = 4096
+_ROWS, _NUMBERS = 4096, 1 << 22
+"""Rows that are encoded at once, and the numbers they have at most: sparse ones are wide."""
 
 # Rounding, which depends on the block a row stands in and on the processor, moves a value by less
 # than the first part of its summands in float32, and the second in float64.
@@ -82,9 +83,8 @@ class Encoder(Stored, Estimator):
             raise NotFitted(f"{type(self).__name__} is not fitted; call fit first.")
         vectors = check_vectors(type(self).__name__, X, width=self.n_features_in_, alone=True)
         codes = np.empty((int(vectors.shape[0]), code_bytes(self.bits)), np.uint8)
-        for first in range(0, len(codes), _ROWS):
-            values = self._certain_values(vectors[first : first + _ROWS])
-            codes[first : first + _ROWS] = np.packbits(values > 0, axis=1)
+        for some in self._blocks(len(codes)):
+            codes[some] = np.packbits(self._certain_values(vectors[some]) > 0, axis=1)
         return codes
 
     def values(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
@@ -96,9 +96,13 @@ class Encoder(Stored, Estimator):
             raise NotFitted(f"{type(self).__name__} is not fitted; call fit first.")
         vectors = check_vectors(type(self).__name__, X, width=self.n_features_in_, alone=True)
         values = np.empty((int(vectors.shape[0]), self.bits), np.float32)
-        for first in range(0, len(values), _ROWS):
-            values[first : first + _ROWS] = self._certain_values(vectors[first : first + _ROWS])
+        for some in self._blocks(len(values)):
+            values[some] = self._certain_values(vectors[some])
         return values
+
+    def _blocks(self, rows: int) -> list[slice]:
+        step = min(_ROWS, max(1, _NUMBERS // self.n_features_in_))
+        return [slice(first, first + step) for first in range(0, rows, step)]
 
     def _certain_values(self, some: Vectors) -> NDArray[np.float32]:
         """Return values whose signs can be relied on: those near 0 are computed in float64.
