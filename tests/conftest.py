@@ -4,7 +4,7 @@ import pytest
 from hypothesis import settings
 
 from lookalike.collection import Gain
-from lookalike.collection.training import examples
+from lookalike.collection.log import examples
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)

@@ -31,9 +31,9 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike.collection import Collection, Duplicates
+from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.search import duplicates
 from lookalike.collection.search.near import NearCopies
-from lookalike.collection.search.ranker import Ranker
 from lookalike.collection.store.database import Database
 from lookalike.core.progress import silent
 from lookalike.features import Embedding, Feature, Views, Visterms

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from oasis import embedded
 
 from bench import Figure, Options, main
-from lookalike.collection.search.start_words import LEAST_CONFIDENCE
+from lookalike.collection.ranking.start_words import LEAST_CONFIDENCE
 from lookalike.core.errors import MissingPart
 from lookalike.features import Embedding, Likely, StartWords, pack_vector
 

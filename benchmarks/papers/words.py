@@ -25,12 +25,12 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike.annotation import WSABIE, Annotator, LinearRanker, Ridge
-from lookalike.collection.search.space import REDUCED
+from lookalike.collection.log.examples import Named
 from lookalike.collection.training.choosing import AUTO, CANDIDATES, best_of, new_annotators
-from lookalike.collection.training.examples import Named
 from lookalike.collection.training.gate import Lesson
 from lookalike.collection.training.growing import HOLD_BACK
 from lookalike.collection.training.learning import teach_words, word_figures, words_settings
+from lookalike.collection.vectors.space import REDUCED
 from lookalike.core.progress import silent
 from lookalike.evaluate import evaluate_annotation
 from lookalike.features import Reduction

@@ -23,7 +23,7 @@ from oasis import embedded
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection.answers import Added
+from lookalike.collection.pictures.added import Added
 from lookalike.collection.store.rankers import keep_record
 from lookalike.collection.training.growing import grow
 from lookalike.core.fingerprint import fingerprint

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask
-from lookalike.collection.store import events
+from lookalike.collection.log import events
 from lookalike.collection.votes.steps import POWER
 from lookalike.evaluate import Series, curve_plot
 from lookalike.index.scans import Scans

@@ -34,9 +34,9 @@ from io_errors import Colours
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask
-from lookalike.collection.search import space
 from lookalike.collection.training import codes
 from lookalike.collection.training.gate import Lesson
+from lookalike.collection.vectors import space
 from lookalike.core.errors import LookalikeError
 
 FLIPS, DATABASES, LOGS, MAPPED, LIVE = 200, 150, 40, 200, 100

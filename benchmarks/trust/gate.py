@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))
 from oasis import embedded, picture_sets, read_table
 
 from bench import Figure, Options, main
-from lookalike.collection.training.examples import Alike
+from lookalike.collection.log.examples import Alike
 from lookalike.collection.training.gate import Lesson
 from lookalike.collection.training.learning import teach_similarity
 from lookalike.core.evidence import paired_difference

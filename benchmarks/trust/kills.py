@@ -44,7 +44,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask, restore_backup
-from lookalike.collection.store import events
+from lookalike.collection.log import events
 from lookalike.collection.store.schema import VERSION
 from lookalike.collection.votes import ledger
 from lookalike.core.text import word_key

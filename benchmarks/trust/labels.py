@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Where
-from lookalike.collection.answers import Event
+from lookalike.collection.log.events import Event
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.core.text import word_key
 from lookalike.features import Visterms

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Collection
-from lookalike.collection.search import space
+from lookalike.collection.vectors import space
 from lookalike.core.errors import (
     CollectionBusy,
     CollectionError,
@@ -246,7 +246,7 @@ def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped
         assert found() == set(traces)
         with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
             if stopped:
-                patch.setattr("lookalike.collection.search.space.Space.save_index", stop)
+                patch.setattr("lookalike.collection.vectors.space.Space.save_index", stop)
             collection.remove([3])
             collection.empty_bin()
         assert found() == set()

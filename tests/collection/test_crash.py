@@ -17,8 +17,8 @@ import pytest
 
 from lookalike.collection import Collection
 from lookalike.collection.pictures import adding
-from lookalike.collection.search import space
 from lookalike.collection.store import database as databases
+from lookalike.collection.vectors import space
 from lookalike.core.errors import CollectionBusy, CollectionError
 from tests.collection.colours import Colours, album, picture
 from tests.collection.pictures.test_adding import consistent

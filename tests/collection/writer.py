@@ -24,7 +24,7 @@ def work(folder, seed):
 
     from lookalike.collection import Collection
     from lookalike.collection.pictures import adding
-    from lookalike.collection.search import space
+    from lookalike.collection.vectors import space
 
     adding.BATCH_PICTURES = 3
     space.LEAST_DRIFT, space.LEAST_TO_REDUCE, space.REDUCED = 0, 30, 4

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
-from lookalike.collection.training.examples import Split
+from lookalike.collection.log.examples import Split
 from lookalike.collection.training.judging import gained, judge_similarity
 from lookalike.core.evidence import CERTAIN, Difference, paired_difference
 from lookalike.similarity.cosine import Cosine

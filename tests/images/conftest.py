@@ -1,7 +1,7 @@
 import pytest
 
 from lookalike import images
-from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.decoding.decoder import Decoder
 
 
 @pytest.fixture(scope="session", params=["in this process", "shut in"])

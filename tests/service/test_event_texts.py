@@ -2,7 +2,7 @@
 
 import pytest
 
-from lookalike.collection.answers import Event
+from lookalike.collection.log.events import Event
 from lookalike.service.event_texts import event_text
 
 USED = {"published": True, "model": 2, "pictures": 50}

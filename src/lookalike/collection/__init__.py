@@ -1,37 +1,23 @@
 """Keep: pictures and what is said of them come in; a folder that searches and learns stays."""
 
-from lookalike.collection.answers import (
-    Added,
-    Album,
-    Ask,
-    BackedUp,
-    Checked,
-    CodeFigures,
-    CodesTrial,
-    Duplicates,
-    Event,
-    Figures,
-    Finding,
-    Gain,
-    InUse,
-    KnownWord,
-    Learned,
-    Match,
-    ModelRow,
-    PictureRow,
-    RankerInfo,
-    Restored,
-    SavedSearch,
-    Standing,
-    Suggestion,
-    Trial,
-    WordCounts,
-    WordsToLearn,
-)
 from lookalike.collection.collection import Collection
+from lookalike.collection.log.events import Event, WordsToLearn
+from lookalike.collection.pictures.added import Added
+from lookalike.collection.ranking.rankers import RankerInfo
+from lookalike.collection.search.albums import Album
+from lookalike.collection.search.completing import KnownWord
+from lookalike.collection.search.matches import Duplicates, Match, WordCounts
+from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
+from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.filter import Where
-from lookalike.collection.upkeep.backup import restore_backup
+from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow
+from lookalike.collection.store.pictures import PictureRow
+from lookalike.collection.store.queries import Ask
+from lookalike.collection.training.trials import CodesTrial, InUse, Learned, Trial
+from lookalike.collection.upkeep.backup import BackedUp, Restored, restore_backup
+from lookalike.collection.upkeep.checking import Checked, Finding
+from lookalike.collection.votes.ledger import Standing
 
 __all__ = [
     "Added",

@@ -16,45 +16,37 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from lookalike import images
-from lookalike.collection.answers import (
-    Added,
-    Album,
-    Ask,
-    BackedUp,
-    Checked,
-    Duplicates,
-    Event,
-    Figures,
-    InUse,
-    KnownWord,
-    Learned,
-    Match,
-    ModelRow,
-    PictureRow,
-    RankerInfo,
-    Ref,
-    SavedSearch,
-    Standing,
-    Suggestion,
-    WordCounts,
-    WordsToLearn,
-)
-from lookalike.collection.opened import Opened
-from lookalike.collection.pictures import browsing, imports, missing, removing
-from lookalike.collection.pictures import labels as by_hand
+from lookalike.collection.log import binned, events, imports
+from lookalike.collection.log import labels as by_hand
+from lookalike.collection.log.events import Event, WordsToLearn
+from lookalike.collection.pictures import browsing, missing, removing
+from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import read_picture
-from lookalike.collection.search import albums, queries, searching
-from lookalike.collection.search.completing import words_like
-from lookalike.collection.search.queries import Box, Query
-from lookalike.collection.search.rankers import Rankers
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.rankers import RankerInfo, Rankers
+from lookalike.collection.search import albums, searching
+from lookalike.collection.search.albums import Album
+from lookalike.collection.search.completing import KnownWord, words_like
+from lookalike.collection.search.matches import Duplicates, Match, WordCounts
+from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
 from lookalike.collection.search.words import Ranked, check_text, known_word, rank_word
 from lookalike.collection.store import albums as stored_albums
-from lookalike.collection.store import binned, events, labels, models, pictures, rankers
+from lookalike.collection.store import labels, models, pictures, rankers
+from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.filter import Where
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.labels import LabelSource
+from lookalike.collection.store.models import Figures, ModelRow
+from lookalike.collection.store.pictures import PictureRow
+from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.training.trials import InUse, Learned
+from lookalike.collection.upkeep.backup import BackedUp
+from lookalike.collection.upkeep.checking import Checked
+from lookalike.collection.vectors import queries
+from lookalike.collection.vectors.queries import Box, Query
+from lookalike.collection.votes.ledger import Standing
 from lookalike.collection.votes.recording import Verdict, record_vote
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import (

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from lookalike.collection.answers import Event
-from lookalike.collection.store.events import ERASED
+from lookalike.collection.log.events import ERASED, Event
 from lookalike.core.text import counted, shown
 
 _MOVED = {"removal": "Removed", "restoration": "Restored", "erasure": "Erased"}

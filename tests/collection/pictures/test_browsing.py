@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.collection.log.imports import import_labels
 from lookalike.collection.pictures import browsing as filtering
-from lookalike.collection.pictures.imports import import_labels
 from lookalike.collection.store.database import Database, stored
 from lookalike.collection.store.filter import Where
 from lookalike.core.errors import InvalidInput

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Collection
-from lookalike.collection.pictures.imports import import_labels
+from lookalike.collection.log.imports import import_labels
 from lookalike.collection.store.labels import labels as kept_labels
 from lookalike.collection.store.labels import labels_with
 from lookalike.images.keywords import Keywords, read_keywords

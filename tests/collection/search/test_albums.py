@@ -140,7 +140,7 @@ def test_an_album_is_never_filtered_by_itself(collection):
 
 
 def test_a_kept_query_of_an_album_is_not_forgotten(collection, tmp_path, monkeypatch):
-    from lookalike.collection.search import queries
+    from lookalike.collection.vectors import queries
 
     monkeypatch.setattr(queries, "MOST_QUERIES", 2)
     tokens = []

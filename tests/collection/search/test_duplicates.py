@@ -9,7 +9,7 @@ from PIL import Image
 
 from lookalike import Collection
 from lookalike.collection import Ask
-from lookalike.collection.pictures.imports import import_labels
+from lookalike.collection.log.imports import import_labels
 from lookalike.collection.search import duplicates, near
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput, NotFound

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from PIL import Image
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection.search import space
 from lookalike.collection.search.exporting import KIND, recipe_beside
 from lookalike.collection.store.rankers import records
+from lookalike.collection.vectors import space
 from lookalike.collection.votes.preferences import Preferences
 from lookalike.core.arrays import load_arrays
 from lookalike.core.errors import InvalidInput

@@ -9,7 +9,8 @@ from PIL import Image
 from lookalike.annotation import ANNOTATORS
 from lookalike.annotation.base import Annotator
 from lookalike.collection import Collection, InUse
-from lookalike.collection.search import rankers, tagging
+from lookalike.collection.ranking import rankers
+from lookalike.collection.search import tagging
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,

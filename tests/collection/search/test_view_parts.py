@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection.search import space
+from lookalike.collection.vectors import space
 from lookalike.core.errors import InvalidInput
 from lookalike.features import Views
 from lookalike.similarity.registry import SIMILARITIES

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection.search import queries
+from lookalike.collection.vectors import queries
 from lookalike.core.errors import CollectionError, NotFound
 from tests.collection.colours import Colours
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from lookalike.collection.answers import Figures
-from lookalike.collection.training import examples
-from lookalike.collection.training.examples import Alike
+from lookalike.collection.log import examples
+from lookalike.collection.log.examples import Alike
+from lookalike.collection.store.models import Figures
 from lookalike.collection.training.gate import Gain, Lesson
 from lookalike.collection.training.judging import fit_and_judge, gained
 from lookalike.core.evidence import Difference

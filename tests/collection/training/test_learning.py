@@ -7,10 +7,10 @@ import scipy.sparse as sp
 from PIL import Image
 
 from lookalike.collection import Ask, Collection, InUse
+from lookalike.collection.log.examples import alike
 from lookalike.collection.store.labels import clicks as stored_clicks
 from lookalike.collection.store.models import sides
 from lookalike.collection.training import judging
-from lookalike.collection.training.examples import alike
 from lookalike.collection.training.given import Given
 from lookalike.core.errors import (
     CollectionError,

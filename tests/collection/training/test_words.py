@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from lookalike.annotation import WSABIE, Annotator
 from lookalike.annotation.registry import ANNOTATORS
 from lookalike.collection import Collection, InUse
-from lookalike.collection.answers import Figures
+from lookalike.collection.log import examples
+from lookalike.collection.log.examples import Named
 from lookalike.collection.store import models
-from lookalike.collection.training import choosing, examples
-from lookalike.collection.training.examples import Named
+from lookalike.collection.store.models import Figures
+from lookalike.collection.training import choosing
 from lookalike.collection.training.gate import Lesson
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.supervision import read_labels

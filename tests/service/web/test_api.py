@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lookalike.collection import Ask, Collection
-from lookalike.service.web.users import Rates
+from lookalike.service.web.security.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import job_over, png, served
 
@@ -343,7 +343,7 @@ def test_one_client_may_say_so_much_a_minute_under_whatever_name(client):
 
 def test_rates_fill_up_again_and_forget(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("lookalike.service.web.users.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lookalike.service.web.security.users.time.monotonic", lambda: now[0])
     rates = Rates(most=60, clients=2)
     for _ in range(60):
         rates.count("Ada")
@@ -369,7 +369,7 @@ def test_one_client_speaks_for_few_people(client, monkeypatch):
     got(client.post("/api/undo", json={"event": said["number"], "user": "Fay"}))
     got(client.post("/api/votes", json={"like": [1], "picked": [2], "user": "Eve"}))
     got(client.post("/api/reset", json={"of": "Eve", "user": "Gus"}))
-    monkeypatch.setattr("lookalike.service.web.users.HOUR", 0.0)
+    monkeypatch.setattr("lookalike.service.web.security.users.HOUR", 0.0)
     got(client.post("/api/tags", json={"picture": 1, "word": "x", "user": "Fay"}))
 
 
@@ -547,7 +547,7 @@ def test_an_upload_that_cannot_be_kept_is_told(client, store, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("lookalike.service.web.api_pictures.write_whole", full)
+        patched.setattr("lookalike.service.web.api.pictures.write_whole", full)
         refused(client.post("/api/pictures", content=png()), 409, "No space left")
     with monkeypatch.context() as patched:
         patched.setattr(Collection, "add", full)

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from lookalike import Collection
-from lookalike.service.web import watcher
+from lookalike.service.web.jobs import watcher
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import camera_exif, heic, saved, scene
 from tests.service.packets import DARKTABLE
@@ -157,7 +157,7 @@ def test_they_are_queries_regions_and_shown_in_full(served, camera, tmp_path):
 
 def test_a_decoder_that_does_not_start_refuses_no_file(served, camera, tmp_path, monkeypatch):
     client = served(Settings(allow=(tmp_path,)))
-    monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", "/bin/false")
+    monkeypatch.setattr("lookalike.service.web.decoding.decoder.sys.executable", "/bin/false")
     body = {"kind": "import", "folder": str(camera)}
     job = job_over(client, client.post("/api/jobs", json=body).json())
     assert job["state"] == "failed"

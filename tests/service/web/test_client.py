@@ -14,7 +14,7 @@ from lookalike.core.errors import (
     UnreadablePicture,
 )
 from lookalike.service.client import Client
-from lookalike.service.web.users import Rates
+from lookalike.service.web.security.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import png, running, served
 

@@ -22,8 +22,8 @@ from lookalike.core.errors import (
 )
 from lookalike.images import Limits, decode
 from lookalike.images.parts import most_pixels, pixels_of
-from lookalike.service.web import decoder_process
-from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.decoding import process as decoder_process
+from lookalike.service.web.decoding.decoder import Decoder
 from tests.images.pictures import FORMATS, HEIC, png, saved, scene
 from tests.images.test_hostile import FILES, claims
 
@@ -212,7 +212,7 @@ def test_a_process_that_ends_while_it_starts_is_no_fault_of_the_picture(
     pretend(says, tmp_path, monkeypatch)
     with Decoder() as decoder, pytest.raises(CollectionError, match="Cannot start") as caught:
         decoder.decode(FILES["PNG"])
-    assert "python -m lookalike.service.web.decoder_process" in str(caught.value)
+    assert "python -m lookalike.service.web.decoding.process" in str(caught.value)
 
 
 READY = r"printf '\0\0\0\2\0\0\0\0\0\0\0\0{}'"
@@ -261,11 +261,11 @@ def pretend(says, tmp_path, monkeypatch):
     script = tmp_path / "python"
     script.write_text(f"#!/bin/sh\n{says}\n")
     script.chmod(0o755)
-    monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", str(script))
+    monkeypatch.setattr("lookalike.service.web.decoding.decoder.sys.executable", str(script))
 
 
 def test_a_process_that_cannot_start_is_no_fault_of_the_picture(monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.decoder.sys.executable", "/nowhere/python")
+    monkeypatch.setattr("lookalike.service.web.decoding.decoder.sys.executable", "/nowhere/python")
     with Decoder() as decoder, pytest.raises(CollectionError, match="Cannot start"):
         decoder.decode(FILES["PNG"])
 
@@ -336,7 +336,7 @@ def test_it_ends_with_its_parent():
 ATTEMPTS = """
 import os, socket, sys
 from pathlib import Path
-from lookalike.service.web import decoder_room
+from lookalike.service.web.decoding import confinement as decoder_room
 if sys.argv[2] == "limits":
     decoder_room._filter_calls = lambda: False
 held, door = os.open(sys.argv[1], os.O_RDWR), os.open("/", os.O_RDONLY)

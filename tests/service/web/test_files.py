@@ -12,8 +12,8 @@ from PIL import Image
 
 from lookalike import Collection
 from lookalike.images import content_hash
-from lookalike.service.web import assets
 from lookalike.service.web.files import SHOWN_AS_THEY_ARE, may_show
+from lookalike.service.web.pages import assets
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import HEIC, saved, scene
 

@@ -6,7 +6,7 @@ import pytest
 
 from lookalike import Collection
 from lookalike.service.web.app import make_app
-from lookalike.service.web.jobs import outcome
+from lookalike.service.web.jobs.jobs import outcome
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside
 from tests.service.web.served import job_over, png
@@ -110,7 +110,7 @@ def test_scores_are_shown_from_0_to_1(served, monkeypatch):
 
 @pytest.mark.parametrize(("queries", "percent"), [(29, False), (30, True)])
 def test_figures_of_few_pictures_are_no_percentages(queries, percent):
-    from lookalike.service.web.pages import templates
+    from lookalike.service.web.pages.routes import templates
 
     macro = templates.env.get_template("macros.html").module.compared
     text = str(macro("First match correct", 0.5, 0.75, queries))

@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from lookalike.collection import Collection
-from lookalike.service.web import api
-from lookalike.service.web.users import Rates
+from lookalike.service.web.api import routes as api
+from lookalike.service.web.security.users import Rates
 from tests.collection.colours import Colours, album
 from tests.service.web.served import png, served
 

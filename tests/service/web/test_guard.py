@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, StreamingRespon
 from starlette.routing import Route
 
 from lookalike.core.errors import InvalidInput
-from lookalike.service.web.bodies import Closing
-from lookalike.service.web.guard import POLICY, SMALL_BODY, Guard
+from lookalike.service.web.security.bodies import Closing
+from lookalike.service.web.security.guard import POLICY, SMALL_BODY, Guard
 from lookalike.service.web.settings import Settings
 from tests.service.web.asking import ask, ask_now
 
@@ -275,7 +275,7 @@ def test_cookies_end_with_their_time_and_with_the_key(monkeypatch):
         ask(guard(SHUT), "GET", "/", host="photos.example", headers={"Cookie": read}).status == 401
     )
     later = time.time() + 31 * 24 * 3600
-    monkeypatch.setattr("lookalike.service.web.keys.time.time", lambda: later)
+    monkeypatch.setattr("lookalike.service.web.security.keys.time.time", lambda: later)
     assert ask(guard(SHUT), "GET", "/", **asked).status == 401
 
 
@@ -541,7 +541,7 @@ def test_a_refusal_as_a_page_escapes_what_it_repeats():
     answer = ask(guard(), "GET", "/", headers={"Accept": "text/html"}, host="a_b")
     assert answer.status == 421
     assert answer.text.startswith("<!doctype html>")
-    from lookalike.service.web.error_pages import refuse
+    from lookalike.service.web.pages.errors import refuse
 
     scope = {"path": "/x", "headers": [(b"accept", b"text/html")]}
     told = refuse(scope, 404, "<img src=x onerror=alert(1)> \udce9").body.decode()

@@ -11,11 +11,11 @@ import pytest
 from lookalike.collection import Collection, Where
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.images.xmp import EMPTY, FLAT, Packet
-from lookalike.service.web import import_jobs, jobs
-from lookalike.service.web.api_errors import TooMuch
+from lookalike.service.web.api.errors import TooMuch
 from lookalike.service.web.fair_lock import MOST_WAITING, Turns
-from lookalike.service.web.job_stream import stream
-from lookalike.service.web.jobs import Job, Jobs
+from lookalike.service.web.jobs import imports as import_jobs
+from lookalike.service.web.jobs.jobs import Job, Jobs, jobs
+from lookalike.service.web.jobs.stream import stream
 from lookalike.service.web.settings import Settings
 from tests.collection.colours import PALETTE, Colours, album, picture
 
@@ -449,7 +449,7 @@ def collect(job, closing, during=lambda: None):
 
 
 def test_a_stream_tells_progress_and_the_end(work, store, photos, monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.job_stream.PAUSE", 0.01)
+    monkeypatch.setattr("lookalike.service.web.jobs.stream.PAUSE", 0.01)
     holding = work.writing()
     holding.__enter__()
     job = work.bring_in([str(photos)])
@@ -472,8 +472,8 @@ def test_a_stream_tells_progress_and_the_end(work, store, photos, monkeypatch):
 
 
 def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.job_stream.PAUSE", 0.001)
-    monkeypatch.setattr("lookalike.service.web.job_stream.HEARTBEAT", 0.005)
+    monkeypatch.setattr("lookalike.service.web.jobs.stream.PAUSE", 0.001)
+    monkeypatch.setattr("lookalike.service.web.jobs.stream.HEARTBEAT", 0.005)
     job, closing, parts = Job("learn", lambda job: None), threading.Event(), []
 
     def count():

@@ -6,9 +6,9 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import Ask
-from lookalike.collection.answers import Event
+from lookalike.collection.log.events import Event
 from lookalike.service.web.app import make_app
-from lookalike.service.web.history import told
+from lookalike.service.web.pages.history import told
 from lookalike.service.web.settings import Settings
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside

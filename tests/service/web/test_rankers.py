@@ -151,7 +151,7 @@ def test_the_page_offers_a_choice_where_there_is_one(client, alone):
 
 
 def test_links_carry_the_ranker(client, monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.pages.PAGE", 5)
+    monkeypatch.setattr("lookalike.service.web.pages.routes.PAGE", 5)
     for path in ("/search?like=1", "/search?word=red", "/", "/picture/1?like=2&at=3", "/learned"):
         sign = "&" if "?" in path else "?"
         page = client.get(f"{path}{sign}by=brightness").text

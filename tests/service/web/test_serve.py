@@ -26,8 +26,8 @@ from lookalike.core.errors import CollectionBusy, InvalidInput, NotFound
 from lookalike.service.command_line import Commands
 from lookalike.service.commands.index import index
 from lookalike.service.commands.serve import listening, serve
-from lookalike.service.web.connections import MOST_PER_CLIENT
-from lookalike.service.web.guard import VOTING
+from lookalike.service.web.security.connections import MOST_PER_CLIENT
+from lookalike.service.web.security.guard import VOTING
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import saved, scene
 
@@ -59,7 +59,8 @@ CLIENT = {"X-Lookalike-Client": "1"}
 
 def every_route(client):
     """List all routes as methods and paths, their parameters filled in."""
-    from lookalike.service.web import fragments, pages
+    from lookalike.service.web.pages import fragments
+    from lookalike.service.web.pages import routes as pages
 
     described = client.app.openapi()["paths"].items()
     found = [(method.upper(), path) for path, methods in described for method in methods]

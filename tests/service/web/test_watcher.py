@@ -8,11 +8,11 @@ import pytest
 
 from lookalike.collection import Collection
 from lookalike.core.errors import CollectionError
-from lookalike.service.web import import_jobs
-from lookalike.service.web import watcher as watching
-from lookalike.service.web.jobs import Jobs
+from lookalike.service.web.jobs import imports as import_jobs
+from lookalike.service.web.jobs import watcher as watching
+from lookalike.service.web.jobs.jobs import Jobs
+from lookalike.service.web.jobs.watcher import Watcher
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.watcher import Watcher
 from tests.collection.colours import PALETTE, Colours, album, picture
 
 

@@ -8,18 +8,19 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from pathlib import Path
 
-from lookalike.collection.answers import Added
-from lookalike.collection.opened import Opened
+from lookalike.collection.log import binned, erasing, events
 from lookalike.collection.pictures import keywords as kept_keywords
+from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECONDS
 from lookalike.collection.pictures.features import fitted
 from lookalike.collection.pictures.keywords import ReadKeywords
-from lookalike.collection.search.queries import query_token
-from lookalike.collection.store import binned, erasing, events, rankers
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database, now, numbers, stored
 from lookalike.collection.store.labels import HAND
 from lookalike.collection.store.sums import row_sum
 from lookalike.collection.training.growing import grow
+from lookalike.collection.vectors.queries import query_token
 from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
 from lookalike.features import Described, Feature, Known, describe_files

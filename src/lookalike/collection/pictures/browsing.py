@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Match, PictureRow
+from lookalike.collection.search.matches import Match
 from lookalike.collection.store import labels
 from lookalike.collection.store import pictures as rows
 from lookalike.collection.store.database import Database, numbers, stored
 from lookalike.collection.store.filter import END, Where
+from lookalike.collection.store.pictures import PictureRow
 from lookalike.core.checks import check_choice, check_whole
 from lookalike.core.text import label_name, word_key
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from lookalike.collection.answers import PictureRow
 from lookalike.collection.store import pictures, rankers
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.pictures import PictureRow
 from lookalike.core.errors import (
     CollectionError,
     DecoderFailed,

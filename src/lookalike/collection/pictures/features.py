@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from sqlite3 import Connection
 
-from lookalike.collection.answers import Added
-from lookalike.collection.opened import Opened
+from lookalike.collection.log import events
+from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
-from lookalike.collection.store import events, pictures
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import pictures
 from lookalike.collection.store import rankers as ranker_rows
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from sqlite3 import Connection
 
-from lookalike.collection.answers import Event
-from lookalike.collection.pictures import imports
+from lookalike.collection.log import imports
+from lookalike.collection.log.events import Event
 from lookalike.collection.store import changes
 from lookalike.collection.store.database import stored
 from lookalike.collection.store.labels import SOURCES, layer_changes, set_layer

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from lookalike.collection.opened import Opened
+from lookalike.collection.log import binned, erasing, events
 from lookalike.collection.pictures.adding import leave_out
-from lookalike.collection.store import binned, erasing, events, uploads
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import uploads
 
 
 def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:

@@ -1,23 +1,65 @@
 """Albums: what was saved comes in, the pictures that belong to it now go out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Album, Ask, SavedSearch
-from lookalike.collection.opened import Opened
-from lookalike.collection.search.queries import MOST_EXAMPLES, check_ask, spread
+from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.search.searching import ranked
 from lookalike.collection.search.words import check_text, rank_word
 from lookalike.collection.store import albums as stored
 from lookalike.collection.store import pictures
-from lookalike.collection.store.albums import AlbumRow
+from lookalike.collection.store.albums import AlbumRow, SavedSearch
 from lookalike.collection.store.filter import Where
+from lookalike.collection.store.queries import Ask
+from lookalike.collection.vectors.queries import MOST_EXAMPLES, check_ask, spread
 from lookalike.core.checks import check_whole, is_whole
 from lookalike.core.errors import InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import first_control, label_name, word_key
+
+
+@dataclass(frozen=True, slots=True)
+class Album:
+    """A saved search with a name, and what it finds now.
+
+    Attributes
+    ----------
+    id : int
+        Never used again.
+    name : str
+    made, opened : str
+        When it was saved and last opened, in UTC.
+    search : SavedSearch
+        What it searches for; of an album of pictures, with those or some of them.
+    most : int
+        How many pictures its search may bring it to; 0 for an album of pictures alone.
+    pictures : tuple of int
+        Pictures that were saved in it by hand, removed ones among them.
+    members : tuple of int
+        The pictures in it now: those saved by hand, those picked in its search or tagged with its
+        word, then the best matches.
+    new : tuple of int
+        Members that were not in it when it was last opened.
+    gone : int
+        Pictures saved by hand that were removed from the collection since.
+    trouble : str
+        Why its search cannot be made, or not as it was saved; else empty.
+    """
+
+    id: int
+    name: str
+    made: str
+    opened: str
+    search: SavedSearch
+    most: int
+    pictures: tuple[int, ...]
+    members: tuple[int, ...]
+    new: tuple[int, ...]
+    gone: int
+    trouble: str
+
 
 MOST = 100
 """Best matches of a saved search that belong to its album."""

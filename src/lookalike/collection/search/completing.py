@@ -4,10 +4,21 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 
-from lookalike.collection.answers import KnownWord
+from lookalike.collection.search.matches import Source
 from lookalike.core.text import label_name, shown, word_key
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWord:
+    """A word to search by, and how many pictures have it; of a start word, about how many."""
+
+    word: str
+    pictures: int
+    source: Source
+
 
 _NO_LETTER = re.compile(r"[\W_]+")
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Literal, TypeAlias, get_args
 
-from lookalike.collection.answers import Duplicates, Event
-from lookalike.collection.pictures import labels as by_hand
+from lookalike.collection.log import binned, events
+from lookalike.collection.log import labels as by_hand
+from lookalike.collection.log.events import Event
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.search.matches import Duplicates
 from lookalike.collection.search.near import BITS, NearCopies
-from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.store import albums, binned, changes, events
+from lookalike.collection.store import albums, changes
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.labels import SOURCES, Change
 from lookalike.core.checks import check_whole, is_number

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Ask, Ref
 from lookalike.collection.pictures.browsing import count, labels_of
-from lookalike.collection.search.queries import read_ask
-from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.search.suggesting import uses
 from lookalike.collection.search.tagging import SURE_ENOUGH
 from lookalike.collection.search.view_parts import view_parts
 from lookalike.collection.store import models, pictures
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.filter import Where
+from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.vectors.queries import read_ask
 from lookalike.collection.votes.preferences import Preferences
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import NotFound

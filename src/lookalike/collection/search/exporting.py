@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
 from lookalike.collection.votes.preferences import LIMIT

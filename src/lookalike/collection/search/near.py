@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.codes import LSHCodes
-from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.search.space import blocks
+from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
+from lookalike.collection.vectors.space import blocks
 from lookalike.images.likeness import Small, likeness, small_picture
 from lookalike.index import BitIndex
 

@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lookalike.collection.answers import Ask, Match, Ref
-from lookalike.collection.opened import Opened
-from lookalike.collection.search.queries import (
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.search.matches import Match
+from lookalike.collection.store import pictures
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.vectors.queries import (
     Box,
     Query,
     as_it_was,
@@ -19,9 +23,6 @@ from lookalike.collection.search.queries import (
     query_token,
     store_query,
 )
-from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.store import pictures
-from lookalike.collection.store.database import Database
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import UnreadablePicture

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Ask, Ref, Source, Suggestion
 from lookalike.collection.pictures.browsing import labels_of
-from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.search.matches import Source
 from lookalike.collection.search.tagging import SURE_ENOUGH
 from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.pictures import read_numbers
+from lookalike.collection.store.queries import Ask, Ref
 from lookalike.core.checks import check_whole
 from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors
 
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A word that may suit a picture; ``why`` says what speaks for it, in a few words.
+
+    Its ``source`` is ``similar`` where the pictures most alike were given it.
+    """
+
+    word: str
+    confidence: float | None
+    why: str
+    source: Source
+
 
 LEAST_CONFIDENCE = SURE_ENOUGH / 2
 """Words less sure are not suggested, unless the pictures most alike have them."""

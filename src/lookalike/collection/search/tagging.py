@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.annotation.tag import Tag
-from lookalike.collection.answers import Source
-from lookalike.collection.search.queries import as_it_was
-from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.search.matches import Source
 from lookalike.collection.store import pictures as rows
 from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database
+from lookalike.collection.vectors.queries import as_it_was
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors, stack_rows

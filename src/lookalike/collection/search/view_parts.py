@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.ranking.ranker import Ranker
 from lookalike.core.vectors import Vectors, dense
 
 SAMPLE = 256

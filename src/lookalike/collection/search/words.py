@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Ask, Match, Source, WordCounts
-from lookalike.collection.opened import Opened
 from lookalike.collection.pictures import browsing
 from lookalike.collection.pictures.names import named
-from lookalike.collection.search.queries import MOST_EXAMPLES, spread
-from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.start_words import LEAST_CONFIDENCE
+from lookalike.collection.search.matches import Match, Source, WordCounts
 from lookalike.collection.search.searching import found_matches
-from lookalike.collection.search.start_words import LEAST_CONFIDENCE
 from lookalike.collection.store import models
 from lookalike.collection.store.filter import Where
+from lookalike.collection.store.queries import Ask
+from lookalike.collection.vectors.queries import MOST_EXAMPLES, spread
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, MissingPart
 from lookalike.core.ranking import judge

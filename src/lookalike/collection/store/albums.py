@@ -6,11 +6,34 @@ from dataclasses import asdict, dataclass
 from sqlite3 import Connection
 from typing import Any
 
-from lookalike.collection.answers import Ask, SavedSearch
 from lookalike.collection.store.database import Database, now, numbers
 from lookalike.collection.store.filter import Where
+from lookalike.collection.store.queries import Ask
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import word_key
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """What a list of pictures is made by: a query or a word, or neither, and a filter.
+
+    Attributes
+    ----------
+    ask, word : Ask or str, optional
+        What is searched for; with neither, the pictures that pass the filter.
+    where : Where, optional
+        Which pictures to search among.
+    by, learned, min_score
+        As for :meth:`~lookalike.Collection.search`.
+    """
+
+    ask: Ask | None = None
+    word: str | None = None
+    where: Where | None = None
+    by: str | None = None
+    learned: bool = True
+    min_score: float | None = None
+
 
 _COLUMNS = "id, name, made, search, pictures, most, opened, seen"
 

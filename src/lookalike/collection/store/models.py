@@ -9,9 +9,167 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import CodeFigures, Figures, Gain, ModelRow
 from lookalike.collection.store.database import Database, now, numbers
 from lookalike.core.evidence import Difference
+from lookalike.core.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How well held-back pictures rank each other, or words (paper 1, section 5.1).
+
+    ``queries`` is how many of them have something to be found, and so could be judged.
+    """
+
+    mean_average_precision: float
+    precision_at_1: float
+    precision_at_10: float
+    queries: int
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better held-out pictures rank each other by what was learned, paired by query.
+
+    Few labels are cross-validated, so ``pictures`` may be more than were held out from the model.
+    """
+
+    mean_average_precision: Difference
+    precision_at_1: Difference
+    pictures: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether more is found by more than chance, and the first is right about as often."""
+        return self.mean_average_precision.is_gain and not self.precision_at_1.is_loss
+
+    @property
+    def is_better(self) -> bool:
+        """Whether more is found, and the first is right about as often."""
+        return self.mean_average_precision.mean > 0 and not self.precision_at_1.is_loss
+
+    def __str__(self) -> str:
+        return (
+            f"mean average precision {self.mean_average_precision}, "
+            f"precision at 1 {self.precision_at_1}, judged by {counted(self.pictures, 'picture')}"
+        )
+
+    @property
+    def short(self) -> str:
+        """The same in fewer letters, for a line of the page."""
+        return (
+            f"mAP {self.mean_average_precision}, P@1 {self.precision_at_1}, "
+            f"judged by {counted(self.pictures, 'picture')}"
+        )
+
+    @property
+    def fault(self) -> str:
+        """What keeps the similarity from being used, as a verb phrase."""
+        if self.mean_average_precision.is_loss:
+            return "ranks worse than the one in use"
+        if self.mean_average_precision.mean > 0 and self.precision_at_1.is_loss:
+            return "loses too many first matches"
+        return "is not clearly better than the one in use"
+
+
+def gain_text(before: Figures | None, after: Figures | None, gain: Gain | None) -> str:
+    """Return what a model gained, as the gate saw it; words are compared without an error."""
+    if gain is not None:
+        return gain.short
+    if before is None or after is None:
+        return ""
+    average = after.mean_average_precision - before.mean_average_precision
+    first = after.precision_at_1 - before.precision_at_1
+    judged = counted(after.queries, "picture")
+    return f"mAP {average:+.3f}, P@1 {first:+.3f}, judged by {judged}"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFigures:
+    """How many candidates binary codes find for a search, and how many of the best are among them.
+
+    Attributes
+    ----------
+    candidates : int
+        Pictures that codes find; those are ranked by all that was learned.
+    chosen : bool
+        Whether their number was chosen by the recall, and not given.
+    recall : float
+        The share of the ``nearest`` pictures of an exact search that is among them, the mean over
+        ``queries`` pictures that the codes were not learned from.
+    nearest, queries, pictures : int
+        ``pictures`` are those searched among.
+    bits : int
+        The length of a code.
+    fingerprint : str
+        That of the codes.
+    learned : bool
+        Whether codes are asked with the query as the similarity turns it: whichever needs fewer
+        candidates.
+    """
+
+    candidates: int
+    chosen: bool
+    recall: float
+    nearest: int
+    queries: int
+    pictures: int
+    bits: int
+    fingerprint: str
+    learned: bool = False
+
+    def __str__(self) -> str:
+        return (
+            f"recall@{self.nearest} of exact search {self.recall:.3f} with "
+            f"{counted(self.candidates, 'candidate')} of {counted(self.pictures, 'picture')}, on "
+            f"{counted(self.queries, 'held-out query', 'held-out queries')}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """What was learned once, and how it was judged.
+
+    Attributes
+    ----------
+    number : int
+    kind : str
+        ``similarity``, ``words`` or ``codes``.
+    method : str
+        What it was learned by, as ``oasis``.
+    ranker : str
+        The ranker it was learned for.
+    made : str
+        When, in UTC.
+    settings : dict
+    before, after : Figures or None
+        What was in use then and what was learned, on the pictures held out; None for codes.
+    published, current : bool
+        Whether it came into use, and whether it is in use now.
+    codes : CodeFigures or None
+        How well codes find candidates; None for other models.
+    gain : Gain or None
+        What decided whether a similarity is used; None for words, and for models of older versions.
+    """
+
+    number: int
+    kind: str
+    method: str
+    ranker: str
+    made: str
+    settings: dict[str, Any]
+    before: Figures | None
+    after: Figures | None
+    published: bool
+    current: bool
+    codes: CodeFigures | None = None
+    gain: Gain | None = None
+
+    @property
+    def gained(self) -> str:
+        """What it gained, as the gate saw it; empty for codes."""
+        return gain_text(self.before, self.after, self.gain)
+
 
 Ids = NDArray[np.int64]
 

@@ -2,18 +2,38 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import PictureRow
 from lookalike.collection.store.database import Database, numbers, stored
 from lookalike.collection.store.sums import PLACE, damaged, is_sound, sound_jpeg
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.images import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class PictureRow:
+    """What is known of a picture; ``added`` is in UTC, ``taken`` as the camera said.
+
+    ``missing`` is since when, in UTC, all its files are missing; None where one is there.
+    """
+
+    id: int
+    sha256: str
+    format: str
+    width: int
+    height: int
+    bytes: int
+    taken: str | None
+    added: str
+    places: tuple[Path, ...]
+    missing: str | None = None
+
 
 _PAGE = 1000
 

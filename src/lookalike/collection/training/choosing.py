@@ -6,7 +6,7 @@ from typing import Any
 from lookalike.annotation.base import Annotator
 from lookalike.annotation.held_out import clearly_worse
 from lookalike.annotation.registry import ANNOTATORS
-from lookalike.collection.answers import Figures
+from lookalike.collection.store.models import Figures
 from lookalike.core.checks import check_choice
 from lookalike.core.stored import parameters
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.codes.registry import ENCODERS
-from lookalike.collection.answers import CodeFigures, CodesTrial
-from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.labels import Labels
-from lookalike.collection.store.models import Ids, Kind, NewModel
+from lookalike.collection.store.models import CodeFigures, Ids, Kind, NewModel
+from lookalike.collection.training.trials import CodesTrial
 from lookalike.core.checks import check_whole
 from lookalike.core.codes import check_bits
 from lookalike.core.errors import InvalidInput
@@ -26,7 +26,7 @@ from lookalike.supervision import Relevance
 
 if TYPE_CHECKING:
     from lookalike.codes.hamming import HammingSimilarity
-    from lookalike.collection.search.candidates import Candidates
+    from lookalike.collection.ranking.candidates import Candidates
     from lookalike.index.bits import BitIndex
 
 BITS = 64
@@ -195,7 +195,7 @@ def measured(
     model: HammingSimilarity, wanted: CodesWanted, ranker: Ranker, held: Ids
 ) -> CodeFigures:
     """Measure how many candidates are needed to have the best pictures of an exact search."""
-    from lookalike.collection.search.candidates import Candidates
+    from lookalike.collection.ranking.candidates import Candidates
     from lookalike.index.bits import BitIndex
 
     fingerprint = model.encoder_.fingerprint

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from lookalike.annotation.base import Annotator
-from lookalike.collection.answers import CodesTrial, Figures, Gain, Learned, Trial
-from lookalike.collection.store.models import IN_USE, Ids, Kind, NewModel
+from lookalike.collection.store.models import IN_USE, Figures, Gain, Ids, Kind, NewModel
 from lookalike.collection.training.codes import CodesLesson
+from lookalike.collection.training.trials import CodesTrial, Learned, Trial
 from lookalike.similarity.base import Similarity
 
 _WORDS = (

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from lookalike.collection.pictures.paths import AMBIGUOUS, Places
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.labels import Clicks, Labels, LabelSource
+from lookalike.collection.training.paths import AMBIGUOUS, Places
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import first_control, label_name
 from lookalike.supervision import folder_labels

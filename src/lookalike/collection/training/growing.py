@@ -5,18 +5,20 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from lookalike.collection.answers import Added, CodesTrial, Trial
-from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.search.space import Space, fit_reduction, reduction_is_due
+from lookalike.collection.log import examples
+from lookalike.collection.pictures.added import Added
+from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import labels, models, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import Kind
 from lookalike.collection.store.rankers import RankerRow
-from lookalike.collection.training import choosing, examples, learning
+from lookalike.collection.training import choosing, learning
 from lookalike.collection.training.codes import CodesWanted, teach_codes
 from lookalike.collection.training.gate import Lesson, Result, Run
 from lookalike.collection.training.given import Given
+from lookalike.collection.training.trials import CodesTrial, Trial
+from lookalike.collection.vectors.space import Space, fit_reduction, reduction_is_due
 from lookalike.core.errors import InvalidInput, MissingPart
 from lookalike.core.progress import Progress
 from lookalike.features import Feature

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.annotation.base import Annotator
-from lookalike.collection.answers import Figures, Gain
-from lookalike.collection.search.ranker import Ranker
+from lookalike.collection.log import examples
+from lookalike.collection.log.examples import Alike, Commonest, Split
+from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
-from lookalike.collection.training import examples
-from lookalike.collection.training.examples import Alike, Commonest, Split
+from lookalike.collection.store.models import Figures, Gain
 from lookalike.collection.training.given import Given
 from lookalike.core.errors import InvalidInput
 from lookalike.core.evidence import paired_difference

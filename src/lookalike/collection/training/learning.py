@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from lookalike.annotation.base import Annotator
-from lookalike.collection.answers import Figures, InUse, Learned, Trial
-from lookalike.collection.opened import Opened
-from lookalike.collection.pictures.imports import import_labels
-from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.store import events, labels, models
+from lookalike.collection.log import events, examples
+from lookalike.collection.log.examples import Alike, Named
+from lookalike.collection.log.imports import import_labels
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.store import labels, models
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
-from lookalike.collection.store.models import Ids, Kind
+from lookalike.collection.store.models import Figures, Ids, Kind
 from lookalike.collection.store.rankers import RankerRow
-from lookalike.collection.training import choosing, examples
+from lookalike.collection.training import choosing
 from lookalike.collection.training.codes import BITS, CodesWanted, measure_again, teach_codes
-from lookalike.collection.training.examples import Alike, Named
 from lookalike.collection.training.gate import Lesson, Result, Run
 from lookalike.collection.training.given import Given
 from lookalike.collection.training.judging import (
@@ -28,6 +28,7 @@ from lookalike.collection.training.judging import (
     similarity_figures,
     word_figures,
 )
+from lookalike.collection.training.trials import InUse, Learned, Trial
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 from lookalike.core.progress import Progress, part_of
 from lookalike.core.seeds import generator

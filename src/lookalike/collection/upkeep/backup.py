@@ -8,20 +8,45 @@ import shutil
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from lookalike.collection.answers import BackedUp, Restored
-from lookalike.collection.opened import Opened
-from lookalike.collection.store import events, sums, uploads
+from lookalike.collection.log import events
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import sums, uploads
 from lookalike.collection.store.database import Database, now, stored
 from lookalike.collection.store.folder import UPLOADS, Folder, unfinished
 from lookalike.collection.store.schema import records_table
 from lookalike.core.arrays import check_file, write_whole
 from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    """A backup that was written and verified; ``damaged`` rows are as the collection has them."""
+
+    path: Path
+    pictures: int
+    events: int
+    files: int
+    bytes: int
+    damaged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A backup that took the place of a collection; ``aside`` is where that one is kept now."""
+
+    path: Path
+    aside: Path | None
+    pictures: int
+    events: int
+    made: str
+
 
 FORMAT = 1
 MANIFEST = "backup.json"

@@ -2,18 +2,55 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from lookalike.collection.answers import Checked, Finding
-from lookalike.collection.opened import Opened
-from lookalike.collection.store import events, models, rankers, sums, uploads
+from lookalike.collection.log import events
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import models, rankers, sums, uploads
 from lookalike.collection.store.schema import records_table
 from lookalike.core.arrays import check_file
 from lookalike.core.errors import DamagedFile, LookalikeError
 from lookalike.core.progress import Progress
 from lookalike.core.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is damaged or missing in a collection.
+
+    Attributes
+    ----------
+    where : str
+        The file it was found in.
+    problem, remedy : str
+        What is wrong, and what to do.
+    damage : bool
+        Whether something was damaged or lost, rather than only out of reach.
+    """
+
+    where: str
+    problem: str
+    remedy: str
+    damage: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check of a collection found, and how much was checked."""
+
+    findings: list[Finding]
+    pictures: int
+    events: int
+    files: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is damaged."""
+        return not any(finding.damage for finding in self.findings)
+
 
 RESTORE = "Restore a backup: lookalike restore BACKUP."
 

@@ -55,7 +55,7 @@ class HeldLabels:
         if sides is None:
             return None
         try:
-            from lookalike.collection.training.examples import alike
+            from lookalike.collection.log.examples import alike
             from lookalike.collection.training.given import Given
 
             known = alike(database, Given(), number)

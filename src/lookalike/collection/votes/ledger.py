@@ -10,11 +10,49 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Event, Standing
-from lookalike.collection.search.queries import read_ask
-from lookalike.collection.store import events
+from lookalike.collection.log import events
+from lookalike.collection.log.events import Event
 from lookalike.collection.store.database import Database
+from lookalike.collection.vectors.queries import read_ask
 from lookalike.collection.votes.steps import Taught
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What votes have taught, and whether searches use it.
+
+    Attributes
+    ----------
+    votes : int
+        Votes that count.
+    judged : int
+        Those of them that compare pictures, and judge all that was shown: where somebody chose
+        what to judge, how searches rank it says nothing of how they rank.
+    before, after : float or None
+        The share of their comparisons that searches had in the right order without votes, and
+        with what was learned from votes on *other* queries; None without any.
+    labels_before, labels_after : float or None
+        Mean average precision on labelled pictures held out, without votes and with them; None
+        where no labels were learned from.
+    strength : float
+        How far searches go with what votes taught: 1, or less where labelled pictures held
+        back would else rank worse, or 0 while votes not learned from do.
+    reason : str
+        Why, in a sentence.
+    left_out : tuple of str
+        The people whose votes weigh nothing, since they contradict how the pictures look.
+    """
+
+    votes: int
+    judged: int
+    before: float | None
+    after: float | None
+    labels_before: float | None
+    labels_after: float | None
+    strength: float
+    reason: str
+    left_out: tuple[str, ...] = ()
+
 
 SNAPSHOT_EVERY = 256
 """Votes after which a snapshot is taken: so many, or an eighth, are read again on opening."""

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.answers import Ask, Ref, Standing
-from lookalike.collection.search.queries import VectorSource, combined, read_ask
+from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.vectors.queries import VectorSource, combined, read_ask
 from lookalike.collection.votes._fast.weights import (
     Votes,
     near_votes,
@@ -37,7 +37,7 @@ from lookalike.collection.votes._fast.weights import (
     weighted_rows,
 )
 from lookalike.collection.votes.gate import HeldLabels
-from lookalike.collection.votes.ledger import Judged, Ledger, Vote
+from lookalike.collection.votes.ledger import Judged, Ledger, Standing, Vote
 from lookalike.collection.votes.members import Members, Rows
 from lookalike.collection.votes.spread import WIDEST as WIDEST_SPREAD
 from lookalike.collection.votes.spread import Spread

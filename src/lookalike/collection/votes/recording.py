@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
-from lookalike.collection.answers import Ask, Event
-from lookalike.collection.search.queries import check_ask, read_ask
-from lookalike.collection.search.ranker import Ranker
-from lookalike.collection.store import events, pictures
+from lookalike.collection.log import events
+from lookalike.collection.log.events import Event
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.queries import Ask
+from lookalike.collection.vectors.queries import check_ask, read_ask
 from lookalike.collection.votes import steps
 from lookalike.collection.votes.ledger import SNAPSHOT_EVERY, Ledger, Vote
 from lookalike.collection.votes.preferences import Preferences

@@ -139,7 +139,7 @@ def _write_sheet(
 ) -> None:
     from lookalike.core.arrays import write_whole
     from lookalike.service.contact_sheet import Query, Strip, Tile, contact_sheet
-    from lookalike.service.web.views import size
+    from lookalike.service.web.pages.views import size
 
     queries = []
     for group in groups[:ON_SHEET]:

@@ -211,7 +211,7 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
     import uvicorn
 
     from lookalike.service.web.app import begin_closing
-    from lookalike.service.web.connections import connections
+    from lookalike.service.web.security.connections import connections
 
     settings: Settings = app.state.settings
 
@@ -260,7 +260,7 @@ def run(app: "FastAPI", door: socket.socket, announce: Callable[[], None]) -> No
 
 def _keep_audit(file: Path) -> None:
     """Append a line to a file for every change that somebody asks for."""
-    from lookalike.service.web.audit import AUDIT, AuditFile
+    from lookalike.service.web.security.audit import AUDIT, AuditFile
 
     try:
         AUDIT.addHandler(AuditFile(file))

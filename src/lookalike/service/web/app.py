@@ -13,27 +13,24 @@ from starlette.exceptions import HTTPException
 from lookalike import __version__
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
-from lookalike.service.web import (
-    album_pages,
-    api,
-    api_errors,
-    api_page,
-    assets,
-    bin_page,
-    duplicates_page,
-    files,
-    fragments,
-    pages,
-)
-from lookalike.service.web.answers import Problem
-from lookalike.service.web.bodies import Closing
-from lookalike.service.web.decoder import Decoder
-from lookalike.service.web.error_pages import refuse, wants_page
-from lookalike.service.web.guard import Guard
-from lookalike.service.web.jobs import Jobs
+from lookalike.service.web import files
+from lookalike.service.web.api import errors as api_errors
+from lookalike.service.web.api import page as api_page
+from lookalike.service.web.api import routes as api
+from lookalike.service.web.api.answers import Problem
+from lookalike.service.web.decoding.decoder import Decoder
+from lookalike.service.web.jobs.jobs import Jobs
+from lookalike.service.web.jobs.watcher import Watcher
+from lookalike.service.web.pages import albums as album_pages
+from lookalike.service.web.pages import assets, fragments
+from lookalike.service.web.pages import bin as bin_page
+from lookalike.service.web.pages import duplicates as duplicates_page
+from lookalike.service.web.pages import routes as pages
+from lookalike.service.web.pages.errors import refuse, wants_page
+from lookalike.service.web.security.bodies import Closing
+from lookalike.service.web.security.guard import Guard
+from lookalike.service.web.security.users import Rates
 from lookalike.service.web.settings import Settings
-from lookalike.service.web.users import Rates
-from lookalike.service.web.watcher import Watcher
 
 _ORIGINALS_AT_ONCE = 4
 _CLOSING_SECONDS = 20.0

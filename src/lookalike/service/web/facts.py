@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lookalike.collection import Collection, Match, PictureRow
-from lookalike.service.web.answers import PictureAnswer, picture_facts
+from lookalike.service.web.api.answers import PictureAnswer, picture_facts
 
 
 def match_facts(

@@ -18,9 +18,9 @@ from lookalike.collection import Collection, PictureRow
 from lookalike.core.errors import NotFound, UnreadablePicture
 from lookalike.images import content_hash, is_inside, real_folders
 from lookalike.images.read import open_file
-from lookalike.service.web import rooms
-from lookalike.service.web.answers import HASH
-from lookalike.service.web.decoder import Decoder
+from lookalike.service.web.api.answers import HASH
+from lookalike.service.web.decoding.decoder import Decoder
+from lookalike.service.web.security import rooms
 from lookalike.service.web.settings import Settings
 
 RENDITION_SIDE = 2048

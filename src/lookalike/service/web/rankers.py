@@ -9,8 +9,8 @@ from lookalike.core.text import shown
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, RankerInfo
-    from lookalike.collection.answers import Standing
-    from lookalike.service.web.parameters import Search
+    from lookalike.collection.votes.ledger import Standing
+    from lookalike.service.web.api.parameters import Search
 
 Asked = TypeVar("Asked", bound="Search")
 

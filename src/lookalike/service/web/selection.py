@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from lookalike.collection import Collection, SavedSearch
 from lookalike.core.errors import InvalidInput
-from lookalike.service.web.parameters import MAX_PICTURES, PictureId, Search, Statement
+from lookalike.service.web.api.parameters import MAX_PICTURES, PictureId, Search, Statement
 
 Ids = Annotated[list[PictureId], Field(default_factory=list, max_length=MAX_PICTURES)]
 

@@ -5,9 +5,9 @@ from typing import cast
 from fastapi import Request
 
 from lookalike.collection import Collection
-from lookalike.service.web.decoder import Decoder
-from lookalike.service.web.jobs import Jobs
-from lookalike.service.web.users import Rates, client_of, who_is
+from lookalike.service.web.decoding.decoder import Decoder
+from lookalike.service.web.jobs.jobs import Jobs
+from lookalike.service.web.security.users import Rates, client_of, who_is
 
 
 def collection_of(request: Request) -> Collection:

@@ -1,0 +1,60 @@
+"""What an open collection is made of: its folder, its database and its rankers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lookalike.collection.ranking.rankers import Rankers
+from lookalike.collection.store import pictures, uploads
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.folder import Folder
+from lookalike.core.errors import NotFound
+from lookalike.images import Decode, decode
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The parts of an open collection, handed to what works on it, and what decodes for it."""
+
+    folder: Folder
+    database: Database
+    rankers: Rankers
+    decode: Decode = field(default=decode)
+
+    @property
+    def path(self) -> Path:
+        """The folder of the collection."""
+        return self.folder.path
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the one who writes, and tidy up after one who was stopped."""
+        self.database.check_writable()
+        with self.folder.writing():
+            self.tidy()
+            yield
+
+    def tidy(self) -> None:
+        """Delete what one who was stopped left behind; the lock must be held."""
+        self.folder.clean(self.rankers.files())
+        uploads.settle(self.folder, self.database)
+        uploads.sweep(self.folder, self.database)
+
+    def voted(self) -> set[int]:
+        """Return the pictures that were voted on."""
+        return self.rankers.ledger.pictures()
+
+    def id_of(self, picture: object) -> int:
+        """Return the id of a picture named by id or path, or raise NotFound."""
+        number = pictures.find_id(self.database, picture)
+        if number is None:
+            raise self.unknown(picture)
+        return number
+
+    def unknown(self, picture: object) -> NotFound:
+        """Return the error of a picture that is not in the collection."""
+        return NotFound(
+            f"{self.path} has no picture {picture!s:.300}; it may have been removed. Pictures are "
+            f"named by their ids, or by the paths they were added from."
+        )

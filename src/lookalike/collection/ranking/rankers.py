@@ -1,0 +1,564 @@
+"""The rankers of an open collection: loaded when they are first used, and swapped whole."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from lookalike.annotation.registry import ANNOTATORS
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.start_words import ClassCache
+from lookalike.collection.store import models, rankers
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.models import CodeFigures
+from lookalike.collection.store.rankers import RankerRow
+from lookalike.collection.vectors.space import Space
+from lookalike.collection.votes.ledger import Ledger
+from lookalike.core.errors import (
+    CollectionError,
+    DamagedFile,
+    FingerprintMismatch,
+    InvalidInput,
+    LookalikeError,
+    MissingPart,
+    NotFitted,
+)
+from lookalike.core.fingerprint import check_fingerprint
+from lookalike.core.text import counted
+from lookalike.features import Feature, Reduction, StartWords
+from lookalike.features.registry import FEATURES
+from lookalike.index.base import Index
+from lookalike.index.registry import RERANKERS
+from lookalike.similarity.base import Similarity
+from lookalike.similarity.registry import SIMILARITIES
+
+if TYPE_CHECKING:
+    from lookalike.annotation.base import Annotator
+    from lookalike.codes.hamming import HammingSimilarity
+    from lookalike.collection.ranking.candidates import Candidates
+
+
+@dataclass(frozen=True, slots=True)
+class RankerInfo:
+    """A way to search a collection.
+
+    Attributes
+    ----------
+    name : str
+        What ``search(by=…)`` names it by.
+    feature : str
+        How pictures are described.
+    method : str
+        What was learned for it: the similarity in use, ``cosine`` where nothing was.
+    ready : bool
+        Whether it can be searched by; else pictures are still to be described.
+    pictures, undescribed : int
+        Pictures it has described, and those it has not.
+    trouble : str
+        Why it cannot be used, as a part that is not installed any more, or, if it is ready, why
+        the words it has learned cannot; else empty.
+    codes : CodeFigures or None
+        How well its codes find candidates; None where it has none, and every search is exact.
+    """
+
+    name: str
+    feature: str
+    method: str
+    ready: bool
+    pictures: int
+    undescribed: int
+    trouble: str
+    codes: CodeFigures | None = None
+
+
+_log = logging.getLogger(__name__)
+
+
+class Rankers:
+    """What is in use at the moment, of all rankers of a collection.
+
+    Every answer is of one moment: what others have written since is taken over, as little as
+    possible made anew, when a ranker is next asked for. May be shared by threads.
+
+    Parameters
+    ----------
+    folder, database
+    given : iterable of Feature
+        Features that the registry does not know.
+    """
+
+    def __init__(self, folder: Folder, database: Database, given: Iterable[Feature] = ()) -> None:
+        self.lock = RLock()
+        self._folder = folder
+        self._database = database
+        self._given = {feature.fingerprint: feature for feature in given if feature.is_fitted}
+        self._features: dict[int, Feature] = {}
+        self._loaded: dict[int, tuple[int, Ranker]] = {}
+        self._annotators: dict[int, Annotator | DamagedFile] = {}
+        self._seen: int | None = None
+        self._rows: list[RankerRow] = []
+        self._ledger: Ledger | None = None
+        self.classes = ClassCache(folder, database)
+
+    def close(self) -> None:
+        """Let go of all that is in memory."""
+        with self.lock:
+            self._loaded, self._annotators, self._ledger = {}, {}, None
+        self.classes.close()
+
+    def rows(self) -> list[RankerRow]:
+        """Return the rankers there are, in the order they were made."""
+        with self.lock:
+            self._refresh()
+            return self._rows
+
+    def row(self, by: str | None = None) -> RankerRow:
+        """Return the ranker of a name, or the first.
+
+        Raises
+        ------
+        InvalidInput
+            If there is none of that name; it lists those there are.
+        """
+        rows = self.rows()
+        names = [row.name for row in rows]
+        if by is None:
+            return rows[0]
+        if by not in names:
+            raise InvalidInput(
+                f"{self._folder.path} has no ranker {by!r:.80}. Choose one of {', '.join(names)}."
+            )
+        return rows[names.index(by)]
+
+    def get(self, by: str | None = None, *, learned: bool = True) -> Ranker:
+        """Return the ranker of a name, or the first, as it is now.
+
+        With ``learned`` false, one whose learned model is damaged is returned, too: the plain
+        ranking does without it.
+
+        Raises
+        ------
+        InvalidInput
+            If there is none of that name.
+        CollectionError
+            If it has not described all pictures yet.
+        DamagedFile, FingerprintMismatch, MissingPart
+            If a file or part it needs is not usable.
+        """
+        with self.lock:
+            return self._usable(self.row(by), learned)
+
+    def _usable(self, row: RankerRow, learned: bool) -> Ranker:
+        """Return a ranker as it is now, or raise what :meth:`get` does; the lock must be held."""
+        if not row.ready and self._database.count("pictures"):
+            lacking = counted(len(rankers.undescribed(self._database, row.id)), "picture")
+            raise CollectionError(
+                f"{self._folder.path}: the ranker {row.name} is not ready: {lacking} still to "
+                f"be described. Wait for that, or go on with it: lookalike index --feature "
+                f"{row.feature}, or Collection.add_feature."
+            )
+        if row.fingerprint is None:
+            raise self.empty()
+        ranker = self._ranker(row)
+        if learned and ranker.damage:
+            raise DamagedFile(ranker.damage)
+        return ranker
+
+    def usable(self, *, learned: bool = True) -> list[Ranker]:
+        """Return all rankers that are ready and whose parts are there, learned ones or all."""
+        found = []
+        with self.lock:
+            for row in self.rows():
+                if row.ready and row.fingerprint is not None:
+                    try:
+                        found.append(self._usable(row, learned))
+                    except (LookalikeError, OSError):
+                        continue
+        return found
+
+    def preparing(self, by: str) -> Ranker:
+        """Return a ranker that may not be ready yet, over the pictures described so far."""
+        with self.lock:
+            return self._ranker(self.row(by))
+
+    def infos(self) -> list[RankerInfo]:
+        """Return what is to be known of each ranker."""
+        total = self._database.count("pictures")
+        found = []
+        for row in self.rows():
+            trouble, method = "", "cosine"
+            if row.similarity is not None:
+                method = models.settings_of(self._database, row.similarity)[0]
+            try:
+                if row.fingerprint is not None:
+                    self.feature(row)
+                if row.similarity is not None and method not in SIMILARITIES:
+                    # This raises MissingPart, with the package that brings it.
+                    SIMILARITIES.load(self._folder.model(row.similarity))
+                known = self._loaded.get(row.id)
+                trouble = "" if known is None else known[1].damage
+            except LookalikeError as error:
+                trouble = str(error)
+            lacking = len(rankers.undescribed(self._database, row.id))
+            ready = row.ready and not trouble
+            if not trouble:
+                trouble = self._words_trouble(row)
+            codes = None
+            if row.codes is not None:
+                codes = models.code_figures(self._database, row.codes)
+            found.append(
+                RankerInfo(
+                    *(row.name, row.feature, method, ready, total - lacking, lacking),
+                    *(trouble, codes),
+                )
+            )
+        return found
+
+    @property
+    def ledger(self) -> Ledger:
+        """The votes that count now."""
+        with self.lock:
+            self._refresh()
+            if self._ledger is None:
+                self._ledger = Ledger.read(self._database)
+            return self._ledger
+
+    def feature(self, row: RankerRow) -> Feature:
+        """Return the feature of a ranker, fitted or not."""
+        with self.lock:
+            known = self._features.get(row.id)
+            if known is not None and known.is_fitted:
+                return known
+            if row.fingerprint is None or row.file is None:
+                feature = known or self._unfitted(row)
+            elif row.fingerprint in self._given:
+                feature = self._given[row.fingerprint]
+            else:
+                feature = FEATURES.load(self._folder.path / row.file)
+                check_fingerprint(str(self._folder.path), row.fingerprint, feature.fingerprint)
+            self._features[row.id] = feature
+            return feature
+
+    def use(self, ranker: int, feature: Feature) -> None:
+        """Use this feature for a ranker that has just been made with it."""
+        with self.lock:
+            self._features[ranker] = feature
+
+    def annotator(self, ranker: Ranker) -> Annotator | None:
+        """Return the model that gives words for a ranker's vectors, or None.
+
+        Raise DamagedFile, with what to do, if it is damaged.
+        """
+        return self._annotator(ranker.annotator, ranker.space.fingerprint, ranker.name)
+
+    def sound_annotator(self, ranker: Ranker) -> Annotator | None:
+        """Return the model that gives words for a ranker's vectors; one that is damaged is none."""
+        try:
+            return self.annotator(ranker)
+        except DamagedFile as error:
+            _log.warning("%s", error)
+            return None
+
+    def words_damage(self, by: str | None = None) -> str:
+        """Return why words do without something learned, and what to do; empty if they do not."""
+        for name in dict.fromkeys([by, None]):
+            with suppress(CollectionError, FingerprintMismatch, MissingPart):
+                try:
+                    self.get(name)
+                    self.annotated(name)
+                except DamagedFile as error:
+                    return str(error)
+        return ""
+
+    def _annotator(self, number: int | None, fingerprint: str, name: str) -> Annotator | None:
+        if number is None:
+            return None
+        with self.lock:
+            if number not in self._annotators:
+                model: Annotator | DamagedFile
+                try:
+                    model = self.load_annotator(number, fingerprint)
+                except DamagedFile as error:
+                    model = self._without_words(name, error)
+                used = {row.annotator for row in self._rows}
+                self._annotators = {n: it for n, it in self._annotators.items() if n in used}
+                self._annotators[number] = model
+            found = self._annotators[number]
+        if isinstance(found, DamagedFile):
+            raise DamagedFile(str(found)) from found
+        return found
+
+    def _words_trouble(self, row: RankerRow) -> str:
+        """Return why the words that a ranker has learned cannot be used; empty if they can."""
+        try:
+            self._annotator(row.annotator, str(row.space), row.name)
+        except LookalikeError as error:
+            return str(error)
+        return ""
+
+    def naming(self, by: str | None = None) -> tuple[Ranker, Annotator]:
+        """Return what :meth:`annotated` does, or raise CollectionError for None."""
+        found = self.annotated(by)
+        if found is None:
+            raise self.untaught()
+        return found
+
+    def annotated(self, by: str | None = None) -> tuple[Ranker, Annotator] | None:
+        """Return a ranker that has learned words, and its annotator, of one moment; None if none.
+
+        Without a name, the first ranker that has learned words.
+        """
+        while True:
+            row = self.row(by)
+            if by is None:
+                row = next((one for one in self.rows() if one.annotator is not None), row)
+            # Words are ranked by the plain vectors, so the similarity may be damaged.
+            ranker = self.get(row.name, learned=False)
+            try:
+                model = self.annotator(ranker)
+            except DamagedFile:
+                # A writer may have put a newer one in place while we read, and cleaned up.
+                if models.in_use(self._database, ranker.id).get("words") == ranker.annotator:
+                    raise
+                continue
+            return None if model is None else (ranker, model)
+
+    def untaught(self) -> CollectionError:
+        """Return the error of a collection without an annotator."""
+        return CollectionError(
+            f"{self._folder.path} has no annotator yet. Train one first (lookalike learn --labels "
+            f"FILE, or Collection.learn)."
+        )
+
+    def starting(self, by: str | None = None) -> tuple[Ranker, StartWords] | None:
+        """Return a ranker whose feature knows start words, and these; None if there is none.
+
+        Without a name, the first such ranker that can be used.
+        """
+        with self.lock:
+            for row in self.rows() if by is None else [self.row(by)]:
+                if by is None and (not row.ready or row.fingerprint is None):
+                    continue
+                try:
+                    words = self.feature(row).start_words
+                except LookalikeError:
+                    if by is None:
+                        continue
+                    raise
+                if words is not None:
+                    return self.get(row.name, learned=False), words
+        return None
+
+    def load_similarity(self, number: int, fingerprint: str) -> Similarity:
+        """Load a similarity, if it was learned on vectors with this fingerprint."""
+        similarity = SIMILARITIES.load(self._folder.model(number))
+        check_fingerprint(str(self._folder.path), fingerprint, similarity.fingerprint_)
+        return similarity
+
+    def load_codes(self, number: int, fingerprint: str) -> HammingSimilarity:
+        """Load codes, if they were learned on vectors with this fingerprint."""
+        # Only a collection with codes needs what they are made of.
+        from lookalike.codes.hamming import HammingSimilarity
+
+        codes = HammingSimilarity.load(self._folder.model(number))
+        check_fingerprint(str(self._folder.path), fingerprint, codes.fingerprint_)
+        return codes
+
+    def load_annotator(self, number: int, fingerprint: str) -> Annotator:
+        """Load an annotator, if it was learned on vectors with this fingerprint."""
+        annotator = ANNOTATORS.load(self._folder.model(number))
+        check_fingerprint(str(self._folder.path), fingerprint, annotator.fingerprint_)
+        return annotator
+
+    def files(self) -> list[Path]:
+        """Return the files that are in use."""
+        named = [self._folder.model(number) for number in models.model_files(self._database)]
+        for row in rankers.rankers(self._database):
+            named += [self._folder.path / row.file] if row.file else []
+            if row.reduction is not None:
+                named.append(self._folder.reduction(row.reduction))
+            if row.space is not None:
+                named.append(self._folder.cache(row.space))
+            if row.fingerprint is not None:
+                named.append(self._folder.classes(row.fingerprint))
+            if row.codes is not None:
+                named.append(self._codes_cache(row.codes))
+        return named
+
+    def save_cache(self, ranker: Ranker) -> None:
+        """Write the vectors of a ranker, and what start words need, so that opening is quick."""
+        ranker.space.save_index(ranker.plain, self._folder.cache(ranker.space.fingerprint))
+        if ranker.codes is not None:
+            ranker.codes.save(self._folder.codes(ranker.codes.figures.fingerprint))
+        words = ranker.space.feature.start_words
+        if words is not None:
+            try:
+                self.classes.of(ranker, words)
+            except LookalikeError as error:
+                _log.warning("start words are not ready: %s", error)
+
+    def empty(self) -> CollectionError:
+        """Return the error of a collection without pictures."""
+        return CollectionError(
+            f"{self._folder.path} has no pictures yet. Add some first (lookalike index, or "
+            f"Collection.add)."
+        )
+
+    def _unfitted(self, row: RankerRow) -> Feature:
+        try:
+            return FEATURES.make(row.feature, row.settings)
+        except InvalidInput as error:
+            if row.feature not in FEATURES:
+                raise FEATURES.missing(row.feature, row.package) from error
+            raise DamagedFile(f"{self._folder.path}: the ranker {row.name}: {error}") from error
+
+    def _refresh(self) -> None:
+        """Take over what was written since."""
+        version = self._database.version()
+        if version == self._seen:
+            return
+        with self._database.snapshot():
+            self._rows = rankers.rankers(self._database)
+            if self._ledger is not None:
+                self._ledger = Ledger.read(self._database, self._ledger)
+        if not self._rows:
+            raise DamagedFile(
+                f"{self._folder.database} is damaged: it names no ranker. Restore a backup of the "
+                f"collection, or index again."
+            )
+        self._seen = version
+        # What is damaged is read again: the file may have been put back.
+        self._annotators = {
+            number: it for number, it in self._annotators.items() if not isinstance(it, DamagedFile)
+        }
+
+    def _ranker(self, row: RankerRow) -> Ranker:
+        """Return a ranker as the database has it now; the lock must be held."""
+        known = self._loaded.get(row.id)
+        if known is not None and known[1].plain.damaged and not self._database.read_only:
+            # Its cache is deleted, and so made again.
+            known = None
+        if known is not None and known[0] == self._seen:
+            return known[1]
+        current = row
+        while True:
+            ledger, before = self.ledger, None if known is None else known[1]
+            try:
+                with self._database.snapshot():
+                    ranker = self._follow(before, current).following(self._database, ledger)
+                # A writer may have put something newer in place while we read, and cleaned up.
+                tried, current = current, self.row(row.name)
+                if not ranker.damage or current == tried:
+                    break
+            except DamagedFile:
+                tried, current = current, self.row(row.name)
+                if current == tried:
+                    raise
+        self._loaded[row.id] = (self._seen or 0, ranker)
+        return ranker
+
+    def _follow(self, before: Ranker | None, row: RankerRow) -> Ranker:
+        changes = self._database.changes()
+        fingerprint = str(row.space)
+        used = None if before is None or before.codes is None else before.codes.number
+        # With codes, vectors stay on disk; so they are read anew when the first codes come.
+        as_before = (used is None) == (row.codes is None)
+        if before is not None and before.space.fingerprint == fingerprint and as_before:
+            models_before = (before.number, before.annotator, used)
+            if models_before == (row.similarity, row.annotator, row.codes):
+                known = before.changes == changes
+                return before if known else before.updated(self._database, changes)
+            space, plain = before.space, before.plain.copy()
+            space.update(plain, self._database)
+        else:
+            space = self._space(row)
+            cache, mapped = self._folder.cache(fingerprint), row.codes is not None
+            plain = space.load_index(self._database, cache, mapped=mapped)
+        similarity, damage = None, ""
+        if row.similarity is not None:
+            try:
+                similarity = self.load_similarity(row.similarity, fingerprint)
+            except DamagedFile as error:
+                damage = self._without_learning(row, error)
+        parts = tuple(RERANKERS.make(name, settings) for name, settings in row.rerankers)
+        return Ranker.of(
+            row,
+            space,
+            plain,
+            self._database,
+            similarity=similarity,
+            rerankers=parts,
+            changes=changes,
+            damage=damage,
+            codes=self._codes(row, plain),
+        )
+
+    def _without_learning(self, row: RankerRow, error: DamagedFile) -> str:
+        """Return what is damaged and what to do, where a ranker's similarity cannot be read."""
+        _log.warning("%s", error)
+        return (
+            f"{error} The ranker {row.name} cannot use what it has learned. Search without it "
+            f"(lookalike search --no-learning, learned=false), go back to the model before "
+            f"(lookalike rollback), learn again, or restore a backup of {self._folder.path}."
+        )
+
+    def _without_words(self, name: str, error: DamagedFile) -> DamagedFile:
+        """Return the error of a ranker whose annotator cannot be read, with what to do."""
+        return DamagedFile(
+            f"{error} The words that the ranker {name} has learned are out of use; tags, names "
+            f"and start words are still found. Learn again (lookalike learn), go back to the "
+            f"model before (lookalike rollback), or restore a backup of {self._folder.path}."
+        )
+
+    def _codes(self, row: RankerRow, plain: Index) -> Candidates | None:
+        """Return what finds candidates for a ranker, over the pictures of an index.
+
+        None where the model of codes is damaged: then all pictures are compared, as without codes.
+        """
+        if row.codes is None:
+            return None
+        known = self._loaded.get(row.id)
+        if known is not None and known[1].codes is not None:
+            before = known[1].codes
+            if before.number == row.codes:
+                return before.over(plain)
+        from lookalike.collection.ranking.candidates import Candidates
+
+        try:
+            similarity = self.load_codes(row.codes, str(row.space))
+        except DamagedFile as error:
+            _log.warning(
+                "%s Searches compare all pictures until codes are learned again (lookalike learn "
+                "--codes) or a backup is restored.",
+                error,
+            )
+            return None
+        figures = models.code_figures(self._database, row.codes)
+        cache = self._codes_cache(row.codes)
+        return Candidates.load(row.codes, similarity, figures, plain, cache)
+
+    def _codes_cache(self, number: int) -> Path:
+        return self._folder.codes(models.code_figures(self._database, number).fingerprint)
+
+    def _space(self, row: RankerRow) -> Space:
+        feature = self.feature(row)
+        if not feature.is_fitted:
+            raise NotFitted(f"the feature {feature.name} must be fitted first.")
+        if row.reduction is None:
+            return Space(row.id, feature, index_kind=row.index_kind)
+        try:
+            reduction = Reduction.load(self._folder.reduction(row.reduction))
+        except DamagedFile as error:
+            raise DamagedFile(
+                f"{error} Vectors cannot be compared without it: restore the file from a backup of "
+                f"{self._folder.path}, or make a new collection: lookalike index FOLDER -c NEW."
+            ) from error
+        check_fingerprint(str(self._folder.path), row.reduction, reduction.fingerprint)
+        check_fingerprint(str(self._folder.path), feature.fingerprint, reduction.parent_)
+        return Space(row.id, feature, reduction, row.index_kind)

@@ -1,0 +1,23 @@
+"""What is searched with: pictures by id, and pictures from elsewhere by their tokens."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Ref: TypeAlias = int | str
+"""A picture of the collection by its id, or a kept query by its token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is searched for: to be like some pictures, and unlike others.
+
+    Pictures are named by their ids, kept queries by their tokens
+    (:meth:`~lookalike.Collection.keep_query`).
+    """
+
+    like: tuple[Ref, ...]
+    unlike: tuple[Ref, ...] = ()
+
+    def __str__(self) -> str:
+        sides = (",".join(map(str, side)) for side in (self.like, self.unlike))
+        return " not ".join(side for side in sides if side)

@@ -1,0 +1,184 @@
+"""The API: votes, labels, the log of events, and trained models."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+
+from lookalike.collection import Collection
+from lookalike.collection.log.events import Event
+from lookalike.service.web.api.answers import (
+    EventAnswer,
+    EventsAnswer,
+    InUseAnswer,
+    ModelAnswer,
+    ModelsAnswer,
+    Said,
+    StandingAnswer,
+)
+from lookalike.service.web.api.errors import Route
+from lookalike.service.web.api.parameters import (
+    MAX_ID,
+    MAX_K,
+    MAX_REFS,
+    By,
+    PictureId,
+    RefValue,
+    Statement,
+    Word,
+    ask,
+)
+from lookalike.service.web.rankers import check_ranker, standing_of
+from lookalike.service.web.security.users import Person
+from lookalike.service.web.state import collection_of, jobs_of, next_page, speaker
+
+router = APIRouter(tags=["learning"], route_class=Route)
+
+EventNumber = Annotated[int, Field(ge=1, le=MAX_ID)]
+
+
+class Judged(Statement):
+    """Feedback that the state of the votes is returned for."""
+
+    by: By = Field(None, description="The ranker to return the state for; by default the first.")
+
+
+class Vote(Judged):
+    """Which matches fit a search and which do not."""
+
+    like: list[RefValue] = Field(min_length=1, max_length=MAX_REFS)
+    unlike: list[RefValue] = Field(default_factory=list, max_length=MAX_REFS)
+    picked: list[PictureId] = Field(default_factory=list, max_length=MAX_K)
+    rejected: list[PictureId] = Field(default_factory=list, max_length=MAX_K)
+    shown: list[PictureId] = Field(
+        default_factory=list,
+        max_length=MAX_K,
+        description="The matches shown, best first. Votes on some of them are judged otherwise "
+        "than votes on all.",
+    )
+
+
+class Label(Statement):
+    """A word that fits a picture, or does not."""
+
+    picture: PictureId
+    word: Word
+    shows: bool = True
+
+
+class Undo(Judged):
+    """The event to undo."""
+
+    event: EventNumber
+
+
+@router.post("/votes", summary="Vote on matches")
+def vote(request: Request, said: Vote) -> Said:
+    """Record which matches fit a search and which do not; the next search uses it.
+
+    The same vote sent twice counts once.
+    """
+    collection = collection_of(request)
+    check_ranker(collection, said.by)
+    event = collection.vote(
+        ask(said.like, said.unlike),
+        picked=said.picked,
+        rejected=said.rejected,
+        shown=said.shown,
+        who=speaker(request, said.user),
+        key=said.key,
+    )
+    return _said(collection, event, said.by)
+
+
+@router.post("/tags", summary="Label a picture")
+def tag(request: Request, said: Label) -> EventAnswer:
+    """Add a label to a picture, or with `shows` false record that the word does not fit it."""
+    who = speaker(request, said.user)
+    event = collection_of(request).say(
+        said.picture, said.word, shows=said.shows, who=who, key=said.key
+    )
+    return EventAnswer.of(event)
+
+
+@router.post("/undo", summary="Undo an event")
+def undo(request: Request, said: Undo) -> Said:
+    """Undo a vote, label, correction, import of labels, removal, restoration, reset or undo.
+
+    This is itself an event.
+    """
+    collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
+    check_ranker(collection, said.by)
+    event = collection.undo(said.event, who=who, key=said.key)
+    return _said(collection, event, said.by)
+
+
+class Reset(Judged):
+    """Whose votes to discard."""
+
+    of: Person = Field(None, description='Only the votes of this person; "" is one unnamed.')
+
+
+@router.post("/reset", summary="Discard votes")
+def reset(request: Request, said: Reset) -> Said:
+    """Discard all votes so far, or those of one person; this can be undone."""
+    collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
+    check_ranker(collection, said.by)
+    event = collection.reset_votes(of=said.of, who=who, key=said.key)
+    return _said(collection, event, said.by)
+
+
+@router.post("/rollback", summary="Go back to earlier models")
+def rollback(request: Request, said: Statement) -> InUseAnswer:
+    """Go back to the models used before the last learning from labels.
+
+    Labels that were imported for that learning stay; undoing the event `labels` takes them back.
+    """
+    speaker(request, said.user, takes_back=True)
+    with jobs_of(request).writing():
+        used = collection_of(request).rollback()
+    return InUseAnswer(
+        model=used.similarity, annotator=used.annotator, labels=used.labels, codes=used.codes
+    )
+
+
+@router.get("/events", summary="List the log of events")
+def events(
+    request: Request,
+    k: Annotated[int, Query(ge=1, le=500, description="Most events to return.")] = 50,
+    limit: Annotated[
+        int | None, Query(ge=1, le=500, description="An older name of `k`.", deprecated=True)
+    ] = None,
+    before: Annotated[EventNumber | None, Query(description="Only events before this one.")] = None,
+    of: Annotated[Person, Query(description="Only events of this person.")] = None,
+) -> EventsAnswer:
+    """Return the events of the log, newest first."""
+    most = k if limit is None else limit
+    found = collection_of(request).history(most + 1, before=before, of=of)
+    page = found[:most]
+    more = len(found) > most
+    return EventsAnswer(
+        events=[EventAnswer.of(event) for event in page],
+        next=next_page(request, more, before=page[-1].number) if page else None,
+    )
+
+
+@router.get("/standing", summary="Get the state of the votes")
+def standing(request: Request, by: Annotated[By, Query()] = None) -> StandingAnswer:
+    """Return whether searches use the votes, and the figures behind that decision."""
+    return StandingAnswer.of(collection_of(request).standing(by))
+
+
+@router.get("/models", summary="List the trained models")
+def models(request: Request) -> ModelsAnswer:
+    """Return the models trained on labels and clicks, oldest first, published or not."""
+    found = collection_of(request).models()
+    return ModelsAnswer(models=[ModelAnswer.of(row) for row in found])
+
+
+def _said(collection: Collection, event: Event, by: str | None) -> Said:
+    standing = standing_of(collection, by)
+    return Said(
+        event=EventAnswer.of(event),
+        standing=None if standing is None else StandingAnswer.of(standing),
+    )

@@ -1,0 +1,281 @@
+"""The API: pictures, uploads and stored queries."""
+
+from io import BytesIO
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Path as InPath
+from pydantic import BaseModel, ConfigDict, Field
+
+from lookalike.collection import Collection
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import CollectionError, UnreadablePicture
+from lookalike.core.text import nfc, without_controls
+from lookalike.images import content_hash
+from lookalike.images.thumbnails import THUMBNAIL_SIDE
+from lookalike.service.web.api.answers import (
+    Added,
+    Answer,
+    Erased,
+    PictureAnswer,
+    PicturesAnswer,
+    Removed,
+    Restored,
+    Token,
+)
+from lookalike.service.web.api.errors import Route
+from lookalike.service.web.api.parameters import (
+    MAX_ID,
+    MAX_PICTURES,
+    MAX_REACH,
+    Browse,
+    Filters,
+    Order,
+    PictureId,
+    Reach,
+    Statement,
+)
+from lookalike.service.web.facts import picture_answers
+from lookalike.service.web.files import original
+from lookalike.service.web.security import rooms
+from lookalike.service.web.security.users import User
+from lookalike.service.web.state import collection_of, decoder_of, jobs_of, next_page, speaker
+
+router = APIRouter(tags=["pictures"], route_class=Route)
+
+SUFFIXES = {"jpg": ("jpg", "jpeg"), "tif": ("tif", "tiff"), "heic": ("heic", "heif")}
+"""What the name of an uploaded file may end in, for the ending of its format."""
+
+MAX_STEM, MOST_SAME = 200, 1000
+_ENDINGS = {"JPEG": "jpg", "TIFF": "tif", "HEIF": "heic"}
+
+_PICTURE: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The content of a picture file.",
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "image/*": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+Id = Annotated[PictureId, InPath(alias="id")]
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body of a request; the guard limits its size.
+
+    It is put together as it comes, so that it is in memory once, not twice.
+    """
+    body = BytesIO()
+    async for part in request.stream():
+        body.write(part)
+    return body.getvalue()
+
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Body = Annotated[bytes, Depends(_body)]
+
+
+class Range(Filters):
+    """A part of the list of pictures."""
+
+    k: int = Field(50, ge=1, le=MAX_REACH, description="Most ids to return.")
+    offset: int = Field(0, ge=0, le=MAX_ID, description="Pictures to skip.")
+    order: Order = Field("newest", description="By the time taken, or by the time added.")
+
+
+class IdsAnswer(Answer):
+    """The ids of pictures."""
+
+    pictures: list[int]
+
+
+@router.get("/pictures", summary="List pictures")
+def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturesAnswer:
+    """Return one page of the pictures that pass the filters."""
+    collection, where = collection_of(request), asked.where()
+    found = collection.browse(asked.k, offset=asked.offset, where=where, order=asked.order)
+    total, after = collection.count(where), asked.offset + asked.k
+    more = total > after and after + asked.k <= MAX_REACH
+    return PicturesAnswer(
+        pictures=picture_answers(collection, found),
+        total=total,
+        next=next_page(request, more, offset=after),
+    )
+
+
+@router.get("/pictures/ids", summary="List the ids of pictures")
+def picture_ids(request: Request, asked: Annotated[Range, Query()]) -> IdsAnswer:
+    """Return the ids of a part of the list of pictures."""
+    found = collection_of(request).browse_ids(
+        asked.k, offset=asked.offset, where=asked.where(), order=asked.order
+    )
+    return IdsAnswer(pictures=found)
+
+
+@router.get("/pictures/{id}", summary="Get a picture")
+def picture(request: Request, number: Id) -> PictureAnswer:
+    """Return what is known about a picture."""
+    return _answer(collection_of(request), number)
+
+
+@router.delete("/pictures/{id}", summary="Delete a picture")
+def delete(
+    request: Request,
+    number: Id,
+    user: Annotated[User, Query()] = None,
+) -> Removed:
+    """Move a picture to the bin. Its file is kept, and so is everything stored about it."""
+    who = speaker(request, user)
+    return Removed(removed=collection_of(request).remove([number], who=who))
+
+
+class Binned(Statement):
+    """Pictures in the bin: some, or all."""
+
+    pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_PICTURES)
+
+
+@router.post("/pictures/{id}/look", summary="Look for a missing file")
+def look(request: Request, number: Id) -> PictureAnswer:
+    """Look again whether the files of a picture are there."""
+    collection = collection_of(request)
+    collection.find_missing(collection.picture(number).places)
+    return _answer(collection, number)
+
+
+@router.get("/bin", summary="List the bin")
+def binned(request: Request, asked: Annotated[Reach, Query()]) -> PicturesAnswer:
+    """Return the pictures in the bin, the last removed first."""
+    collection = collection_of(request)
+    found, total = collection.bin(asked.k, offset=asked.offset), collection.bin_size()
+    after = asked.offset + asked.k
+    return PicturesAnswer(
+        pictures=[PictureAnswer.of(row) for row in found],
+        total=total,
+        next=next_page(request, total > after and after + asked.k <= MAX_REACH, offset=after),
+    )
+
+
+@router.post("/bin/restore", summary="Restore pictures")
+def restore(request: Request, said: Binned) -> Restored:
+    """Bring pictures back from the bin, or all in it, with everything stored about them."""
+    who = speaker(request, said.user)
+    restored = collection_of(request).restore(said.pictures, who=who, key=said.key)
+    return Restored(restored=restored)
+
+
+@router.post("/bin/empty", summary="Empty the bin")
+def empty(request: Request, said: Binned) -> Erased:
+    """Erase pictures of the bin, or all in it: what is stored about them, and uploaded files.
+
+    Files in your folders are never touched. This cannot be undone.
+    """
+    who = speaker(request, said.user)
+    with jobs_of(request).writing():
+        erased = collection_of(request).empty_bin(said.pictures, who=who)
+    return Erased(erased=erased)
+
+
+@router.post(
+    "/pictures",
+    summary="Upload a picture",
+    status_code=201,
+    responses={200: {"model": Added, "description": "It was already in the collection."}},
+    openapi_extra=_PICTURE,
+)
+def add(
+    request: Request,
+    data: Body,
+    response: Response,
+    name: Annotated[
+        str, Query(max_length=255, description="The file's name, which it keeps as far as it can.")
+    ] = "",
+) -> Added:
+    """Add a picture file and store it; one already in the collection is not added again.
+
+    One that is in the bin is restored.
+    """
+    collection = collection_of(request)
+    sha256 = content_hash(data)
+    known = collection.find_content(sha256)
+    if known is not None:
+        response.status_code = 200
+        return Added(picture=_answer(collection, known), new=False)
+    facts = decoder_of(request).decode(data, side=THUMBNAIL_SIDE).facts
+    ending = _ENDINGS.get(facts.format, facts.format.lower())
+    with jobs_of(request).writing():
+        path = free_place(rooms.uploads(collection), name, sha256, ending)
+        try:
+            write_whole(path, data)
+        except OSError as error:
+            raise CollectionError(
+                f"Cannot store the picture: {error.strerror or error}. Nothing was added. Free "
+                f"some space and upload it again."
+            ) from error
+        try:
+            limits = rooms.limits(collection, request.app.state.settings)
+            added = collection.add([path], removed=True, limits=limits)
+        finally:
+            number = collection.find(path)
+            if number is None:
+                path.unlink(missing_ok=True)
+    if number is None:
+        raise UnreadablePicture(added.refused[0].reason if added.refused else "the file is gone")
+    return Added(picture=_answer(collection, number), new=added.added > 0)
+
+
+@router.post("/queries", summary="Upload a picture to search with", openapi_extra=_PICTURE)
+def keep_query(request: Request, data: Body) -> Token:
+    """Store a picture to search with and vote on, without adding it to the collection."""
+    collection = collection_of(request)
+    return Token.of(collection.keep_query(data, limits=request.app.state.settings.upload_limits))
+
+
+class Region(BaseModel):
+    """A part of a picture."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    picture: PictureId
+    box: tuple[Share, Share, Share, Share] = Field(
+        description="Left, top, right and bottom, as fractions of its width and height."
+    )
+
+
+@router.post("/queries/region", summary="Select a part of a picture to search with")
+def keep_region(request: Request, region: Region) -> Token:
+    """Store a part of a picture to search with and vote on."""
+    collection, settings = collection_of(request), request.app.state.settings
+    data, _ = original(collection, collection.picture(region.picture), settings)
+    return Token.of(collection.keep_query(data, box=region.box, limits=settings.limits))
+
+
+def free_place(folder: Path, name: str, sha256: str, ending: str) -> Path:
+    r"""Return where to store an uploaded file: under its own name, if that is safe and free.
+
+    Examples
+    --------
+    >>> free_place(Path("uploads"), "../Café.JPEG", "0a1b", "jpg")
+    PosixPath('uploads/Café.JPEG')
+    >>> free_place(Path("uploads"), "..", "0a1b", "png")
+    PosixPath('uploads/0a1b.png')
+    """
+    last = without_controls(nfc(name)).replace("\\", "/").rpartition("/")[2].strip().lstrip(".")
+    stem, _, own = last.rpartition(".")
+    kind = own if stem and own.lower() in SUFFIXES.get(ending, (ending,)) else ending
+    called = (stem if stem and kind == own else last).encode()[:MAX_STEM].decode(errors="ignore")
+    if not called.strip():
+        return folder / f"{sha256}.{ending}"
+    for number in range(1, MOST_SAME):
+        again = "" if number == 1 else f" {number}"
+        if not (place := folder / f"{called}{again}.{kind}").exists():
+            return place
+    return folder / f"{sha256}.{ending}"
+
+
+def _answer(collection: Collection, number: int) -> PictureAnswer:
+    return picture_answers(collection, [collection.picture(number)])[0]

@@ -1,0 +1,108 @@
+"""The JSON API: everything the pages do, and more."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from lookalike import __version__
+from lookalike.core.text import shown
+from lookalike.service.web.api import albums as api_albums
+from lookalike.service.web.api import duplicates as api_duplicates
+from lookalike.service.web.api import feedback as api_feedback
+from lookalike.service.web.api import jobs as api_jobs
+from lookalike.service.web.api import pictures as api_pictures
+from lookalike.service.web.api import search as api_search
+from lookalike.service.web.api import selection as api_selection
+from lookalike.service.web.api.answers import (
+    Facet,
+    FacetsAnswer,
+    RankerAnswer,
+    RankersAnswer,
+    StatusAnswer,
+    Watching,
+)
+from lookalike.service.web.api.errors import REFUSALS, Route
+from lookalike.service.web.api.parameters import By, Filters
+from lookalike.service.web.state import collection_of, jobs_of
+
+_general = APIRouter(tags=["collection"], route_class=Route)
+
+
+@_general.get("/facets", summary="List the values to filter by")
+def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer:
+    """Return folders, formats and labels, most used first, and the months of filtered pictures."""
+    collection = collection_of(request)
+    return FacetsAnswer(
+        folders=Facet.all_of(collection.folders()),
+        formats=Facet.all_of(collection.formats()),
+        tags=Facet.all_of(collection.labels_used()),
+        months=Facet.all_of(collection.months(asked.where())),
+    )
+
+
+@_general.get("/status", summary="Get the state of the server")
+def status(request: Request) -> StatusAnswer:
+    """Return the version, the pictures, rankers and jobs, and whether folders are watched."""
+    collection, jobs = collection_of(request), jobs_of(request)
+    watcher = getattr(request.app.state, "watcher", None)
+    return StatusAnswer(
+        version=__version__,
+        pictures=len(collection),
+        refused=len(collection.refused()),
+        roots=[shown(root) for root in collection.roots()],
+        rankers=[RankerAnswer.of(info) for info in collection.rankers()],
+        jobs=sum(not job.over for job in jobs.all()),
+        watching=Watching(
+            on=watcher is not None,
+            folders=[] if watcher is None else [shown(folder) for folder in watcher.folders],
+            trouble=(watcher.trouble if watcher is not None else "") or jobs.trouble,
+        ),
+    )
+
+
+@_general.get("/rankers", summary="List the ways to search")
+def rankers(request: Request) -> RankersAnswer:
+    """Return the rankers to search by, the default first, and what is wrong with any of them."""
+    found = collection_of(request).rankers()
+    return RankersAnswer(rankers=[RankerAnswer.of(info) for info in found])
+
+
+@_general.get(
+    "/export",
+    summary="Export what was learned",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "A safetensors file with the learned query transform.",
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+            },
+        }
+    },
+)
+def export(request: Request, by: Annotated[By, Query()] = None) -> Response:
+    """Return the learned query transform, to search vectors kept elsewhere."""
+    with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
+        path = Path(folder) / "learned.safetensors"
+        collection_of(request).export(path, by=by)
+        content = path.read_bytes()
+    name = 'attachment; filename="learned.safetensors"'
+    return Response(
+        content, media_type="application/octet-stream", headers={"Content-Disposition": name}
+    )
+
+
+router = APIRouter(prefix="/api", responses=REFUSALS)
+for _part in (
+    api_search.router,
+    api_pictures.router,
+    api_feedback.router,
+    api_jobs.router,
+    api_selection.router,
+    api_albums.router,
+    api_duplicates.router,
+    _general,
+):
+    router.include_router(_part)

@@ -1,0 +1,291 @@
+"""Decode untrusted pictures in separate processes that may crash."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from queue import LifoQueue
+from threading import Lock, Timer
+from typing import Any
+
+from PIL import Image
+
+from lookalike.core.errors import (
+    CollectionError,
+    DecoderFailed,
+    InvalidInput,
+    UnreadablePicture,
+)
+from lookalike.images import Facts, Limits, Picture
+from lookalike.images.parts import check_box, most_pixels
+from lookalike.service.web.decoding.process import read_frame, write_frame
+
+_START_SECONDS = 60.0
+_SPARE = 1 << 16
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_MODULE = "lookalike.service.web.decoding.process"
+_LOST = (EOFError, OSError, ValueError, RecursionError)
+"""What comes of a process that has ended, or whose replies are not to be understood."""
+
+
+class Decoder:
+    """Decodes pictures in separate processes, within limits of memory and time.
+
+    They can open neither files nor connections
+    (:mod:`lookalike.service.web.decoding.confinement`). A
+    process starts when it is first needed, and again if it dies. A picture that crashes two of
+    them, or takes too long, is refused as unreadable. Threads may share a decoder.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+        Limits beyond which a picture is refused.
+    seconds : float
+        Time limit for one picture.
+    memory : int
+        Bytes that a process may allocate after it has started.
+    processes : int
+        Number of processes; by default one per core, and at least two.
+
+    Examples
+    --------
+    >>> from lookalike.images import emoji_samples
+    >>> with Decoder() as decoder:
+    ...     decoder.decode(emoji_samples()[0].path.read_bytes()).image.size
+    (72, 72)
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        seconds: float = 20.0,
+        memory: int = 2 << 30,
+        processes: int = max(2, os.cpu_count() or 2),
+    ) -> None:
+        self._limits = limits or Limits()
+        self._seconds, self._memory = seconds, memory
+        self._workers = [_Worker(memory, seconds) for _ in range(processes)]
+        self._free: LifoQueue[_Worker] = LifoQueue()
+        for worker in self._workers:
+            self._free.put(worker)
+
+    def __enter__(self) -> "Decoder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes; pictures being decoded are refused."""
+        for worker in self._workers:
+            worker.close()
+
+    def decode(
+        self,
+        data: bytes,
+        limits: Limits | None = None,
+        *,
+        side: int | None = None,
+        box: Sequence[float] | None = None,
+    ) -> Picture:
+        """Decode a picture, exactly as :func:`lookalike.images.decode` does.
+
+        Parameters
+        ----------
+        data : bytes
+            The content of the file.
+        limits : Limits, optional
+            Used instead of the decoder's.
+        side, box
+            As there; with a side, few pixels come into this process.
+
+        Raises
+        ------
+        UnreadablePicture
+            With a short reason.
+        DecoderFailed
+            If the fault is the decoder's, not the picture's.
+        CollectionError
+            If the decoder does not start, or was closed.
+        """
+        told, pixels = self._ask("pixels", data, side, box, limits)
+        try:
+            width, height = told["size"]
+            image = Image.frombytes("RGB", (width, height), pixels)
+            return Picture(image, Facts(**told["facts"]))
+        except (KeyError, ValueError, TypeError) as error:
+            raise _broke_down() from error
+
+    def jpeg(self, data: bytes, side: int, limits: Limits | None = None) -> bytes:
+        """Return a JPEG of a picture without metadata, its longer side at most ``side``."""
+        return self._ask("jpeg", data, side, None, limits)[1]
+
+    def _ask(
+        self,
+        what: str,
+        data: bytes,
+        side: int | None,
+        box: Sequence[float] | None,
+        limits: Limits | None,
+    ) -> tuple[dict[str, Any], bytes]:
+        if side is not None and side < 1:
+            raise InvalidInput(f"Decoder: side must be above 0; got {side}.")
+        allowed = limits or self._limits
+        allowed.check_bytes(len(data))
+        header = {
+            "do": what,
+            "side": side,
+            "box": None if box is None else check_box(box),
+            "limits": {"max_bytes": allowed.max_bytes, "max_pixels": allowed.max_pixels},
+        }
+        most = allowed.max_pixels
+        if side is not None:
+            most = min(most, side * side if what == "jpeg" else most_pixels(side))
+        worker = self._free.get()
+        try:
+            told, body = self._twice(worker, header, data, 3 * most + _SPARE)
+        finally:
+            self._free.put(worker)
+        if "error" in told:
+            raise UnreadablePicture(str(told["error"])[:300])
+        if "fault" in told:
+            raise DecoderFailed(str(told["fault"])[:300])
+        return told, body
+
+    def _twice(
+        self, worker: "_Worker", header: dict[str, Any], data: bytes, most: int
+    ) -> tuple[dict[str, Any], bytes]:
+        for _ in range(2):
+            try:
+                return worker.ask(header, data, most)
+            except _NotStarted as error:
+                failed: Exception = error
+            except _LOST:
+                if worker.late:
+                    raise UnreadablePicture(
+                        f"too slow: decoding it took longer than {self._seconds:g} s"
+                    ) from None
+                failed = _broke_down()
+        raise failed
+
+
+class _NotStarted(CollectionError):
+    """A process ended, or was not understood, before it was ready."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"Cannot start the process that decodes pictures; no file was read. To see why, run: "
+            f"python -m {_MODULE} {1 << 30} 20 < /dev/null"
+        )
+
+
+class _Worker:
+    """One process, started when it is needed; used by one thread at a time."""
+
+    def __init__(self, memory: int, seconds: float) -> None:
+        self._memory, self._seconds = memory, seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
+        self._closed = False
+        self.late = False
+        self.room: list[str] = []
+
+    def ask(self, header: dict[str, Any], data: bytes, most: int) -> tuple[dict[str, Any], bytes]:
+        """Return the reply to a request, or end the process."""
+        self.late = False
+        process = self.start()
+        try:
+            return self._exchange(process, self._seconds, header, data, most)
+        except BaseException:
+            self.end()
+            # The kernel kills a process that has used up its time.
+            self.late = self.late or process.returncode == -signal.SIGXCPU
+            raise
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Start the process unless it is running."""
+        with self._lock:
+            if self._process is not None:
+                return self._process
+            if self._closed:
+                raise CollectionError("The server is shutting down; nothing more is decoded.")
+            # Our own settings, including keys, are kept from it.
+            known = {name: v for name, v in os.environ.items() if not name.startswith("LOOKALIKE_")}
+            seconds = max(1, round(self._seconds))
+            command = [sys.executable, "-P", "-m", _MODULE]
+            try:
+                process = subprocess.Popen(  # noqa: S603
+                    [*command, str(self._memory), str(seconds)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env={**known, **_ONE_THREAD},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CollectionError(
+                    f"Cannot start the process that decodes pictures: {error}. Free some memory "
+                    f"and try again."
+                ) from error
+            self._process = process
+        try:
+            told, _ = self._exchange(process, _START_SECONDS, None, b"", 0)
+            self.room = [str(part) for part in told.get("room", [])]
+        except BaseException as error:
+            self.end()
+            if isinstance(error, _LOST):
+                raise _NotStarted from error
+            raise
+        return process
+
+    def close(self) -> None:
+        """End the process for good."""
+        with self._lock:
+            self._closed = True
+        self.end()
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        with self._lock:
+            process, self._process = self._process, None
+            self.room = []
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                # Unread data no longer matters.
+                with suppress(OSError):
+                    stream.close()
+
+    def _exchange(
+        self,
+        process: "subprocess.Popen[bytes]",
+        seconds: float,
+        header: dict[str, Any] | None,
+        data: bytes,
+        most: int,
+    ) -> tuple[dict[str, Any], bytes]:
+        if process.stdin is None or process.stdout is None:
+            raise EOFError
+        timer = Timer(seconds, self._too_late, [process])
+        timer.daemon = True
+        timer.start()
+        try:
+            if header is not None:
+                write_frame(process.stdin, header, data)
+            return read_frame(process.stdout, most)
+        finally:
+            timer.cancel()
+
+    def _too_late(self, process: "subprocess.Popen[bytes]") -> None:
+        self.late = True
+        process.kill()
+
+
+def _broke_down() -> UnreadablePicture:
+    return UnreadablePicture("it crashed the decoder")

@@ -1,0 +1,1 @@
+"""Long-running work of the server: imports, learning, watching folders."""

@@ -1,0 +1,235 @@
+"""The work of import jobs: import files in batches, and note which files are missing."""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from lookalike.collection import Added, Collection, Where
+from lookalike.core.errors import CollectionBusy, InvalidInput
+from lookalike.core.text import shown
+from lookalike.images import Limits, Refused, find_pictures
+from lookalike.service.web.security import rooms
+from lookalike.service.web.settings import Settings
+
+if TYPE_CHECKING:
+    from lookalike.service.web.jobs.jobs import Job, Jobs
+
+T = TypeVar("T")
+
+FIRST_SLICE, LARGEST_SLICE = 64, 512
+SHORT, LONG = 1.0, 3.0
+"""Files imported at once; doubled after a batch that took less than ``SHORT`` seconds, halved after
+one that took more than ``LONG``, since other writers wait for the end of a batch."""
+
+THREADS = max(1, (os.cpu_count() or 2) - 1)
+"""Threads that describe pictures: one fewer than there are cores, to leave one for searches."""
+
+SHOWN_REFUSED = 100
+
+SHARE, FEW = 0.5, 10
+"""Where the files of more than this share of all pictures are missing, and of more than this many,
+the server reports it: a drive may not be connected."""
+
+
+def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) -> list[Path]:
+    """Return the paths to import, after checking that they exist and may be imported.
+
+    Raises
+    ------
+    InvalidInput
+        If one is not absolute, is outside those folders with links resolved, or does not exist.
+    """
+    found = []
+    for source in sources:
+        path = Path(source)
+        if not path.is_absolute() or "\0" in source:
+            raise InvalidInput(f"import: {shown(source)!r:.300} must be an absolute path.")
+        if not rooms.leads_inside(path, collection, settings):
+            raise InvalidInput(
+                f"import: {shown(source)!r:.300} is outside the folders of the collection. Index "
+                f"it on the command line first, or start the server with --allow FOLDER."
+            )
+        if not os.path.exists(path):  # noqa: PTH110 - refuses odd names instead of raising
+            raise InvalidInput(f"import: {shown(source)!r:.300} does not exist. Check the path.")
+        found.append(path)
+    return found
+
+
+def bring_in(
+    jobs: "Jobs", job: "Job", collection: Collection, settings: Settings, sources: Sequence[Path]
+) -> None:
+    """Import files and folders; the folders become roots of the collection."""
+    job.message = "Looking for pictures…"
+    limits = rooms.limits(collection, settings)
+    found = find_pictures(sources, limits.within)
+    tally = _Tally(job)
+    tally.take(Added(ignored=found.ignored, refused=found.problems))
+    for added in _slices(jobs, job, collection, found.paths, limits):
+        tally.take(added)
+    if found.folders:
+        with jobs.turn():
+            # All files are known by now: this records the folders as roots.
+            note = partial(collection.add, found.folders, limits=limits)
+            tally.take(when_free(job, note), again=True)
+    tally.tell()
+
+
+def rescan(jobs: "Jobs", job: "Job", collection: Collection, settings: Settings) -> None:
+    """Scan all roots: import what is new or changed, and note what is missing."""
+    job.message = "Looking for pictures…"
+    roots = [root for root in collection.roots() if root.is_dir()]
+    limits = rooms.limits(collection, settings)
+    found = find_pictures(roots, limits.within)
+    tally = _Tally(job)
+    tally.take(Added(ignored=found.ignored, refused=found.problems))
+    for added in _slices(jobs, job, collection, _not_ours(collection, found.paths), limits):
+        tally.take(added)
+    tally.missing = note_missing(jobs, job, collection, None)
+    tally.tell()
+
+
+def follow(
+    jobs: "Jobs",
+    job: "Job",
+    collection: Collection,
+    settings: Settings,
+    changed: Sequence[Path],
+    gone: Sequence[Path],
+) -> None:
+    """Import what changed and note what is missing, as reported by the watcher.
+
+    New files come first, so that a moved file has its new place before the old one is checked.
+    """
+    limits = rooms.limits(collection, settings)
+    found = find_pictures((path for path in changed if os.path.lexists(path)), limits.within)
+    tally = _Tally(job)
+    tally.take(Added(ignored=found.ignored, refused=found.problems))
+    for added in _slices(jobs, job, collection, _not_ours(collection, found.paths), limits):
+        tally.take(added)
+    if gone:
+        tally.missing = note_missing(jobs, job, collection, gone)
+    tally.tell()
+
+
+def when_free(job: "Job", work: Callable[[], T]) -> T:
+    """Do the work as soon as no other process is writing to the collection."""
+    before = job.message
+    while True:
+        try:
+            done = work()
+        except CollectionBusy as error:
+            job.message = shown(str(error))
+            job.wait(1.0)
+        else:
+            job.message = before
+            return done
+
+
+def _slices(
+    jobs: "Jobs", job: "Job", collection: Collection, paths: Sequence[Path], limits: Limits
+) -> Iterator[Added]:
+    job.message = ""
+    done, size, total = 0, FIRST_SLICE, len(paths)
+    job.progress(0, total)
+    while done < total:
+        # A feature may have to be fitted first, on as many pictures as there are.
+        fitted = all(feature.is_fitted for feature in collection.features.values())
+        part = paths[done : done + size] if fitted else paths
+
+        def told(count: int, _: int, before: int = done) -> None:
+            job.progress(min(before + count, total), total)
+
+        with jobs.turn():
+            began = time.monotonic()
+            add = partial(collection.add, part, limits=limits, threads=THREADS, progress=told)
+            added = when_free(job, add)
+            took = time.monotonic() - began
+        yield added
+        done += len(part)
+        job.progress(done, total)
+        if took < SHORT:
+            size = min(2 * size, LARGEST_SLICE)
+        elif took > LONG:
+            size = max(size // 2, 8)
+
+
+def note_missing(
+    jobs: "Jobs", job: "Job", collection: Collection, among: Sequence[Path] | None
+) -> int:
+    """Note which files are missing; return how many pictures are newly missing.
+
+    Their pictures stay. If the files of more than half of all pictures are missing, the server
+    reports it.
+    """
+    with jobs.turn():
+        lost = when_free(job, lambda: collection.find_missing(among))
+    missing, total = collection.count(Where(missing=True)), len(collection)
+    jobs.trouble = ""
+    if missing > max(SHARE * total, FEW):
+        jobs.trouble = (
+            f"The files of {missing:,} of {total:,} pictures are missing. If a drive is not "
+            f"connected, connect it and start a rescan."
+        )
+    return lost
+
+
+def _not_ours(collection: Collection, paths: Iterable[Path]) -> list[Path]:
+    """Return the paths outside the folder of the collection itself."""
+    own = Path(os.path.realpath(collection.path))
+    return [path for path in paths if not Path(os.path.realpath(path)).is_relative_to(own)]
+
+
+class _Tally:
+    """Counts what happened to the files, and sets the result of the job."""
+
+    def __init__(self, job: "Job") -> None:
+        self._job = job
+        self._counts: Counter[str] = Counter()
+        self._refused: list[Refused] = []
+        self._reasons: Counter[str] = Counter()
+        self._notes: list[str] = []
+        self.missing = 0
+
+    def take(self, added: Added, *, again: bool = False) -> None:
+        for name in ("added", "known", "copies", "moved", "removed", "ignored"):
+            self._counts[name] += 0 if again else getattr(added, name)
+        if not again:
+            self._counts["refused"] += len(added.refused)
+            self._refused += added.refused[: SHOWN_REFUSED - len(self._refused)]
+            self._reasons.update(refused.reason for refused in added.refused)
+        if added.unread:
+            more = f" ({len(added.unread):,} such files)" if len(added.unread) > 1 else ""
+            self._notes.append(f"{shown(added.unread[0])}{more}.")
+        if added.learned_again is not None:
+            self._notes.append("The collection has grown, so its models were retrained.")
+        if added.unlearned:
+            self._notes.append(f"The learned ranking is no longer used: {added.unlearned}")
+        if added.unlearned_words:
+            self._notes.append(f"The annotator is no longer used: {added.unlearned_words}")
+        self._job.result = self._result()
+
+    def tell(self) -> None:
+        self._job.result = self._result()
+        told = [f"{self._counts['added']:,} added"]
+        for name, what in (
+            ("known", "already in the collection"),
+            ("copies", "copies"),
+            ("moved", "moved"),
+        ):
+            told += [f"{self._counts[name]:,} {what}"] if self._counts[name] else []
+        told += [f"{self._counts['removed']:,} in the bin"] if self._counts["removed"] else []
+        told += [f"{self.missing:,} missing"] if self.missing else []
+        told += [f"{self._counts['refused']:,} refused"] if self._counts["refused"] else []
+        reasons = [f"Most common reason: {shown(why)}." for why, _ in self._reasons.most_common(1)]
+        self._job.message = " ".join([f"{', '.join(told)}.", *reasons, *self._notes])
+
+    def _result(self) -> dict[str, object]:
+        refusals = [
+            {"path": shown(refused.path), "reason": shown(refused.reason)}
+            for refused in self._refused
+        ]
+        return {**self._counts, "missing": self.missing, "refusals": refusals}

@@ -1,0 +1,132 @@
+"""The pages of albums: all of them, and one with what is new in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi import Path as InPath
+
+from lookalike.collection import Where
+from lookalike.collection.search.albums import Album
+from lookalike.service.web.api.parameters import MAX_ID, Search
+from lookalike.service.web.pages.results import by_pairs
+from lookalike.service.web.pages.routes import PageRoute, page, results_page, templates
+from lookalike.service.web.pages.views import Pairs, tiles
+from lookalike.service.web.state import collection_of
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection, PictureRow
+
+COVERS, NEW, MEMBERS = 4, 24, 60
+"""Pictures on the card of an album, among its new ones, and of an album without a search."""
+
+
+class AlbumRoute(PageRoute):
+    """A route of albums that reports errors as a page."""
+
+    not_found = "There is no such album. It may have been deleted."
+
+
+router = APIRouter(route_class=AlbumRoute, include_in_schema=False)
+
+Number = Annotated[int, InPath(ge=1, le=MAX_ID)]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """An album on the page of all albums."""
+
+    album: Album
+    covers: tuple[int, ...]
+
+
+@router.get("/albums")
+def albums(request: Request) -> Response:
+    """Show all albums."""
+    found = collection_of(request).albums()
+    cards = [Card(album, (*album.new, *album.members)[:COVERS]) for album in found]
+    return page(request, "albums.html", albums=cards)
+
+
+@router.get("/album/{number}")
+def album(request: Request, number: Number) -> Response:
+    """Show an album: what is new in it, what was saved in it, and what its search finds."""
+    collection = collection_of(request)
+    found = collection.album(number)
+    search = found.search
+    asked = search_of(found)
+    searched = bool(asked.like or asked.word)
+    return results_page(
+        request,
+        "album.html",
+        asked,
+        room="albums",
+        chips=[],
+        searched=searched,
+        **content(collection, found),
+        by_pairs=by_pairs(search.by),
+    )
+
+
+@router.get("/part/members/{number}")
+def members(request: Request, number: Number) -> Response:
+    """Return what is in an album."""
+    collection = collection_of(request)
+    told = {**content(collection, collection.album(number)), "by_pairs": []}
+    return templates.TemplateResponse(request, "parts/members.html", told)
+
+
+def content(collection: "Collection", album: Album) -> dict[str, Any]:
+    """Return what the page of an album shows above what its search finds."""
+    own = bool(album.pictures) and not album.most
+    inside: Pairs = [("album", album.name)]
+    new = _rows(collection, album.new[:NEW])
+    rows = [] if album.most and not own else _listed(collection, album)
+    return {
+        "album": album,
+        "own": own,
+        "inside": inside,
+        "new": tiles(collection, new, 0),
+        "members": tiles(collection, rows, 0),
+    }
+
+
+def search_of(album: Album) -> Search:
+    """Return the search of an album; of one of pictures alone, for what is not in it yet."""
+    saved = album.search
+    where = saved.where or Where()
+    own = bool(album.pictures) and not album.most
+    given = {
+        "like": [] if saved.ask is None else [str(ref) for ref in saved.ask.like],
+        "unlike": [] if saved.ask is None else [str(ref) for ref in saved.ask.unlike],
+        "word": saved.word,
+        "by": saved.by,
+        "learned": saved.learned,
+        "min_score": saved.min_score,
+        "folder": where.folder,
+        "tag": list(where.tags),
+        "from": where.taken_from,
+        "to": where.taken_to,
+        "format": list(where.formats),
+        "min_side": where.min_side,
+        "max_side": where.max_side,
+        "min_bytes": where.min_bytes,
+        "max_bytes": where.max_bytes,
+        "album": where.album,
+        "without_album": album.name if own else where.without_album,
+    }
+    return Search.model_validate(given)
+
+
+def _listed(collection: "Collection", album: Album) -> "list[PictureRow]":
+    where = Where(pictures=tuple(sorted(album.members)))
+    return collection.browse(MEMBERS, where=where) if album.members else []
+
+
+def _rows(collection: "Collection", ids: Sequence[int]) -> "list[PictureRow]":
+    """Return pictures in the order of their ids."""
+    if not ids:
+        return []
+    found = collection.browse(len(ids), where=Where(pictures=tuple(ids)))
+    return sorted(found, key=lambda row: ids.index(row.id))

@@ -1,0 +1,222 @@
+"""The results of a search on the page: tiles with votes, or a message if there are none."""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from lookalike.collection.search.matches import WordCounts
+from lookalike.collection.store.filter import Where
+from lookalike.core.errors import (
+    CollectionError,
+    DamagedFile,
+    InvalidInput,
+    MissingPart,
+    NotFound,
+)
+from lookalike.core.text import shown
+from lookalike.service.figures import shown_score
+from lookalike.service.found_words import nothing_found
+from lookalike.service.web.api.answers import thumbnail_address
+from lookalike.service.web.api.parameters import MAX_K, Search
+from lookalike.service.web.pages.views import Pairs, Tile, alt_text, filter_pairs
+
+if TYPE_CHECKING:
+    from lookalike.collection import Collection, Match
+
+PAGE, INSTEAD = 60, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of matches.
+
+    Attributes
+    ----------
+    tiles : list of Tile
+    more : bool
+        Whether there are more matches.
+    trouble : str
+        Why the search failed, in a sentence.
+    said, rejected : int
+        Numbers of pictures picked and rejected in this search, wherever they rank.
+    instead : list of str
+        Known words to search for instead of an unknown one.
+    counts : WordCounts or None
+        How many pictures a search by words finds.
+    reach : float or None
+        The share of what was learned that this search uses; None if nothing was learned.
+    damage : str
+        Why the search does without something learned, where that is damaged, and what to do.
+    """
+
+    tiles: list[Tile]
+    more: bool = False
+    trouble: str = ""
+    said: int = 0
+    rejected: int = 0
+    instead: list[str] = field(default_factory=list)
+    counts: WordCounts | None = None
+    reach: float | None = None
+    damage: str = ""
+
+
+def asked_pairs(search: Search) -> Pairs:
+    """Return a search as query parameters, with filters, without paging."""
+    pairs: Pairs = [("like", ref) for ref in search.like]
+    pairs += [("unlike", ref) for ref in search.unlike]
+    if search.word:
+        pairs.append(("word", search.word))
+    return pairs + filter_pairs(search) + option_pairs(search)
+
+
+def option_pairs(search: Search) -> Pairs:
+    """Return the parameters for the ranker, the cut-off and for ignoring what was learned."""
+    pairs = by_pairs(search.by)
+    if search.min_score is not None:
+        pairs.append(("min_score", f"{search.min_score:g}"))
+    if search.most is not None:
+        pairs.append(("most", str(search.most)))
+    if not search.learned:
+        pairs.append(("learned", "false"))
+    return pairs
+
+
+def by_pairs(by: str | None) -> Pairs:
+    """Return the parameter for the ranker, where it is not the first."""
+    return [("by", by)] if by else []
+
+
+def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> Results:
+    """Return the results of a search, or a message if it fails."""
+    try:
+        search.check()
+        ask = search.ask()
+        if ask is None:
+            return _find_words(collection, search, k, offset)
+        verdicts = collection.verdicts(ask)
+        if not (size := search.size(k, offset)):
+            return Results([])
+        matches = collection.search(
+            ask,
+            size,
+            by=search.by,
+            learned=search.learned,
+            offset=offset,
+            where=search.where(),
+            min_score=search.min_score,
+        )
+        reach = collection.reach(ask, by=search.by) if search.learned else None
+    except NotFound:
+        return Results([], trouble="A picture of this search is no longer in the collection.")
+    except DamagedFile as error:
+        return _without_learning(collection, search, k, offset, error)
+    except (CollectionError, InvalidInput, MissingPart) as error:
+        return Results([], trouble=shown(str(error)))
+    tiles = _tiles(collection, matches[:k], offset, verdicts)
+    picked = sum(verdict > 0 for verdict in verdicts.values())
+    # Without what was learned, nothing is left out.
+    rejected = len(verdicts) - picked if search.learned else 0
+    return Results(tiles, len(matches) > k, said=picked, rejected=rejected, reach=reach)
+
+
+def _without_learning(
+    collection: "Collection", search: Search, k: int, offset: int, error: DamagedFile
+) -> Results:
+    """Return the plain ranking where what was learned is damaged, and say so."""
+    if not search.learned or search.word:
+        return Results([], trouble=shown(str(error)))
+    plain = find(collection, search.model_copy(update={"learned": False}), k, offset)
+    return replace(plain, damage=shown(str(error)))
+
+
+def rejected_tiles(collection: "Collection", search: Search) -> list[Tile]:
+    """Return the pictures that were rejected in a search."""
+    ask = search.ask()
+    verdicts = {} if ask is None else collection.verdicts(ask)
+    rejected = [number for number, verdict in verdicts.items() if verdict < 0]
+    rows = (
+        collection.browse(len(rejected), where=Where(pictures=tuple(rejected))) if rejected else []
+    )
+    labels = collection.labels_of([row.id for row in rows])
+    return [
+        Tile(
+            row.id,
+            alt_text(labels.get(row.id, ()), row.places[0]),
+            at,
+            thumbnail_address(row.id, row.sha256),
+            verdict=-1,
+        )
+        for at, row in enumerate(rows)
+    ]
+
+
+def ranks(collection: "Collection", search: Search) -> dict[int, int]:
+    """Return the ranks of the best matches of a search as it is now."""
+    ask = search.ask()
+    if ask is None:
+        return {}
+    found = collection.search(
+        ask,
+        MAX_K,
+        by=search.by,
+        learned=search.learned,
+        where=search.where(),
+        min_score=search.min_score,
+    )
+    return {match.id: rank for rank, match in enumerate(found, start=1)}
+
+
+def _find_words(collection: "Collection", search: Search, k: int, offset: int) -> Results:
+    """Return the results of a search by words: tagged, named, then probable ones."""
+    text, where = search.word or "", search.where()
+    by, learned = search.by, search.learned
+    counts = collection.count_word(text, by=by, learned=learned, where=where)
+    matches: list[Match] = []
+    if size := search.size(k, offset):
+        matches = collection.search_word(
+            text, size, by=by, learned=learned, offset=offset, where=where
+        )
+    damage = shown(collection.words_damage(by)) if learned else ""
+    if not matches and where is None and not offset:
+        instead = collection.words_like((counts.unknown or (text,))[0], INSTEAD)
+        words = [one.word for one in instead]
+        return Results([], trouble=nothing_found(text, counts), instead=words, damage=damage)
+    verdicts = {match.id: 1 for match in matches if match.source == "given"}
+    tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
+    by_start = {match.id: match.score for match in matches if match.source == "start"}
+    headings = _headings(counts, "Probably (start word)" if by_start else "Probably")
+    headed = [
+        replace(tile, heading=headings.get(tile.at, ""), sure=by_start.get(tile.id))
+        for tile in tiles
+    ]
+    return Results(headed, len(matches) > k, counts=counts, damage=damage)
+
+
+def _headings(counts: WordCounts, probable: str) -> dict[int, str]:
+    """Return the headings of the parts that have pictures, by the positions they stand before."""
+    named = counts.tagged + counts.named
+    return {
+        **({named: probable} if counts.probable else {}),
+        **({counts.tagged: f"Named so ({counts.named:,})"} if counts.named else {}),
+        **({0: f"Tagged ({counts.tagged:,})"} if counts.tagged else {}),
+    }
+
+
+def _tiles(
+    collection: "Collection",
+    matches: "list[Match]",
+    offset: int,
+    verdicts: dict[int, int],
+    *,
+    scores: bool = True,
+) -> list[Tile]:
+    return [
+        Tile(
+            match.id,
+            alt_text(labels, match.path),
+            at,
+            thumbnail_address(row.id, row.sha256),
+            shown_score(match.score) if scores else None,
+            verdicts.get(match.id, 0),
+        )
+        for at, (match, row, labels) in enumerate(collection.facts_of(matches), offset)
+    ]

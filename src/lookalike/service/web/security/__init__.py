@@ -1,0 +1,1 @@
+"""Who may send requests, from where, how much, and which files may be read."""
