@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask
-from lookalike.collection.log import events
-from lookalike.collection.votes.steps import POWER
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.votes import Taught, Vote
 from lookalike.evaluate import Series, curve_plot
 from lookalike.index.scans import Scans
 from service import make
@@ -51,26 +51,17 @@ def write_votes(store: Collection, count: int, rng: np.random.Generator) -> None
             others = rng.permutation(others)[:JUDGED].tolist()
             picked = int(rng.integers(2, JUDGED - 1))
             steps = np.round(rng.uniform(0, 0.8, JUDGED + 1), 4)
-            body = {
-                "subject": str(query),
-                "like": [query],
-                "unlike": [],
-                "picked": others[:picked],
-                "rejected": others[picked:],
-                "shown": others,
-                "taught": {
-                    "1": {
-                        "pictures": [0, *others],
-                        "picked": 1 + picked,
-                        "steps": steps.tolist(),
-                        "width": ranker.votes.width,
-                        "power": POWER,
-                        "right": [0.6, 0.7],
-                    }
-                },
-            }
-            who = f"person {rng.integers(100)}"
-            events.append(connection, "vote", body, who=who, about=str(query))
+            taught = Taught(
+                (0, *others), 1 + picked, steps, ranker.votes.width, (0.6, 0.7), agreement=0.1
+            )
+            vote = Vote(
+                (query,),
+                picked=tuple(others[:picked]),
+                rejected=tuple(others[picked:]),
+                shown=tuple(others),
+                taught={1: taught},
+            )
+            NewEntry(connection, f"person {rng.integers(100)}").append(vote)
 
 
 def keep_snapshot(store: Collection) -> None:

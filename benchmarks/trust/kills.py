@@ -44,7 +44,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask, restore_backup
-from lookalike.collection.log import events
+from lookalike.collection.store import log as rows
 from lookalike.collection.store.schema import VERSION
 from lookalike.collection.votes import ledger
 from lookalike.core.text import word_key
@@ -333,18 +333,20 @@ def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]
 def check_words(store: Collection) -> None:
     """Check that a picture has exactly the labels recorded in the log."""
     database = store._opened.database
-    subjects = database.rows(
-        "SELECT DISTINCT about FROM events WHERE kind IN ('tag', 'correction')"
-    )
+    undone = rows.undone(database)
+    last = {
+        (picture, key): after is not None
+        for event, picture, key, after in database.rows(
+            "SELECT event, picture, changes.key, after FROM changes "
+            "JOIN events ON number = event WHERE kind = 'label' ORDER BY event"
+        )
+        if event not in undone
+    }
     labels = store.labels()
-    for (subject,) in subjects:
-        told = events.about(database, subject)
-        number = int(subject.split()[1])
-        key = subject.split(" ", 2)[2]
-        if not told or not database.rows("SELECT 1 FROM pictures WHERE id = ?", number):
-            continue
-        has = any(word_key(label) == key for label in labels.get(number, []))
-        expect(has == (told[-1].kind == "tag"), f"{subject} is not as the log says")
+    for (number, key), shows in last.items():
+        if database.rows("SELECT 1 FROM pictures WHERE id = ?", number):
+            has = any(word_key(label) == key for label in labels.get(number, []))
+            expect(has == shows, f"{key} of picture {number} is not as the log says")
 
 
 def kill_after(seconds: float, child: int) -> None:

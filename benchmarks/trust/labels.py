@@ -31,8 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection import Where
-from lookalike.collection.log.events import Event
+from lookalike.collection import Entry, Where
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.core.text import word_key
 from lookalike.features import Visterms
@@ -276,14 +275,14 @@ class Walk:
             self.erased += event.body["pictures"] if event.kind == "erasure" else 0
             self.seen = event.number
 
-    def _told(self, event: Event) -> list[Said]:
+    def _told(self, event: Entry) -> list[Said]:
         if event.kind == "undo":
             return [Said(event.number, "undo", undid=event.body["event"])]
-        if event.kind not in ("tag", "correction"):
+        if event.kind != "label":
             return []
-        pictures = [event.body["picture"]] if "picture" in event.body else self._named(event.number)
-        key = word_key(event.body["word"])
-        return [Said(event.number, event.kind, key, frozenset(pictures))]
+        key, shows = word_key(event.body["word"]), event.body["shows"]
+        pictures = frozenset(self._named(event.number))
+        return [Said(event.number, "given" if shows else "refused", key, pictures)]
 
     def _named(self, event: int) -> list[int]:
         rows = self.store._opened.database.rows(
@@ -300,7 +299,7 @@ class Walk:
         last: dict[tuple[int, str], bool] = {}
         for it in self.said:
             if it.kind != "undo" and it.number not in undone:
-                last |= {(picture, it.key): it.kind == "tag" for picture in it.pictures}
+                last |= {(picture, it.key): it.kind == "given" for picture in it.pictures}
         return last
 
     def check(self) -> None:

@@ -1,7 +1,8 @@
 """Keep: pictures and what is said of them come in; a folder that searches and learns stays."""
 
 from lookalike.collection.collection import Collection
-from lookalike.collection.log.events import Event, WordsToLearn
+from lookalike.collection.log.entry import Entry
+from lookalike.collection.log.log import NewWords
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.albums import Album
@@ -29,7 +30,7 @@ __all__ = [
     "CodesTrial",
     "Collection",
     "Duplicates",
-    "Event",
+    "Entry",
     "Figures",
     "Finding",
     "Gain",
@@ -38,6 +39,7 @@ __all__ = [
     "Learned",
     "Match",
     "ModelRow",
+    "NewWords",
     "PictureRow",
     "PictureTag",
     "RankerInfo",
@@ -50,6 +52,5 @@ __all__ = [
     "Trial",
     "Where",
     "WordCounts",
-    "WordsToLearn",
     "restore_backup",
 ]

@@ -16,9 +16,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from lookalike import images
-from lookalike.collection.log import binned, events, imports
 from lookalike.collection.log import labels as by_hand
-from lookalike.collection.log.events import Event, WordsToLearn
+from lookalike.collection.log import log
+from lookalike.collection.log.duplicates import Difference, keep_one, tell_apart
+from lookalike.collection.log.entry import Entry, check_names
+from lookalike.collection.log.log import NewWords
+from lookalike.collection.log.removals import Removal, Restoration, move
+from lookalike.collection.log.undo import undo
+from lookalike.collection.log.votes import Reset
 from lookalike.collection.pictures import browsing, missing, removing
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import read_picture
@@ -32,6 +37,7 @@ from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
 from lookalike.collection.search.words import Ranked, check_text, known_word, rank_word
 from lookalike.collection.store import albums as stored_albums
+from lookalike.collection.store import bin as bin_rows
 from lookalike.collection.store import labels, models, pictures, rankers
 from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.database import Database
@@ -47,7 +53,7 @@ from lookalike.collection.upkeep.checking import Checked
 from lookalike.collection.vectors import queries
 from lookalike.collection.vectors.queries import Box, Query
 from lookalike.collection.votes.ledger import Standing
-from lookalike.collection.votes.recording import Verdict, record_vote
+from lookalike.collection.votes.recording import checked_vote, record_vote
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import (
     CollectionBusy,
@@ -64,7 +70,6 @@ from lookalike.images import Decode, Limits, Refused, find_pictures
 from lookalike.index.reranker import Reranker
 
 if TYPE_CHECKING:
-    from lookalike.collection.search.duplicates import Verdict as Distinction
     from lookalike.collection.search.near import NearCopies
     from lookalike.collection.training.given import NamedClicks, NamedLabels
 
@@ -375,12 +380,10 @@ class Collection:
         int
             How many pictures went.
         """
-        events.check_names(who, key)
-        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
-            if events.with_key(connection, key) is not None:
+        with self._opened.entry(who, key) as entry:
+            if not entry.is_new:
                 return 0
-            ids = self._named("remove", pictures)
-            return binned.move(connection, "removal", ids, who=who, key=key)
+            return move(entry, Removal, self._named("remove", pictures))
 
     def restore(
         self,
@@ -403,13 +406,11 @@ class Collection:
         int
             How many pictures came back.
         """
-        events.check_names(who, key)
-        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
-            if events.with_key(connection, key) is not None:
+        with self._opened.entry(who, key) as entry:
+            if not entry.is_new:
                 return 0
             ids = None if pictures is None else self._in_bin("restore", pictures)
-            back = binned.holds(connection, ids)
-            return binned.move(connection, "restoration", back, who=who, key=key)
+            return move(entry, Restoration, bin_rows.contents(entry.connection, ids))
 
     def bin(self, k: int = 100, *, offset: int = 0) -> list[PictureRow]:
         """Return pictures that are in the bin, the last removed first."""
@@ -428,7 +429,7 @@ class Collection:
         the log, which keeps that something was said, by whom and when. Files in other folders are
         never touched. Models keep what they have learned until they learn again.
         """
-        events.check_names(who, None)
+        check_names(who)
         ids = None if pictures is None else self._in_bin("empty_bin", pictures)
         return removing.empty(self._opened, ids, who=who)
 
@@ -567,19 +568,13 @@ class Collection:
 
     def say(
         self, picture: int, word: str, *, shows: bool = True, who: str = "", key: str | None = None
-    ) -> Event:
+    ) -> Entry:
         """Record that a picture shows what a word names, or that it does not.
 
         It is a label from then on, or none any more, and that word is not suggested again. Models
         learn it when they are next trained.
         """
-        events.check_names(who, key)
-        name = by_hand.check_word(word)
-        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
-            if (known := events.with_key(connection, key)) is not None:
-                return known
-            number = self._opened.id_of(picture)
-            return by_hand.say(connection, number, name, shows=shows, who=who, key=key)
+        return self.say_many([picture], word, shows=shows, who=who, key=key)
 
     def say_many(
         self,
@@ -589,7 +584,7 @@ class Collection:
         shows: bool = True,
         who: str = "",
         key: str | None = None,
-    ) -> Event:
+    ) -> Entry:
         """Record that pictures show what a word names, or that they do not, in one event.
 
         It counts as if it was said of each of them; undoing the event takes it back for all.
@@ -613,22 +608,21 @@ class Collection:
         InvalidInput
             If there are no pictures, or no word.
         """
-        events.check_names(who, key)
         name = by_hand.check_word(word)
-        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
-            if (known := events.with_key(connection, key)) is not None:
-                return known
-            ids = self._named("say_many", pictures)
-            if not ids:
-                raise InvalidInput(
-                    "Collection.say_many: there are no pictures to tag. Name some, or use a filter "
-                    "that some pass."
-                )
-            return by_hand.say_many(connection, ids, name, shows=shows, who=who, key=key)
+        with self._opened.entry(who, key) as entry:
+            if entry.is_new:
+                ids = self._named("say_many", pictures)
+                if not ids:
+                    raise InvalidInput(
+                        "Collection.label: there are no pictures to label. Name some, or use a "
+                        "filter that some pass."
+                    )
+                by_hand.label(entry, ids, name, shows=shows)
+        return entry.result
 
-    def said_of(self, picture: int, word: str) -> list[Event]:
+    def said_of(self, picture: int, word: str) -> list[Entry]:
         """Return what was said of a picture and a word and still counts, the last first."""
-        return events.about(self._opened.database, by_hand.subject_of(picture, word))[::-1]
+        return log.labels_of(self._opened.database, picture, word_key(word))
 
     def label_sources(
         self, pictures: Iterable[int] | None = None
@@ -770,9 +764,9 @@ class Collection:
         annotator = self._opened.rankers.annotator(ranker)
         return judging.evaluate_words(self.path, self._opened.database, ranker, annotator)
 
-    def words_to_learn(self) -> WordsToLearn:
+    def words_to_learn(self) -> NewWords:
         """Return the words given or imported since models were last trained or rolled back."""
-        return WordsToLearn(*events.words_since_learning(self._opened.database))
+        return log.new_words(self._opened.database)
 
     def rollback(self) -> InUse:
         """Undo the last learning that is in use: searches and words are as they were before it.
@@ -795,7 +789,7 @@ class Collection:
         shown: Iterable[int] = (),
         who: str = "",
         key: str | None = None,
-    ) -> Event:
+    ) -> Entry:
         """Record which pictures found for a query are right and which are wrong, and learn it.
 
         The next search of anybody uses it, by every ranker. A vote is stored before this returns.
@@ -816,18 +810,16 @@ class Collection:
         key : str, optional
             A name for this vote: sent twice, it counts once.
         """
-        events.check_names(who, key)
-        verdict = Verdict.checked(ask, picked, rejected, shown, who)
-        with self._opened.rankers.lock:
-            self._opened.rankers.usable()
-            with self._opened.database.transaction() as connection:
-                if (known := events.with_key(connection, key)) is not None:
-                    return known
-                usable = self._opened.rankers.usable()
-                if not usable:
-                    self._opened.rankers.get()
-                ledger = self._opened.rankers.ledger
-                return record_vote(self._opened.database, connection, usable, ledger, verdict, key)
+        vote = checked_vote(ask, picked, rejected, shown, who)
+        rankers = self._opened.rankers
+        # Loading a ranker may take long; nobody has to wait for it to write.
+        rankers.usable()
+        with self._opened.entry(who, key) as entry:
+            if entry.is_new:
+                usable = rankers.usable() or [rankers.get()]
+                preferences = {ranker.id: ranker.votes for ranker in usable}
+                record_vote(self._opened.database, entry, preferences, rankers.ledger, vote)
+        return entry.result
 
     def verdicts(self, ask: Ask) -> dict[int, int]:
         """Return what was said of pictures found for a query: +1 for picked, -1 for rejected."""
@@ -843,7 +835,7 @@ class Collection:
         """Return what votes have taught a ranker, how that was judged, and if searches use it."""
         return self._opened.rankers.get(by).votes.standing
 
-    def reset_votes(self, *, of: str | None = None, who: str = "", key: str | None = None) -> Event:
+    def reset_votes(self, *, of: str | None = None, who: str = "", key: str | None = None) -> Entry:
         """Discard all votes given so far; undoing this event makes them count again.
 
         Parameters
@@ -853,21 +845,18 @@ class Collection:
         who, key
             As for :meth:`vote`.
         """
-        events.check_names(who, key)
         if of is not None:
-            events.check_names(of, None)
+            check_names(of)
             if not any(vote.who == of for vote in self._opened.rankers.ledger.votes):
                 raise NotFound(
                     f"Collection.reset_votes: no vote of {of or 'a person without a name'} counts."
                 )
-        body = {} if of is None else {"of": of}
-        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
-            known = events.with_key(connection, key)
-            return known or events.append(
-                connection, "reset", body, who=who, key=key, about="reset"
-            )
+        with self._opened.entry(who, key) as entry:
+            if entry.is_new:
+                entry.append(Reset(of))
+        return entry.result
 
-    def undo(self, number: int, *, who: str = "", key: str | None = None) -> Event:
+    def undo(self, number: int, *, who: str = "", key: str | None = None) -> Entry:
         """Take back an event: a vote, a word, a removal, that pictures are no duplicates and so on.
 
         Raises
@@ -877,36 +866,24 @@ class Collection:
         InvalidInput
             If it cannot be undone, or is undone already, or a later import has to be undone first.
         """
-        events.check_names(who, key)
-        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
-            if (known := events.with_key(connection, key)) is not None:
-                return known
-            target, event = events.undo(self._opened.database, connection, number, who=who, key=key)
-            undid = events.undid(self._opened.database, target)
-            if undid.kind in by_hand.SAID:
-                by_hand.follow(connection, undid)
-            elif undid.kind == "import":
-                imports.follow(connection, undid)
-            elif undid.kind in binned.MOVED:
-                from lookalike.collection.search import duplicates
-
-                binned.follow(connection, undid)
-                duplicates.follow(connection, undid)
-        return event
+        with self._opened.entry(who, key) as entry:
+            if entry.is_new:
+                undo(entry, number)
+        return entry.result
 
     def history(
         self, limit: int = 50, *, before: int | None = None, of: str | None = None
-    ) -> list[Event]:
+    ) -> list[Entry]:
         """Return what was said, newest first: the last ``limit`` events, or those before one.
 
         With ``of`` only what the person with this name said.
         """
         check_whole("Collection.history", "limit", limit, 1, 1000)
-        return events.history(self._opened.database, limit, before, of)
+        return log.history(self._opened.database, limit, before, of)
 
     def check_log(self) -> None:
         """Check that no event was changed since it was written; DamagedFile names one that was."""
-        events.check(self._opened.database)
+        log.check(self._opened.database)
 
     # Upkeep
 
@@ -1304,10 +1281,10 @@ class Collection:
         pictures: Iterable[int | str | Path],
         of: Iterable[int | str | Path] = (),
         *,
-        verdict: Distinction = "different",
+        verdict: Difference = "different",
         who: str = "",
         key: str | None = None,
-    ) -> Event:
+    ) -> Entry:
         """Record that pictures are not duplicates, so that they are not shown as such again.
 
         It is an event of the log, which can be undone; it holds for these pictures wherever their
@@ -1329,14 +1306,11 @@ class Collection:
         NotFound
             If one of the pictures is not in the collection; then nothing is recorded.
         """
-        from lookalike.collection.search import duplicates
-
-        events.check_names(who, key)
-        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
-            if (known := events.with_key(connection, key)) is not None:
-                return known
-            some, others = (self._named("not_duplicates", it) for it in (pictures, of))
-            return duplicates.tell_apart(connection, some, others, verdict, who=who, key=key)
+        with self._opened.entry(who, key) as entry:
+            if entry.is_new:
+                some, others = (self._named("not_duplicates", it) for it in (pictures, of))
+                tell_apart(entry, some, others, verdict)
+        return entry.result
 
     def keep_one(
         self,
@@ -1345,7 +1319,7 @@ class Collection:
         *,
         who: str = "",
         key: str | None = None,
-    ) -> Event:
+    ) -> Entry:
         """Keep one of some duplicates and move the others to the bin, if it is still there itself.
 
         The picture kept gets what was said of the others: their words, but for names of folders
@@ -1362,14 +1336,10 @@ class Collection:
         who, key
             As for :meth:`not_duplicates`.
         """
-        from lookalike.collection.search import duplicates
-
-        events.check_names(who, key)
-        with self._opened.rankers.lock, self._opened.database.transaction() as connection:
-            if (known := events.with_key(connection, key)) is not None:
-                return known
-            kept, gone = self._opened.id_of(picture), self._named("keep_one", others)
-            return duplicates.keep_one(connection, kept, gone, who=who, key=key)
+        with self._opened.entry(who, key) as entry:
+            if entry.is_new:
+                keep_one(entry, self._opened.id_of(picture), self._named("keep_one", others))
+        return entry.result
 
     # Words that were learned
 

@@ -47,5 +47,5 @@ def test_what_cannot_be_stored_cannot_be_asked_for(collection, read):
     ],
 )
 def test_numbers_beyond_all_others_are_refused(collection, asked, number):
-    with pytest.raises(LookalikeError, match=r"too large|no picture"):
+    with pytest.raises(LookalikeError, match=r"too large|no picture|no event"):
         asked(collection, number)

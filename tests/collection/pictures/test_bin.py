@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from lookalike.collection import Ask, Collection, Where
-from lookalike.collection.search.duplicates import told_apart
+from lookalike.collection.log.duplicates import pictures_apart
 from lookalike.collection.store import uploads
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
 from tests.collection.colours import Colours, picture
@@ -161,7 +161,7 @@ def test_that_an_erased_picture_is_no_duplicate_leaves_the_log(said):
     assert log[three.number].body["pictures"] == [6, 7]
     assert (log[other.number].body["pictures"], log[other.number].body["of"]) == ([10], [11])
     assert [log[it.number].kind for it in (side, pair, last)] == ["erased"] * 3
-    apart = told_apart(said._opened.database)
+    apart = pictures_apart(said._opened.database)
     assert 5 not in apart
     assert apart[6] == [frozenset({6, 7})]
     assert apart[10] == [frozenset({11})]

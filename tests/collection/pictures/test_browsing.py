@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.collection.log.imports import import_labels
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.labels import import_labels
 from lookalike.collection.pictures import browsing as filtering
 from lookalike.collection.store.database import Database, stored
 from lookalike.collection.store.filter import Where
@@ -46,7 +47,7 @@ def keep(database, shots, roots=("/p",)):
                 "VALUES (CAST(? AS TEXT), ?, 1, 1)",
                 [(stored(path), shot.id) for path in shot.places],
             )
-        import_labels(connection, "files", {shot.id: shot.labels for shot in shots})
+        import_labels(NewEntry(connection), "files", {shot.id: shot.labels for shot in shots})
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_earlier_votes_teach_it(collection, pictures):
             np.testing.assert_allclose(one.taught[2].steps, other.taught[1].steps, atol=1e-9)
             assert one.taught[2].right == other.taught[1].right
     collection.check_log()
-    assert "teach" not in {event.kind for event in collection.history(100)}
+    assert "lessons" not in {event.kind for event in collection.history(100)}
     found = collection.search(Ask((1,)), 9, by="fine")
     with Collection.open(collection.path, features=[Colours(), Fine()]) as again:
         assert again.search(Ask((1,)), 9, by="fine") == found

@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Collection
-from lookalike.collection.log.imports import import_labels
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.labels import import_labels
 from lookalike.collection.store.labels import labels as kept_labels
 from lookalike.collection.store.labels import labels_with
 from lookalike.images.keywords import Keywords, read_keywords
@@ -150,7 +151,7 @@ def test_what_will_be_learned_from_is_what_is_kept_then(album, source, whole):
         new = {n: rng.choice(words, 3).tolist() for n in (1, 2, 3) if rng.random() < 0.7}
         expected = labels_with(database, source, new, whole=whole)
         with database.transaction() as connection:
-            import_labels(connection, source, new, whole=whole)
+            import_labels(NewEntry(connection), source, new, whole=whole)
         kept = kept_labels(database)
         assert {n: sorted(it) for n, it in kept.items()} == {
             n: sorted(it) for n, it in expected.items()

@@ -16,7 +16,7 @@ def having(collection, word):
 def test_one_event_tags_many_and_one_undoing_takes_it_back(collection):
     before = len(collection.history(100))
     event = collection.say_many([3, 1, 2, 3], "Küche", who="Ada")
-    assert (event.kind, event.who) == ("tag", "Ada")
+    assert (event.kind, event.who) == ("label", "Ada")
     assert (event.body["pictures"], event.body["word"]) == (3, "Küche")
     assert len(collection.history(100)) == before + 1
     assert having(collection, "küche") == [1, 2, 3]
@@ -50,7 +50,7 @@ def test_what_was_said_of_one_stays_when_that_of_many_is_undone(collection):
 def test_many_are_untagged_and_get_it_back(collection):
     collection.say_many([1, 2, 3, 4], "hund")
     no = collection.say_many([2, 3], "hund", shows=False)
-    assert no.kind == "correction"
+    assert (no.kind, no.body["shows"]) == ("label", False)
     assert having(collection, "hund") == [1, 4]
     collection.undo(no.number)
     assert having(collection, "hund") == [1, 2, 3, 4]
@@ -78,8 +78,8 @@ def test_two_people_undo_the_same_event(collection):
     ("named", "word", "error", "words"),
     [
         ([1, 99], "hund", NotFound, "has no picture 99"),
-        ([], "hund", InvalidInput, "no pictures to tag"),
-        (Where(tags=("nirgends",)), "hund", InvalidInput, "no pictures to tag"),
+        ([], "hund", InvalidInput, "no pictures to label"),
+        (Where(tags=("nirgends",)), "hund", InvalidInput, "no pictures to label"),
         ("1", "hund", InvalidInput, "must be a list"),
         ([1.5], "hund", InvalidInput, "by its id or path"),
         ([1], " ", InvalidInput, "non-empty text"),

@@ -9,7 +9,8 @@ from PIL import Image
 
 from lookalike import Collection
 from lookalike.collection import Ask
-from lookalike.collection.log.imports import import_labels
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.labels import import_labels
 from lookalike.collection.search import duplicates, near
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput, NotFound
@@ -180,7 +181,7 @@ def test_a_verdict_holds_until_undone_and_survives_moving_and_indexing_again(
 def test_keeping_all_hides_a_whole_group(collection):
     group = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
     said = collection.not_duplicates(group, verdict="keep")
-    assert said.body == {"pictures": sorted(group), "verdict": "keep"}
+    assert said.body == {"pictures": sorted(group), "difference": "keep"}
     assert "0.png" not in named(collection, collection.duplicates())
     assert len(collection) == 16
 
@@ -220,7 +221,7 @@ def said_of(collection, *pictures):
 
 def give(collection, source, words):
     with collection._opened.database.transaction() as connection:
-        import_labels(connection, source, words)
+        import_labels(NewEntry(connection), source, words)
 
 
 def test_the_one_kept_gets_what_was_said_of_the_others(collection):
@@ -262,7 +263,7 @@ def test_what_is_said_later_of_the_one_kept_outlives_the_undoing(collection):
     kept = collection.keep_one(one, [small])
     later = collection.say(one, "Hafen", shows=False)
     again = collection.say(one, "Ufer")
-    assert (again.kind, again.number) == ("tag", later.number + 1), "not the removal"
+    assert (again.kind, again.number) == ("label", later.number + 1), "not the removal"
     collection.undo(kept.number)
     assert collection.labels_of([one, small]) == {one: ["Ufer"], small: ["Hafen", "Ufer"]}
     collection.undo(later.number)
@@ -394,11 +395,11 @@ def test_verdicts_that_cannot_be_meant_are_refused_and_nothing_is_recorded(colle
         *[([one], [], "keep"), ([one], [one], "keep"), ([], [], "keep"), ([], [one], "keep")],
         ([one, two], [], "perhaps"),
     ]:
-        with pytest.raises(InvalidInput, match="not_duplicates"):
+        with pytest.raises(InvalidInput, match=r"Collection\.duplicates"):
             collection.not_duplicates(some, of, verdict=verdict)
     with pytest.raises(NotFound):
         collection.not_duplicates([one, 999])
     for others in ([], [one]):
-        with pytest.raises(InvalidInput, match="keep_one"):
+        with pytest.raises(InvalidInput, match=r"Collection\.duplicates"):
             collection.keep_one(one, others)
     assert (collection.history()[0].number if collection.history() else 0) == last

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection.votes.ledger import Ledger, _unpacked, packed
+from lookalike.collection.votes.ledger import Ledger
 from lookalike.collection.votes.steps import MOST_TAUGHT
 from tests.collection.colours import Colours
 from tests.collection.votes.test_agreement import digits  # noqa: F401
@@ -110,17 +110,6 @@ def test_only_the_last_vote_of_each_person_on_each_query_teaches(collection):
     with Collection.open(collection.path, features=[Colours(8)]) as other:
         assert other._opened.rankers.get().votes._counts.tolist() == votes._counts.tolist()
         assert turned(other).tobytes() == turned(collection).tobytes()
-
-
-def test_votes_of_before_all_go_on_to_teach_until_their_person_votes_again(collection):
-    random_votes(collection, 24, 4)
-    ranker = collection._opened.rankers.get()
-    *before, last = ranker.votes.ledger.votes
-    older = [_older(vote) for vote in before]
-    assert _counting(ranker, [*older, _older(last)]) == [True] * 4
-    assert _counting(ranker, [*older, last]) == [False] * 3 + [True]
-    kept = _unpacked(last.number, packed([*older, last]))
-    assert [vote.taught[ranker.id].replaces for vote in kept.votes] == [False] * 3 + [True]
 
 
 def _older(vote):

@@ -21,7 +21,7 @@ def test_what_was_said_is_listed_and_taken_back(run, place, tmp_path):
     with Collection.open(place) as store:
         first = store.say(1, "Bäume <b>", who="anna")
     listed = run("history", "-c", place).out
-    assert "Tagged with Bäume" in listed
+    assert "Tagged with “Bäume" in listed
     assert "anna" in listed
     (event,) = run("history", "-c", place, "--json").json["events"]
     assert event["number"] == first.number

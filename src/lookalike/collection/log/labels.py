@@ -1,221 +1,215 @@
-"""The words that people gave or refused pictures by hand, as the log tells."""
+"""Events in which people give words to pictures or refuse them."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from sqlite3 import Connection
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from lookalike.collection.log import events
-from lookalike.collection.log.events import Event
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.event import Event, Position, event, pictures_text
 from lookalike.collection.store import changes
-from lookalike.collection.store.database import numbers
-from lookalike.collection.store.labels import HAND, set_by_hand
+from lookalike.collection.store import labels as stored
+from lookalike.collection.store import log as rows
+from lookalike.collection.store.labels import Change, LabelSource
+from lookalike.collection.store.queries import Ref
 from lookalike.core.errors import InvalidInput
-from lookalike.core.text import first_control, label_name, word_key
-
-SAID = ("tag", "correction")
-"""The kinds of events in which people say that pictures show what a word names, or do not."""
+from lookalike.core.text import first_control, label_name, shown, word_key
 
 
 class Last(NamedTuple):
-    """The last event about a picture and a word that counts."""
+    """The last event that gave a picture a word or refused it, and the word as it was written."""
 
     number: int
-    kind: str
+    shows: bool
     word: str
 
 
-def subject_of(picture: int, word: str) -> str:
-    """Return what events about a picture and a word are found by, however the word is written."""
-    return f"picture {picture} {word_key(word)}"
+@event("label", undoable=True, touches={"labels"}, icon="tag")
+@dataclass(frozen=True)
+class Label(Event):
+    """A word that pictures show, or do not; which pictures stands in the changes."""
+
+    word: str
+    shows: bool
+    pictures: int
+    changes: str
+
+    @property
+    def new_words(self) -> int:
+        """One word."""
+        return 1
+
+    def settle(self, at: Position) -> None:
+        """Let the pictures have the word, or be refused it, as was last said of them."""
+        settle(at.connection, word_key(self.word), [picture for picture, *_ in at.changes()])
+
+    def without(self, erased: Set[Ref], at: Position) -> Self | None:
+        """Return the event, or None once all its pictures were erased."""
+        return self if changes.are_left(at.connection, at.number) else None
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        many, word = pictures_text(self.pictures), f"“{shown(self.word)}”"
+        if self.pictures == 1:
+            return f"Tagged with {word}" if self.shows else f"Does not show {word}"
+        return f"Tagged {many} with {word}" if self.shows else f"{many} do not show {word}"
+
+
+@event("import", undoable=True, touches={"labels"}, icon="tag")
+@dataclass(frozen=True)
+class Import(Event):
+    """Labels that a source gives pictures now, instead of those that it gave before."""
+
+    source: LabelSource
+    pictures: int
+    given: int
+    taken: int
+    changes: str
+
+    @property
+    def about(self) -> str:
+        """The source."""
+        return f"source {self.source}"
+
+    @property
+    def new_words(self) -> int:
+        """All that were given or taken away."""
+        return self.given + self.taken
+
+    def apply(self, at: Position) -> None:
+        """Let the source give what it gave after the import."""
+        self._check_last(at)
+        done = [(picture, key, after) for picture, key, _, after in at.changes()]
+        stored.set_layer(at.connection, self.source, done)
+
+    def revert(self, at: Position) -> None:
+        """Let the source give what it gave before the import.
+
+        Raises
+        ------
+        InvalidInput
+            If a later import of that source changed the same labels: that has to be undone first.
+        """
+        self._check_last(at)
+        done = [(picture, key, before) for picture, key, before, _ in at.changes()]
+        stored.set_layer(at.connection, self.source, done)
+
+    def _check_last(self, at: Position) -> None:
+        later = [row.number for row in rows.about(at.connection, self.about, since=at.number)]
+        undone = rows.undone_among(at.connection, later)
+        for number in reversed(later):
+            if number not in undone and changes.overlap(at.connection, at.number, number):
+                raise InvalidInput(
+                    f"Collection.undo: event {number} imported labels of the same source later, "
+                    f"over those of event {at.number}. Undo event {number} first."
+                )
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        return (
+            f"Imported labels from {self.source}: {self.given:,} given, {self.taken:,} taken "
+            f"away, on {pictures_text(self.pictures)}"
+        )
 
 
 def check_word(word: str) -> str:
     """Return a word as labels are spelled, or raise InvalidInput."""
     name = label_name(word) if isinstance(word, str) else ""
     if not name:
-        raise InvalidInput(f"Collection.say: a word must be non-empty text; got {word!r:.80}.")
+        raise InvalidInput(f"Collection.label: a word must be non-empty text; got {word!r:.80}.")
     if (sign := first_control(name)) is not None:
         raise InvalidInput(
-            f"Collection.say: a word must not contain control characters; got {sign!r} in "
+            f"Collection.label: a word must not contain control characters; got {sign!r} in "
             f"{word!r:.80}. Leave it out."
         )
     return name
 
 
-def say(
-    connection: Connection, picture: int, word: str, *, shows: bool, who: str, key: str | None
-) -> Event:
-    """Record that a picture shows what a word names, or that it does not.
+def label(entry: NewEntry, pictures: Sequence[int], word: str, *, shows: bool) -> None:
+    """Record that pictures show what a word names, or that they do not.
 
-    What holds already is not recorded again: the event in which it was said is returned.
+    What holds already is not recorded again: the entry is the one in which it was said.
     """
-    kind, name = "tag" if shows else "correction", word_key(word)
-    said = last_said(connection, name, [picture]).get(picture)
-    if said is not None and said.kind == kind and _holding(connection, name, [picture], kind):
-        known = events.read(connection, said.number)
-        # A word that came from a duplicate is said anew: to undo that restores no duplicate.
-        if known.kind == kind:
-            return known
-    event = events.append(
-        connection,
-        kind,
-        {"picture": picture, "word": word},
-        who=who,
-        key=key,
-        about=subject_of(picture, word),
+    key = word_key(word)
+    if (number := _repeated(entry.connection, key, pictures, shows)) is not None:
+        entry.repeat(number)
+        return
+    before, after = (None, word) if shows else (word, None)
+    entry.append(
+        lambda digest: Label(word, shows, len(pictures), digest),
+        [(picture, key, before, after) for picture in pictures],
     )
-    _apply(connection, name, [picture], kind, word)
-    return event
 
 
-def say_many(
-    connection: Connection,
-    pictures: Sequence[int],
-    word: str,
+def import_labels(
+    entry: NewEntry,
+    source: LabelSource,
+    new: Mapping[int, Iterable[str]],
     *,
-    shows: bool,
-    who: str,
-    key: str | None,
-) -> Event:
-    """Record in one event that pictures show what a word names, or that they do not."""
-    kind, name = "tag" if shows else "correction", word_key(word)
-    said = _same_said(connection, kind, name, pictures)
-    if said is not None:
-        return said
-    rows = ((picture, name, None, word) for picture in pictures)
-    body = {
-        "pictures": len(pictures),
-        "word": word,
-        "changes": changes.written(changes.digest(rows)),
-    }
-    event = events.append(connection, kind, body, who=who, key=key, about=_about_word(name))
-    changes.keep_word(connection, event.number, pictures, name, word)
-    _apply(connection, name, pictures, kind, word)
-    return event
+    whole: bool = False,
+) -> rows.Row | None:
+    """Replace the labels that a source gives pictures, and record it; None if nothing changed.
+
+    ``whole`` replaces those of all pictures; else of the pictures named. What other sources give,
+    and above all what people said by hand, stays.
+    """
+    return record_import(
+        entry, source, stored.layer_changes(entry.connection, source, new, whole=whole)
+    )
 
 
-def follow(connection: Connection, target: Event) -> None:
-    """Bring pictures' words to what the log says once an event of ``SAID`` was undone or redone."""
-    name = word_key(target.body["word"])
-    if "picture" in target.body:
-        found = connection.execute(
-            "SELECT id FROM all_pictures WHERE id = ?", (target.body["picture"],)
-        )
-    else:
-        found = connection.execute("SELECT picture FROM changes WHERE event = ?", (target.number,))
-    settle(connection, name, [picture for (picture,) in found.fetchall()])
+def record_import(entry: NewEntry, source: LabelSource, done: list[Change]) -> rows.Row | None:
+    """Record what changes in the labels of a source; None if nothing does."""
+    if not done:
+        return None
+    pictures = len({picture for picture, *_ in done})
+    given = sum(after is not None for *_, after in done)
+    return entry.append(
+        lambda digest: Import(source, pictures, given, len(done) - given, digest), done
+    )
 
 
 def settle(connection: Connection, key: str, pictures: Sequence[int]) -> None:
     """Let pictures have a word by hand, or be refused it, as was last said of them."""
-    said = last_said(connection, key, pictures)
-    together: dict[tuple[str, str], list[int]] = {}
+    last = last_said(connection, key, pictures)
+    together: dict[tuple[bool | None, str], list[int]] = {}
     for picture in pictures:
-        last = said.get(picture)
-        state = ("", "") if last is None else (last.kind, last.word)
+        own = last.get(picture)
+        state = (None, "") if own is None else (own.shows, own.word)
         together.setdefault(state, []).append(picture)
-    for (kind, word), some in together.items():
-        _apply(connection, key, some, kind, word)
-
-
-def _same_said(
-    connection: Connection, kind: str, key: str, pictures: Sequence[int]
-) -> Event | None:
-    """Return the event in which the same was said last of the same pictures, if it still holds."""
-    row = connection.execute(
-        "SELECT number, kind FROM events WHERE about = ? ORDER BY number DESC LIMIT 1",
-        (_about_word(key),),
-    ).fetchone()
-    if row is None or row[1] != kind or events.undone_in(connection, row[0]):
-        return None
-    named = connection.execute("SELECT picture FROM changes WHERE event = ?", (row[0],))
-    if {picture for (picture,) in named} != set(pictures):
-        return None
-    holds = _holding(connection, key, pictures, kind) == len(pictures)
-    return events.read(connection, row[0]) if holds else None
+    for (shows, word), some in together.items():
+        yes, no = word if shows else None, word if shows is False else None
+        stored.set_by_hand(connection, key, some, yes=yes, no=no)
 
 
 def last_said(connection: Connection, key: str, pictures: Iterable[int]) -> dict[int, Last]:
-    """Return what was last said of pictures and a word, of all that counts."""
-    some = list(pictures)
-    said = [
-        *_said_of_many(connection, key, some),
-        *_said_of_each(connection, key, some),
-        *_said_of_duplicates(connection, key, some),
-    ]
-    return dict(sorted(said, key=lambda it: it[1].number))
+    """Return what was last said of pictures and a word, of all that counts.
+
+    By labelling, or by keeping one of some duplicates, which gets the words of the others.
+    """
+    said = changes.of_word(connection, key, pictures)
+    undone = rows.undone_among(connection, sorted({number for _, number, _, _ in said}))
+    return {
+        picture: Last(number, after is not None, str(after if refused is None else refused))
+        for picture, number, refused, after in said
+        if number not in undone
+    }
 
 
-def _said_of_many(
-    connection: Connection, key: str, pictures: list[int]
-) -> Iterable[tuple[int, Last]]:
-    rows = connection.execute(
-        "SELECT number, kind, body FROM events WHERE about = ?", (_about_word(key),)
-    ).fetchall()
-    for number, kind, body in rows:
-        if not events.undone_in(connection, number):
-            last = Last(number, kind, json.loads(body)["word"])
-            named = connection.execute(
-                "SELECT picture FROM changes WHERE event = ? "
-                "AND picture IN (SELECT value FROM json_each(?))",
-                (number, numbers(pictures)),
-            )
-            yield from ((picture, last) for (picture,) in named.fetchall())
-
-
-def _said_of_each(
-    connection: Connection, key: str, pictures: list[int]
-) -> Iterable[tuple[int, Last]]:
-    rows = connection.execute(
-        "SELECT number, kind, body FROM events WHERE about IN "
-        "(SELECT 'picture ' || value || ' ' || ? FROM json_each(?))",
-        (key, numbers(pictures)),
-    ).fetchall()
-    gone = events.undone_among(connection, [number for number, _, _ in rows])
-    for number, kind, text in rows:
-        if number not in gone:
-            body = json.loads(text)
-            yield body["picture"], Last(number, kind, body["word"])
-
-
-def _said_of_duplicates(
-    connection: Connection, key: str, pictures: list[int]
-) -> Iterable[tuple[int, Last]]:
-    """Return what was said of duplicates of pictures that were kept instead of them."""
-    rows = connection.execute(
-        "SELECT picture, event, before, after FROM changes JOIN events ON number = event "
-        "WHERE picture IN (SELECT value FROM json_each(?)) AND changes.key = ? "
-        "AND kind = 'removal'",
-        (numbers(pictures), key),
-    ).fetchall()
-    gone = events.undone_among(connection, sorted({event for _, event, _, _ in rows}))
-    for picture, event, refused, word in rows:
-        if event not in gone:
-            kind = "tag" if refused is None else "correction"
-            yield picture, Last(event, kind, word if refused is None else refused)
-
-
-def _holding(connection: Connection, key: str, pictures: Sequence[int], kind: str) -> int:
-    """Count the pictures that have a word by hand, or were refused it."""
-    table = f"given WHERE source = {HAND} AND" if kind == "tag" else "refusals WHERE"
-    ((count,),) = connection.execute(
-        f"SELECT count(*) FROM {table} key = ? "  # noqa: S608
-        "AND picture IN (SELECT value FROM json_each(?))",
-        (key, numbers(pictures)),
-    )
-    return int(count)
-
-
-def _apply(connection: Connection, key: str, pictures: Sequence[int], kind: str, word: str) -> None:
-    set_by_hand(
-        connection,
-        key,
-        pictures,
-        yes=word if kind == "tag" else None,
-        no=word if kind == "correction" else None,
-    )
-
-
-def _about_word(key: str) -> str:
-    return f"word {key}"
+def _repeated(connection: Connection, key: str, pictures: Sequence[int], shows: bool) -> int | None:
+    """Return the event in which the same was said last of the same pictures, if it still holds."""
+    last = last_said(connection, key, pictures)
+    numbers = {own.number for own in last.values()}
+    if len(last) < len(pictures) or len(numbers) != 1:
+        return None
+    (number,) = numbers
+    if next(iter(last.values())).shows != shows or changes.count(connection, number) != len(
+        pictures
+    ):
+        return None
+    row = rows.read(connection, number)
+    # A word that came from a duplicate is said anew: to undo that restores no duplicate.
+    if row is None or row.kind != Label.kind:
+        return None
+    holding = stored.count_by_hand(connection, key, pictures, shows=shows)
+    return number if holding == len(pictures) else None

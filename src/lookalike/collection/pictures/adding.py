@@ -8,7 +8,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from pathlib import Path
 
-from lookalike.collection.log import binned, erasing, events
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.erasing import erase
+from lookalike.collection.log.removals import Restoration, move
 from lookalike.collection.pictures import keywords as kept_keywords
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECONDS
@@ -241,7 +243,7 @@ class Adder:
                     left += self._put(connection, outcome.path, picture)
                     keywords.take(connection, outcome.path, picture)
             keywords.keep(connection)
-            binned.move(connection, "restoration", sorted(self._restored))
+            move(NewEntry(connection), Restoration, sorted(self._restored))
             self._let_go(connection, left)
         self._pending, self._restored = [], set()
         self._again += again
@@ -366,9 +368,9 @@ class Adder:
         )
         unsaid = {number for (number,) in rows.fetchall()}
         gone = unsaid - self._voted() if unsaid else set()
-        erased = erasing.erase(connection, gone)
-        if any(erased.values()):
-            events.append(connection, "erasure", {"pictures": len(gone), **erased})
+        erasure = erase(connection, gone)
+        if erasure.erased or erasure.seals:
+            NewEntry(connection).append(erasure)
         connection.execute(
             "DELETE FROM places WHERE lost IS NOT NULL "
             "AND picture IN (SELECT value FROM json_each(?)) AND EXISTS (SELECT 1 FROM places "

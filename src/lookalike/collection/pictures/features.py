@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from sqlite3 import Connection
 
-from lookalike.collection.log import events
+from lookalike.collection.log.models import NewFeature
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
 from lookalike.collection.ranking.opened import Opened
@@ -135,12 +135,12 @@ def add_feature(
             decode=opened.decode,
         )
         grow(opened.folder, database, row, used, Added(), silent)
-        with opened.rankers.lock, database.transaction() as connection:
+        with opened.entry() as entry:
             ranker, ledger = opened.rankers.preparing(name), opened.rankers.ledger
-            teach_earlier_votes(database, connection, ranker, ledger)
-            ranker_rows.set_ready(connection, row.id)
+            teach_earlier_votes(entry, ranker.id, ranker.votes, ledger)
+            ranker_rows.set_ready(entry.connection, row.id)
             if not row.ready:
-                events.append(connection, "feature", {"name": name, "feature": used.name})
+                entry.append(NewFeature(name, used.name))
         opened.rankers.save_cache(opened.rankers.get(name))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from sqlite3 import Connection
 
-from lookalike.collection.log import imports
-from lookalike.collection.log.events import Event
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.labels import record_import
 from lookalike.collection.store import changes
 from lookalike.collection.store.database import stored
 from lookalike.collection.store.labels import SOURCES, layer_changes, set_layer
@@ -69,8 +69,8 @@ def keep(connection: Connection, words: Mapping[int, Iterable[str]]) -> None:
     )
 
 
-def record(connection: Connection) -> Event | None:
-    """Record what was kept since the last time as one import; None if nothing was."""
+def record(connection: Connection) -> None:
+    """Record what was kept since the last time as one import."""
     rows = [row for row in changes.of(connection, changes.PENDING) if row[2] != row[3]]
     connection.execute("DELETE FROM changes WHERE event = ?", (changes.PENDING,))
-    return imports.record(connection, "keywords", rows)
+    record_import(NewEntry(connection), "keywords", rows)

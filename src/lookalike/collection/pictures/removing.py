@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from lookalike.collection.log import binned, erasing, events
+from lookalike.collection.log.erasing import erase
 from lookalike.collection.pictures.adding import leave_out
 from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import bin as bin_rows
 from lookalike.collection.store import uploads
 
 
@@ -17,7 +18,7 @@ def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
     database, rankers = opened.database, opened.rankers
     with opened.writing():
         with database.transaction() as connection:
-            gone = binned.holds(connection, ids)
+            gone = bin_rows.contents(connection, ids)
         if not gone:
             return 0
         spaces = [row.space for row in rankers.rows() if row.space is not None]
@@ -26,11 +27,11 @@ def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
         cached = [cache.exists() for cache in caches]
         for cache in caches:
             cache.unlink(missing_ok=True)
-        with database.transaction() as connection:
+        with opened.entry(who) as entry:
+            connection = entry.connection
             uploads.note_erased(connection, uploads.of_pictures(opened.folder, connection, gone))
             leave_out(connection, gone)
-            body = {"pictures": len(gone), **erasing.erase(connection, gone)}
-            events.append(connection, "erasure", body, who=who)
+            entry.append(erase(connection, gone))
         uploads.sweep(opened.folder, database)
         database.forget()
         if any(cached):

@@ -1,10 +1,11 @@
 """What an open collection is made of: its folder, its database and its rankers."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lookalike.collection.log.entry import NewEntry, write_entry
 from lookalike.collection.ranking.rankers import Rankers
 from lookalike.collection.store import pictures, uploads
 from lookalike.collection.store.database import Database
@@ -26,6 +27,10 @@ class Opened:
     def path(self) -> Path:
         """The folder of the collection."""
         return self.folder.path
+
+    def entry(self, who: str = "", key: str | None = None) -> AbstractContextManager[NewEntry]:
+        """Return a context in which one entry of the log is written; the one way to write it."""
+        return write_entry(self.database, self.rankers.lock, who, key)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

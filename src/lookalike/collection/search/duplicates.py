@@ -1,27 +1,16 @@
 """Group near-duplicates, suggest which to keep, and remember which are none."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from sqlite3 import Connection
-from typing import Literal, TypeAlias, get_args
 
-from lookalike.collection.log import binned, events
-from lookalike.collection.log import labels as by_hand
-from lookalike.collection.log.events import Event
+from lookalike.collection.log.duplicates import Apart, pictures_apart
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.search.matches import Duplicates
 from lookalike.collection.search.near import BITS, NearCopies
-from lookalike.collection.store import albums, changes
-from lookalike.collection.store.database import Database, numbers
-from lookalike.collection.store.labels import SOURCES, Change
+from lookalike.collection.store.database import Database
 from lookalike.core.checks import check_whole, is_number
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
-
-Verdict: TypeAlias = Literal["different", "keep"]
-
-Apart: TypeAlias = dict[int, list[frozenset[int]]]
 
 RADIUS, SPARSE_RADIUS = 40, 48
 """Bits of the codes' 128 that two copies may differ in, by default: of dense and sparse vectors.
@@ -31,9 +20,6 @@ Copies share fewer of the words of a sparse vector, so that the angle between th
 
 LIKE = 0.96
 """How alike the thumbnails of copies are at least, by default."""
-
-KIND = "distinct"
-"""The kind of events that say which pictures are not duplicates."""
 
 _AT_ONCE = 256
 
@@ -135,7 +121,7 @@ def find(
     with copies.lock:
         copies.follow(ranker)
         known = facts(database, voted)
-        apart = told_apart(database)
+        apart = pictures_apart(database)
         order = sorted(
             (known[number] for number in ranker.plain.ids.tolist() if number in known),
             key=lambda one: one.rank,
@@ -190,106 +176,3 @@ def _group(known: dict[int, Facts], picture: int, group: Sequence[tuple[float, i
         pictures=(picture, *(other for _, other in group)),
         likeness=(1.0, *(min(score, 1.0) for score, _ in group)),
     )
-
-
-def told_apart(database: Database) -> Apart:
-    """Return for each picture the sets of those that it was said not to be a duplicate of."""
-    gone = events.undone(database)
-    found: Apart = {}
-    for event in events.about(database, KIND, undone=True):
-        if event.number in gone:
-            continue
-        with database.parsing("an event"):
-            some = frozenset(map(int, event.body["pictures"]))
-            others = frozenset(map(int, event.body.get("of", some)))
-        for picture in some:
-            found.setdefault(picture, []).append(others)
-        for picture in others - some:
-            found.setdefault(picture, []).append(some)
-    return found
-
-
-def tell_apart(
-    connection: Connection,
-    some: Sequence[int],
-    of: Sequence[int],
-    verdict: Verdict,
-    *,
-    who: str,
-    key: str | None,
-) -> Event:
-    """Record that pictures are not duplicates, of each other or ``of`` others."""
-    if verdict not in get_args(Verdict):
-        raise InvalidInput(
-            f"Collection.not_duplicates: verdict must be different or keep; got {verdict!r:.80}."
-        )
-    if len(some) < (1 if of else 2) or set(some) & set(of):
-        raise InvalidInput(
-            "Collection.not_duplicates: give two pictures or more, or one and those it is no "
-            "duplicate of."
-        )
-    body: dict[str, object] = {"pictures": list(some), "verdict": verdict}
-    if of:
-        body["of"] = list(of)
-    return events.append(connection, KIND, body, who=who, key=key, about=KIND)
-
-
-def keep_one(
-    connection: Connection, picture: int, others: Sequence[int], *, who: str, key: str | None
-) -> Event:
-    """Move the duplicates of a picture to the bin, and return the event.
-
-    What was said of them goes to the picture, in the same event: words, and albums in which they
-    were saved.
-    """
-    if not others or picture in others:
-        raise InvalidInput(
-            "Collection.keep_one: give one picture or more to remove, and not the one to keep."
-        )
-    taken = _said_of(connection, picture, others)
-    if joined := albums.holding(connection, others, picture):
-        taken.append((picture, "", None, numbers(joined)))
-    binned.move(connection, "removal", others, beside=taken, who=who, key=key)
-    (number,) = connection.execute("SELECT max(number) FROM events").fetchone()
-    event = events.read(connection, number)
-    follow(connection, event)
-    return event
-
-
-def follow(connection: Connection, target: Event) -> None:
-    """Give the picture kept what was said of its duplicates, or take it back if that was undone."""
-    undone = events.undone_in(connection, target.number)
-    for picture, key, _, after in changes.of(connection, target.number):
-        if key:
-            by_hand.settle(connection, key, [picture])
-        elif after is not None:
-            albums.set_saved(connection, json.loads(after), picture, saved=not undone)
-
-
-def _said_of(connection: Connection, picture: int, others: Sequence[int]) -> list[Change]:
-    """Return the words of pictures that another has not got, and those refused for them.
-
-    What was said of the other one counts more, and a word given more than the same refused. The
-    names of folders are not said of pictures.
-    """
-    some = (picture, numbers(others))
-    given = connection.execute(
-        "SELECT key, label FROM given AS own "
-        "WHERE picture IN (SELECT value FROM json_each(?2)) AND shown AND source != ?3 "
-        "AND key NOT IN (SELECT key FROM refusals WHERE picture = ?1) "
-        "AND NOT EXISTS (SELECT 1 FROM given WHERE picture = ?1 AND given.key = own.key "
-        "AND source <= own.source) ORDER BY source DESC, picture DESC",
-        (*some, SOURCES.index("folders")),
-    )
-    words = dict(given.fetchall())
-    refused = connection.execute(
-        "SELECT key, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?2)) "
-        "AND key NOT IN (SELECT key FROM refusals WHERE picture = ?1) "
-        "AND key NOT IN (SELECT key FROM given WHERE picture = ?1) ORDER BY picture DESC",
-        some,
-    )
-    not_shown = {key: word for key, word in refused if key not in words}
-    return [
-        *((picture, key, None, word) for key, word in words.items()),
-        *((picture, key, word, None) for key, word in not_shown.items()),
-    ]

@@ -1,7 +1,7 @@
 """What an event did to many pictures: rows beside the log, which holds a digest of them."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from sqlite3 import Connection
 
 from lookalike.collection.store.database import Database, numbers
@@ -44,16 +44,6 @@ def keep(connection: Connection, event: int, rows: Iterable[Change]) -> None:
     )
 
 
-def keep_word(
-    connection: Connection, event: int, pictures: Sequence[int], key: str, word: str
-) -> None:
-    """Keep that an event said a word of many pictures."""
-    connection.execute(
-        "INSERT INTO changes SELECT ?, value, ?, NULL, ? FROM json_each(?) ORDER BY value",
-        (event, key, word, numbers(pictures)),
-    )
-
-
 def of(connection: Connection, event: int) -> list[Change]:
     """Return what an event did to the pictures that were not erased since."""
     return list(
@@ -73,3 +63,80 @@ def digests(database: Database) -> dict[int, int]:
         picture, key, before, after = row
         found[event] = found.get(event, 0) + _row_digest((picture, key, before, after))
     return {event: number % _ALL for event, number in found.items()}
+
+
+def count(connection: Connection, event: int) -> int:
+    """Count the rows of an event."""
+    ((rows,),) = connection.execute("SELECT count(*) FROM changes WHERE event = ?", (event,))
+    return int(rows)
+
+
+def are_left(connection: Connection, event: int) -> bool:
+    """Return whether an event has any rows left."""
+    row = connection.execute("SELECT 1 FROM changes WHERE event = ? LIMIT 1", (event,)).fetchone()
+    return row is not None
+
+
+def overlap(connection: Connection, one: int, other: int) -> bool:
+    """Return whether two events changed the same word of the same picture."""
+    row = connection.execute(
+        "SELECT 1 FROM changes AS one JOIN changes AS other USING (picture, key) "
+        "WHERE one.event = ? AND other.event = ? LIMIT 1",
+        (one, other),
+    ).fetchone()
+    return row is not None
+
+
+def of_word(
+    connection: Connection, key: str, pictures: Iterable[int]
+) -> list[tuple[int, int, str | None, str | None]]:
+    """Return picture, event, before and after of what people said of pictures and a word, in order.
+
+    Imports of labels are left out: they have a subject, their source.
+    """
+    return connection.execute(
+        "SELECT picture, event, before, after FROM changes JOIN events ON number = event "
+        "WHERE picture IN (SELECT value FROM json_each(?)) AND changes.key = ? "
+        "AND about IS NULL ORDER BY event",
+        (numbers(pictures), key),
+    ).fetchall()
+
+
+def touched(database: Database, events: Iterable[int], pictures: Iterable[int]) -> bool:
+    """Return whether one of some events changed one of some pictures."""
+    row = database.row(
+        "SELECT 1 FROM changes WHERE event IN (SELECT value FROM json_each(?)) "
+        "AND picture IN (SELECT value FROM json_each(?)) LIMIT 1",
+        *(numbers(events), numbers(pictures)),
+    )
+    return row is not None
+
+
+def by_event(connection: Connection, pictures: Iterable[int]) -> dict[int, list[Change]]:
+    """Return what events did to some pictures, by event."""
+    found: dict[int, list[Change]] = {}
+    for event, *row in connection.execute(
+        "SELECT event, picture, key, before, after FROM changes "
+        "WHERE picture IN (SELECT value FROM json_each(?)) AND event != ?",
+        (numbers(pictures), PENDING),
+    ):
+        picture, key, before, after = row
+        found.setdefault(event, []).append((picture, key, before, after))
+    return found
+
+
+def events_of_word(database: Database, picture: int, key: str) -> list[int]:
+    """Return the events that changed a word of a picture, the last first."""
+    rows = database.rows(
+        "SELECT event FROM changes WHERE picture = ? AND key = ? AND event > 0 ORDER BY 1 DESC",
+        *(picture, key),
+    )
+    return [number for (number,) in rows]
+
+
+def first_pictures(database: Database, event: int, limit: int) -> tuple[int, ...]:
+    """Return the first pictures that an event changed."""
+    rows = database.rows(
+        "SELECT DISTINCT picture FROM changes WHERE event = ? ORDER BY 1 LIMIT ?", event, limit
+    )
+    return tuple(picture for (picture,) in rows)

@@ -36,6 +36,11 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def seconds_since(at: str) -> float:
+    """Return the seconds since a time that :func:`now` returned."""
+    return (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
+
+
 def numbers(ids: Iterable[int]) -> str:
     """Return ids for ``IN (SELECT value FROM json_each(?))``."""
     return json.dumps([int(number) for number in ids])

@@ -218,3 +218,43 @@ def _by_key(new: Mapping[int, Iterable[str]]) -> dict[tuple[int, str], str]:
         for name in names:
             found.setdefault((picture, word_key(name)), name)
     return found
+
+
+def words_to_take(connection: Connection, picture: int, others: Iterable[int]) -> list[Change]:
+    """Return the words of pictures that another has not got, and those refused for them.
+
+    What was said of the other one counts more, and a word given more than the same refused. The
+    names of folders are not said of pictures.
+    """
+    some = (picture, numbers(others))
+    given = connection.execute(
+        "SELECT key, label FROM given AS own "
+        "WHERE picture IN (SELECT value FROM json_each(?2)) AND shown AND source != ?3 "
+        "AND key NOT IN (SELECT key FROM refusals WHERE picture = ?1) "
+        "AND NOT EXISTS (SELECT 1 FROM given WHERE picture = ?1 AND given.key = own.key "
+        "AND source <= own.source) ORDER BY source DESC, picture DESC",
+        (*some, SOURCES.index("folders")),
+    )
+    words = dict(given.fetchall())
+    refused = connection.execute(
+        "SELECT key, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?2)) "
+        "AND key NOT IN (SELECT key FROM refusals WHERE picture = ?1) "
+        "AND key NOT IN (SELECT key FROM given WHERE picture = ?1) ORDER BY picture DESC",
+        some,
+    )
+    not_shown = {key: word for key, word in refused if key not in words}
+    return [
+        *((picture, key, None, word) for key, word in words.items()),
+        *((picture, key, word, None) for key, word in not_shown.items()),
+    ]
+
+
+def count_by_hand(connection: Connection, key: str, ids: Iterable[int], *, shows: bool) -> int:
+    """Count the pictures that have a word by hand, or were refused it."""
+    table = f"given WHERE source = {HAND} AND" if shows else "refusals WHERE"
+    ((count,),) = connection.execute(
+        f"SELECT count(*) FROM {table} key = ? "  # noqa: S608
+        "AND picture IN (SELECT value FROM json_each(?))",
+        (key, numbers(ids)),
+    )
+    return int(count)

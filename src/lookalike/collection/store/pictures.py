@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 import numpy as np
@@ -242,3 +243,16 @@ def refused(database: Database) -> list[Refused]:
     """Return the files that could not be used when they were last read."""
     found = database.rows("SELECT path, reason FROM refused ORDER BY path")
     return [Refused(Path(path), reason) for path, reason in found]
+
+
+def delete(connection: Connection, ids: Iterable[int]) -> set[str]:
+    """Delete pictures with all that refers to them, and return the tokens of their regions."""
+    some = numbers(ids)
+    regions = connection.execute(
+        "SELECT token FROM queries WHERE picture IN (SELECT value FROM json_each(?))", (some,)
+    )
+    tokens = {token for (token,) in regions}
+    connection.execute(
+        "DELETE FROM all_pictures WHERE id IN (SELECT value FROM json_each(?))", (some,)
+    )
+    return tokens

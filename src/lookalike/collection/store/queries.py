@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from lookalike.collection.store.database import Database
+
 Ref: TypeAlias = int | str
 """A picture of the collection by its id, or a kept query by its token."""
 
@@ -21,3 +23,8 @@ class Ask:
     def __str__(self) -> str:
         sides = (",".join(map(str, side)) for side in (self.like, self.unlike))
         return " not ".join(side for side in sides if side)
+
+
+def is_usable(database: Database, token: str) -> bool:
+    """Return whether a query is kept, and its picture not in the bin."""
+    return database.row("SELECT 1 FROM usable_queries WHERE token = ?", token) is not None

@@ -1,18 +1,20 @@
 """Learn a similarity and words for a ranker, and judge both on pictures that were held out."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from lookalike.annotation.base import Annotator
-from lookalike.collection.log import events, examples
+from lookalike.collection.log import examples
+from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.examples import Alike, Named
-from lookalike.collection.log.imports import import_labels
+from lookalike.collection.log.labels import import_labels
+from lookalike.collection.log.log import imported_for, new_words
+from lookalike.collection.log.models import Learn, Rollback
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import labels, models
-from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import Figures, Ids, Kind
 from lookalike.collection.store.rankers import RankerRow
@@ -142,20 +144,22 @@ def learn(
             del previous["similarity"]
         if annotator is None:
             previous.pop("words", None)
-        with database.transaction() as connection:
+        with opened.entry() as entry:
             whole, imported = new.source == "folders", None
             if new.labels:
-                imported = import_labels(connection, new.source, new.labels, whole=whole)
-            labels.keep_clicks(connection, new.clicks)
-            models.keep_run(connection, ranker.id, run.rows, previous)
-            said, _, _ = events.words_since_learning(database)
-            body = {**learned.summary(), "words_since": said}
-            if imported is not None:
-                body["import"] = imported.number
-            events.append(connection, "learn", body)
+                imported = import_labels(entry, new.source, new.labels, whole=whole)
+            labels.keep_clicks(entry.connection, new.clicks)
+            models.keep_run(entry.connection, ranker.id, run.rows, previous)
+            entry.append(
+                Learn(
+                    **learned.summary(),
+                    words_since=new_words(database).count,
+                    labels=None if imported is None else imported.number,
+                )
+            )
         if learned.codes is not None and learned.codes.published:
             opened.rankers.save_cache(opened.rankers.get(by))
-    return replace(learned, labels=imported)
+    return replace(learned, labels=None if imported is None else Entry.of(imported))
 
 
 def _serving(opened: Opened, row: RankerRow, ranker: Ranker, result: Result | None) -> Ranker:
@@ -199,25 +203,14 @@ def rollback(opened: Opened) -> InUse:
                         f"{error} It is the model to go back to, so nothing was changed. Learn "
                         f"again (lookalike learn), or restore a backup of {opened.path}."
                     ) from error
-        imported = _imported_for(database, back)
-        with database.transaction() as connection:
+        used = [models.in_use(database, ranker).get(kind) for ranker, kind in back]
+        imported = imported_for(database, used)
+        with opened.entry() as entry:
             for (ranker, kind), (previous, _) in back.items():
-                models.go_back(connection, ranker, kind, previous)
-            body: dict[str, Any] = {kind: previous for (_, kind), (previous, _) in back.items()}
-            events.append(connection, "rollback", body)
+                models.go_back(entry.connection, ranker, kind, previous)
+            entry.append(Rollback({kind: previous for (_, kind), (previous, _) in back.items()}))
         current = models.in_use(database, next(iter(back))[0])
     return InUse(current.get("similarity"), current.get("words"), imported, current.get("codes"))
-
-
-def _imported_for(database: Database, back: Iterable[tuple[int, Kind]]) -> int | None:
-    """Return the event that imported the labels of what is in use, if that still counts."""
-    used = {models.in_use(database, ranker).get(kind) for ranker, kind in back}
-    for body in events.bodies(database, "learn"):
-        made = {(body.get(part) or {}).get("model") for part in ("similarity", "words")}
-        if made & used - {None}:
-            number = body.get("import")
-            return None if number is None or events.is_undone(database, number) else int(number)
-    return None
 
 
 def save_models(folder: Folder, run: Run, fingerprint: str) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from lookalike.collection.log.events import Event
+from lookalike.collection.log.entry import Entry
 from lookalike.collection.store.models import CodeFigures, Figures, Gain, gain_text
 
 
@@ -110,15 +110,15 @@ class Learned:
         Names that stand for no picture of the collection, or for several, with the reason.
     codes : CodesTrial or None
         What candidates are found by; None where it was not to be learned.
-    labels : Event or None
-        The event that imported the labels learned from; ``undo`` takes them back. None where
+    labels : Entry or None
+        The entry that imported the labels learned from; ``undo`` takes them back. None where
         nothing new was given.
     """
 
     similarity: Trial | None = None
     words: Trial | None = None
     unmatched: list[str] = field(default_factory=list)
-    labels: Event | None = None
+    labels: Entry | None = None
     codes: CodesTrial | None = None
 
     def summary(self) -> dict[str, Any]:

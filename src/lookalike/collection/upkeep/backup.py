@@ -14,8 +14,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from lookalike.collection.log import events
+from lookalike.collection.log import log
 from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import log as log_rows
 from lookalike.collection.store import sums, uploads
 from lookalike.collection.store.database import Database, now, stored
 from lookalike.collection.store.folder import UPLOADS, Folder, unfinished
@@ -218,13 +219,13 @@ def _verify(copy: Path) -> tuple[int, int, int]:
         (problem,), *_ = database.rows("PRAGMA integrity_check(1)")
         if problem != "ok":
             raise DamagedFile(f"{folder.database} is damaged: {problem}.")
-        events.check(database)
+        log.check(database)
         tables = {**sums.SUMMED, "places": sums.PLACE}
         rankers = database.rows("SELECT id FROM rankers")
         tables |= {records_table(number): sums.RECORD for (number,) in rankers}
         with database.reading() as reader:
             damaged = sum(len(sums.damaged_rows(reader, *table)) for table in tables.items())
-        found = database.count("pictures"), events.last_number(database), damaged
+        found = database.count("pictures"), log_rows.last_number(database), damaged
     for name in ("-wal", "-shm"):
         folder.database.with_name(folder.database.name + name).unlink(missing_ok=True)
     return found

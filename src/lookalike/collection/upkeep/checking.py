@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lookalike.collection.log import events
+from lookalike.collection.log import log
 from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import log as log_rows
 from lookalike.collection.store import models, rankers, sums, uploads
 from lookalike.collection.store.schema import records_table
 from lookalike.core.arrays import check_file
@@ -86,7 +87,7 @@ def check(opened: Opened, progress: Progress) -> Checked:
     return Checked(
         found,
         pictures=_count(opened, "all_pictures"),
-        events=0 if any("log" in it.problem for it in found) else events.last_number(database),
+        events=0 if any("log" in it.problem for it in found) else log_rows.last_number(database),
         files=sum(file.exists() for file in opened.rankers.files()),
     )
 
@@ -111,7 +112,7 @@ def _database(opened: Opened) -> Iterator[Finding]:
 
 def _log(opened: Opened) -> Iterator[Finding]:
     try:
-        events.check(opened.database)
+        log.check(opened.database)
     except DamagedFile as error:
         yield Finding(str(opened.folder.database), str(error), RESTORE)
 

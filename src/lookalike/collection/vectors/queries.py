@@ -196,7 +196,7 @@ def store_query(
     )
     connection.execute(
         "DELETE FROM queries WHERE asked <= (SELECT max(asked) FROM queries) - ? AND NOT EXISTS "
-        "(SELECT 1 FROM events WHERE kind = 'vote' AND instr(about, token) > 0) AND NOT EXISTS "
+        "(SELECT 1 FROM events WHERE instr(body, token) > 0) AND NOT EXISTS "
         "(SELECT 1 FROM albums WHERE instr(search, token) > 0)",
         (MOST_QUERIES,),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.store import models
+from lookalike.collection.store import changes, models
 from lookalike.collection.store.database import Database
 from lookalike.collection.votes.ledger import WHOLE, Judged, Ledger
 from lookalike.core.errors import InvalidInput
@@ -78,7 +78,8 @@ class HeldLabels:
         sides = models.sides(database, number)
         if sides is None:
             return False
-        return any(not picture or picture in sides[0] for _, picture in new)
+        changed_by = {event for _, event in new}
+        return 0 in changed_by or changes.touched(database, changed_by, sides[0].tolist())
 
     def judge(self, added: Added) -> Judged:
         """Return the mean average precision without votes and with them, and how far they may go.

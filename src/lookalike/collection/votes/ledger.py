@@ -10,11 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.log import events
-from lookalike.collection.log.events import Event
+from lookalike.collection.log.event import Event
+from lookalike.collection.log.log import events_after
+from lookalike.collection.log.removals import Erasure
+from lookalike.collection.log.undo import Undo
+from lookalike.collection.log.votes import Lessons, Reset, Taught, Vote
+from lookalike.collection.store import log as rows
+from lookalike.collection.store import snapshots
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.log import Row
 from lookalike.collection.vectors.queries import read_ask
-from lookalike.collection.votes.steps import Taught
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +62,6 @@ class Standing:
 SNAPSHOT_EVERY = 256
 """Votes after which a snapshot is taken: so many, or an eighth, are read again on opening."""
 
-FIRST_RANKER = 1
-"""The ranker that votes taught when a collection had only one, and did not name it."""
-
 FULL_TRUST = 0.05
 """By how much more than half of a person's comparisons must agree with how pictures look."""
 
@@ -73,42 +75,6 @@ ENOUGH = 3
 """Votes that can be judged, after which those of the same person that cannot count as well."""
 
 _DOUBT = 0.25
-LABELLING = ("tag", "correction", "import", "removal", "restoration", "learn")
-"""Events that change labels."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Vote:
-    """A vote that counts, and what it taught each ranker.
-
-    ``subject`` is the query it is about, ``taught`` by the ids of rankers.
-    """
-
-    number: int
-    who: str
-    subject: str
-    picked: tuple[int, ...]
-    rejected: tuple[int, ...]
-    taught: dict[int, Taught]
-
-    @classmethod
-    def of(cls, event: Event) -> "Vote":
-        """Return the vote of an event; ValueError, TypeError or KeyError if it is not one."""
-        body = event.body
-        written = body["taught"]
-        by_ranker = {FIRST_RANKER: written} if "pictures" in written else written
-        return cls(
-            event.number,
-            event.who,
-            body["subject"],
-            tuple(map(int, body["picked"])),
-            tuple(map(int, body["rejected"])),
-            {int(ranker): Taught.read(one) for ranker, one in by_ranker.items()},
-        )
-
-    def sign(self, picture: int) -> int:
-        """Return +1 for a picture it picks, -1 for one it rejects, 0 for another."""
-        return (picture in self.picked) - (picture in self.rejected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +173,7 @@ class Ledger:
     are left out. ``by_subject`` are the votes on each query, ``said`` what each person said there
     last of each picture, with the event, ``records`` how the votes of each person agree with a
     ranker, and ``relabelled`` the events that changed labels since the collection was opened, each
-    with its picture, or 0 for any.
+    with the event whose changes say of which pictures, or 0 for any.
     """
 
     seen: int = 0
@@ -222,39 +188,37 @@ class Ledger:
     def read(cls, database: Database, before: "Ledger | None" = None) -> "Ledger":
         """Return what the log comes to: what is new is read, or all where something was undone."""
         start = cls.kept(database) if before is None else before
-        if start.damaged is not None or events.last_number(database) == start.seen:
+        if start.damaged is not None or rows.last_number(database) == start.seen:
             return start
-        new, damaged = events.after(database, start.seen)
-        seen = new[-1].number if new else start.seen
+        new, damaged = events_after(database, start.seen)
+        seen = new[-1][0].number if new else start.seen
         relabelled = () if before is None else _relabelled(new)
-        if any(_reaches_back(event) for event in new):
+        if any(_reaches_back(event) for _, event in new):
             start = cls(relabelled=start.relabelled)
-            gone = events.undone(database)
-            new, _ = events.after(database, 0)
+            undone = rows.undone(database)
+            new, _ = events_after(database, 0)
         else:
-            gone = {event.body["event"] for event in new if event.kind == "undo"}
-            start = start.without(gone)
-        with database.parsing("a vote"):
-            read = start.extended([event for event in new if event.number not in gone])
+            undone = {event.event for _, event in new if isinstance(event, Undo)}
+            start = start.without(undone)
+        read = start.extended([(row, event) for row, event in new if row.number not in undone])
         labels = start.relabelled + relabelled
         return replace(read, seen=seen, damaged=damaged, relabelled=labels)
 
-    def extended(self, new: Iterable[Event]) -> "Ledger":
+    def extended(self, new: Iterable[tuple[Row, Event]]) -> "Ledger":
         """Return the ledger with further events; a reset takes away the votes before it.
 
         One that names a person takes away only theirs.
         """
         votes = list(self.votes)
         changed = False
-        for event in new:
-            if event.kind == "vote":
-                votes.append(Vote.of(event))
-            elif event.kind == "reset":
-                of = event.body.get("of")
-                votes = [vote for vote in votes if of is not None and vote.who != of]
+        for row, event in new:
+            if isinstance(event, Vote):
+                votes.append(replace(event, number=row.number, who=row.who))
+            elif isinstance(event, Reset):
+                votes = [it for it in votes if event.of is not None and it.who != event.of]
                 changed = True
-            elif event.kind == events.TEACH:
-                votes = _taught_later(votes, event.body)
+            elif isinstance(event, Lessons):
+                votes = [_with_lesson(vote, event) for vote in votes]
                 changed = True
         return _of(votes) if changed else self.added(votes[len(self.votes) :])
 
@@ -372,13 +336,12 @@ class Ledger:
     @classmethod
     def kept(cls, database: Database) -> "Ledger":
         """Return the last snapshot, or an empty ledger where there is none that can be read."""
-        row = database.row("SELECT event, state FROM snapshots ORDER BY event DESC LIMIT 1")
-        return cls() if row is None else _unpacked(int(row[0]), row[1])
+        snapshot = snapshots.last(database)
+        return cls() if snapshot is None else _unpacked(*snapshot)
 
     def keep(self, connection: Connection) -> None:
         """Store a snapshot in place of the last."""
-        connection.execute("DELETE FROM snapshots")
-        connection.execute("INSERT INTO snapshots VALUES (?, ?)", (self.seen, packed(self.votes)))
+        snapshots.replace(connection, self.seen, packed(self.votes))
 
 
 def _reason(standing: Standing, believed: Sequence[int], *, worse: bool) -> tuple[float, str]:
@@ -420,16 +383,10 @@ def _of(votes: Sequence[Vote]) -> Ledger:
     return Ledger().added(votes)
 
 
-def _taught_later(votes: list[Vote], body: dict[str, Any]) -> list[Vote]:
-    """Return votes with what they taught a ranker that came after them."""
-    ranker = int(body["ranker"])
-    lessons = {int(number): Taught.read(one) for number, one in body["votes"].items()}
-    return [
-        replace(vote, taught=vote.taught | {ranker: lessons[vote.number]})
-        if vote.number in lessons
-        else vote
-        for vote in votes
-    ]
+def _with_lesson(vote: Vote, lessons: Lessons) -> Vote:
+    """Return a vote with what it taught a ranker that came after it."""
+    taught = lessons.votes.get(vote.number)
+    return vote if taught is None else vote.with_taught(lessons.ranker, taught)
 
 
 def _reaches_back(event: Event) -> bool:
@@ -437,18 +394,22 @@ def _reaches_back(event: Event) -> bool:
 
     So it is when votes count again, and when something was erased from the log.
     """
-    if event.kind == "erasure":
-        return bool(event.body.get("seals"))
-    return event.kind == "undo" and event.body["undid"] in ("undo", "reset")
+    if isinstance(event, Erasure):
+        return bool(event.seals)
+    return isinstance(event, Undo) and (event.is_redo or event.undid == Reset.kind)
 
 
-def _relabelled(new: Iterable[Event]) -> tuple[tuple[int, int], ...]:
+def _relabelled(new: Iterable[tuple[Row, Event]]) -> tuple[tuple[int, int], ...]:
+    """Return the events that changed labels, each with the one that has the changes, or 0."""
     return tuple(
-        (event.number, int(event.body.get("picture", 0)))
-        for event in new
-        if event.kind in LABELLING
-        or (event.kind == "undo" and event.body["undid"] not in ("vote", "reset"))
+        (row.number, _changed_by(row, event)) for row, event in new if "labels" in event.touches
     )
+
+
+def _changed_by(row: Row, event: Event) -> int:
+    if isinstance(event, Undo):
+        return 0 if event.is_redo else event.event
+    return row.number if hasattr(event, "changes") else 0
 
 
 def packed(votes: Sequence[Vote]) -> bytes:
@@ -457,11 +418,19 @@ def packed(votes: Sequence[Vote]) -> bytes:
 
     names = [
         [
-            *(vote.number, vote.who, vote.subject, vote.picked, vote.rejected),
+            *(
+                vote.number,
+                vote.who,
+                vote.like,
+                vote.unlike,
+                vote.picked,
+                vote.rejected,
+                vote.shown,
+            ),
             [
                 [
                     *(ranker, len(taught.pictures), taught.picked, taught.width),
-                    *(*taught.right, taught.power, taught.agreement, taught.replaces),
+                    *(*taught.right, taught.agreement),
                 ]
                 for ranker, taught in lessons
             ],
@@ -490,18 +459,18 @@ def _unpacked(event: int, block: bytes) -> Ledger:
         if steps.shape != (len(pictures),) or not np.isfinite(steps).all():
             raise ValueError("its parts do not fit")
         votes, at = [], 0
-        for number, who, subject, picked, rejected, lessons in json.loads(
-            arrays["names"].tobytes()
-        ):
+        for number, who, *sides, lessons in json.loads(arrays["names"].tobytes()):
             taught = {}
-            for ranker, count, chosen, width, before, after, *others in lessons:
+            for ranker, count, chosen, width, before, after, agreement in lessons:
                 own = slice(at, at + count)
                 part = steps[own].copy()
                 taught[int(ranker)] = Taught(
-                    *(tuple(pictures[own]), chosen, part, width, (before, after), *others),
+                    *(tuple(pictures[own]), chosen, part, width, (before, after), agreement),
                 )
                 at += count
-            votes.append(Vote(number, who, subject, tuple(picked), tuple(rejected), taught))
+            like, unlike, picked, rejected, shown = map(tuple, sides)
+            vote = Vote(like, unlike, picked, rejected, shown, taught, number, who)
+            votes.append(vote)
         if at != len(pictures):
             raise ValueError("its parts do not fit")
     except (SafetensorError, ValueError, KeyError, TypeError, IndexError):

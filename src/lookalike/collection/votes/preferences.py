@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lookalike.collection.log.votes import Taught, Vote
 from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.vectors.queries import VectorSource, combined, read_ask
 from lookalike.collection.votes._fast.weights import (
@@ -37,11 +38,11 @@ from lookalike.collection.votes._fast.weights import (
     weighted_rows,
 )
 from lookalike.collection.votes.gate import HeldLabels
-from lookalike.collection.votes.ledger import Judged, Ledger, Standing, Vote
+from lookalike.collection.votes.ledger import Judged, Ledger, Standing
 from lookalike.collection.votes.members import Members, Rows
 from lookalike.collection.votes.spread import WIDEST as WIDEST_SPREAD
 from lookalike.collection.votes.spread import Spread
-from lookalike.collection.votes.steps import POWER, Geometry, Taught, Weights, directions, fold_of
+from lookalike.collection.votes.steps import POWER, Geometry, Weights, directions, fold_of
 from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors, dense, stack_rows, unit_rows
 from lookalike.similarity.base import Similarity
@@ -189,9 +190,9 @@ class Preferences:
             new["number"].append(vote.number)
             new["stop"].append(stop)
             new["width"].append(taught.width)
-            new["power"].append(taught.power)
+            new["power"].append(POWER)
             longest = max(map(abs, steps), default=0.0)
-            new["reach"].append(_reach(longest, taught.width, taught.power))
+            new["reach"].append(_reach(longest, taught.width, POWER))
             new["person"].append(self._people[vote.who])
             new["fold"].append(fold_of(vote.subject))
             new["subject"].append(places[vote.subject])
@@ -202,13 +203,10 @@ class Preferences:
         """Let new votes take the place of those of the same person on the same query."""
         counts = np.concatenate([self._counts, np.ones(len(new), bool)])
         latest = dict(self._latest)
-        for place, (vote, taught) in enumerate(new, len(self._counts)):
+        for place, (vote, _) in enumerate(new, len(self._counts)):
             on = vote.who, vote.subject
-            before = latest.get(on, ())
-            if taught.replaces:
-                counts[[*before]] = False
-                before = ()
-            latest[on] = (*before, place)
+            counts[[*latest.get(on, ())]] = False
+            latest[on] = (place,)
         self._counts, self._latest = counts, latest
 
     @cached_property

@@ -11,7 +11,7 @@ from lookalike.service.options import HERE, AsJson, Where
 from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
-    from lookalike.collection import Collection
+    from lookalike.collection import Collection, Entry
 
 NAMED = 3
 """Pictures of an event that are named."""
@@ -34,15 +34,14 @@ def history(
     """
     from lookalike.collection import Collection
     from lookalike.core.text import shown
-    from lookalike.service.event_texts import event_text
 
     screen = Screen(as_json)
     with Collection.open(collection) as store:
         events = store.history(count, before=before)
-        about = [_about(store, event.body) for event in events]
+        about = [_about(store, event) for event in events]
     rows = []
     for event, pictures in zip(events, about, strict=True):
-        told = f"{event_text(event)} {shown(str(event.body.get('word', '')))}".rstrip() + pictures
+        told = f"{event.sentence}{pictures}"
         rows.append(
             [
                 event.number,
@@ -58,16 +57,14 @@ def history(
     screen.result({"collection": collection, "events": [asdict(event) for event in events]})
 
 
-def _about(store: "Collection", body: dict[str, Any]) -> str:
-    """Return which pictures a vote or a tag is about, in brackets; empty for other events."""
-    if "picture" in body:
-        return f" ({_names(store, [body['picture']])})"
-    told = [
-        f"{mark} {_names(store, body[side])}"
-        for mark, side in (("+", "picked"), ("−", "rejected"), ("for", "like"))
-        if body.get(side)
-    ]
-    return f" ({', '.join(told)})" if told else ""
+def _about(store: "Collection", entry: "Entry") -> str:
+    """Return which pictures an entry is about, in brackets; empty where it names none."""
+    body = entry.body
+    sides = (("+", body.get("picked")), ("−", body.get("rejected")), ("for", body.get("like")))
+    named = [f"{mark} {_names(store, refs)}" for mark, refs in sides if refs]
+    if not named and entry.pictures and body.get("pictures") == 1:
+        named = [_names(store, entry.pictures)]
+    return f" ({', '.join(named)})" if named else ""
 
 
 def _names(store: "Collection", refs: Iterable[Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lookalike.collection.log.events import Event
+from lookalike.collection import Entry
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.matches import Source
 from lookalike.collection.search.suggesting import Suggestion
@@ -178,7 +178,7 @@ class EventAnswer(Answer):
     undone: bool
 
     @classmethod
-    def of(cls, event: Event) -> "EventAnswer":
+    def of(cls, event: Entry) -> "EventAnswer":
         """Return the response for an event."""
         return cls(**plain(asdict(event)))
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
 from lookalike.collection import Collection, Duplicates, Where
-from lookalike.collection.search.duplicates import Verdict
+from lookalike.collection.log.duplicates import Difference
 from lookalike.collection.search.near import BITS
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.service.web.api.answers import Answer, EventAnswer, PictureAnswer, picture_facts
@@ -65,7 +65,7 @@ class Distinct(Statement):
         default_factory=list,
         description="If given, the pictures that those are no duplicates of; else of each other.",
     )
-    verdict: Verdict = Field(
+    verdict: Difference = Field(
         "different",
         description="`different` if they show different things, `keep` if all are to be kept.",
     )

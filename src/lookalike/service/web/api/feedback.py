@@ -5,8 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from lookalike.collection import Collection
-from lookalike.collection.log.events import Event
+from lookalike.collection import Collection, Entry
 from lookalike.service.web.api.answers import (
     EventAnswer,
     EventsAnswer,
@@ -176,7 +175,7 @@ def models(request: Request) -> ModelsAnswer:
     return ModelsAnswer(models=[ModelAnswer.of(row) for row in found])
 
 
-def _said(collection: Collection, event: Event, by: str | None) -> Said:
+def _said(collection: Collection, event: Entry, by: str | None) -> Said:
     standing = standing_of(collection, by)
     return Said(
         event=EventAnswer.of(event),

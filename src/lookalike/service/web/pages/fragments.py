@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from lookalike.collection.log.events import Event
+from lookalike.collection import Entry
 from lookalike.core.text import label_name
 from lookalike.service.web.api.answers import HASH
 from lookalike.service.web.api.errors import Route
@@ -21,7 +21,7 @@ from lookalike.service.web.api.parameters import (
     ask,
 )
 from lookalike.service.web.files import FOREVER, lasting_thumbnail
-from lookalike.service.web.pages.history import told
+from lookalike.service.web.pages.history import entry_views
 from lookalike.service.web.pages.results import (
     PAGE,
     Results,
@@ -300,7 +300,7 @@ def history(
         request,
         "history.html",
         by=by,
-        events=told(collection, events[:HISTORY]),
+        events=entry_views(collection, events[:HISTORY]),
         older=events[HISTORY - 1].number if len(events) > HISTORY else None,
         of=of,
     )
@@ -343,7 +343,7 @@ def _part(request: Request, name: str, *, by: str | None = None, **context: Any)
     return templates.TemplateResponse(request, f"parts/{name}", everything)
 
 
-def _say(collection: "Collection", said: Verdict, who: str) -> Event | None:
+def _say(collection: "Collection", said: Verdict, who: str) -> Entry | None:
     """Record a vote in a search by word: the word fits, does not fit, or the vote is undone."""
     word = said.word or ""
     if not said.verdict and (last := collection.said_of(said.picture, word)):
@@ -351,7 +351,7 @@ def _say(collection: "Collection", said: Verdict, who: str) -> Event | None:
     return collection.say(said.picture, word, shows=said.verdict > 0, who=who, key=said.key)
 
 
-def _undo(collection: "Collection", events: list[int], key: str | None, who: str) -> Event | None:
+def _undo(collection: "Collection", events: list[int], key: str | None, who: str) -> Entry | None:
     """Undo events, the last first, so that an earlier one does not come into effect again."""
     undone = None
     for place, number in enumerate(events):
@@ -365,7 +365,7 @@ def _shown_matches(asked: Search, found: Any) -> dict[str, Any]:
 
 
 def _ranked_again(
-    request: Request, asked: Search, event: Event | None, before: dict[int, int] | None = None
+    request: Request, asked: Search, event: Entry | None, before: dict[int, int] | None = None
 ) -> Response:
     found = find(collection_of(request), asked, asked.k)
     if before:
@@ -375,12 +375,12 @@ def _ranked_again(
     return _tell(answer, event)
 
 
-def _tags(request: Request, picture: int, event: Event, by: str) -> Response:
+def _tags(request: Request, picture: int, event: Entry, by: str) -> Response:
     labels = collection_of(request).labels_of([picture]).get(picture, [])
     return _tell(_part(request, "tags.html", by=by, picture=picture, labels=labels), event)
 
 
-def _tell(answer: Response, event: Event | None) -> Response:
+def _tell(answer: Response, event: Entry | None) -> Response:
     """Tell the page which event it may undo."""
     if event is not None:
         answer.headers["HX-Trigger"] = json.dumps(

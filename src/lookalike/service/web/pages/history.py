@@ -4,68 +4,47 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lookalike.collection.log.events import UNDOABLE, Event
+from lookalike.collection import Entry
 from lookalike.core.errors import CollectionError
-from lookalike.core.text import shown
-from lookalike.service.event_texts import event_text
 from lookalike.service.web.api.answers import thumbnail_address
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
 
 
-SHOWN = 4
-"""Pictures of an event that are shown."""
-
-
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event of the log as shown on the page: its pictures by id, without those gone."""
+class EntryView:
+    """An entry of the log as shown on the page: its pictures by id, without those gone."""
 
-    event: Event
-    text: str
-    word: str
+    entry: Entry
     pictures: dict[int, str]
-    against: dict[int, str]
-    asked: list[str]
-    can_undo: bool
+    rejected: dict[int, str]
+    query: list[str]
 
 
-def told(collection: "Collection", log: Iterable[Event]) -> list[Told]:
-    """Return events in words, with those of their pictures that still exist."""
-    known: dict[int, str] = {}
+def entry_views(collection: "Collection", log: Iterable[Entry]) -> list[EntryView]:
+    """Return entries with the thumbnails of those of their pictures that still exist."""
+    addresses: dict[int, str] = {}
 
-    def there(ids: Iterable[Any]) -> dict[int, str]:
+    def thumbnails(ids: Iterable[Any]) -> dict[int, str]:
         for number in ids:
-            if isinstance(number, int) and number not in known:
+            if isinstance(number, int) and number not in addresses:
                 try:
-                    known[number] = thumbnail_address(number, collection.picture(number).sha256)
+                    sha256 = collection.picture(number).sha256
+                    addresses[number] = thumbnail_address(number, sha256)
                 except CollectionError:
-                    known[number] = ""
-        return {number: known[number] for number in ids if known.get(number)}
+                    addresses[number] = ""
+        return {number: addresses[number] for number in ids if addresses.get(number)}
 
-    found = []
-    for event in log:
-        body = event.body
-        pictures = body.get("picked", [body["picture"]] if "picture" in body else [])
-        if event.kind == "distinct":
-            pictures = body.get("pictures", [])[:SHOWN]
-        asked = [
+    views = []
+    for entry in log:
+        query = [
             address
-            for ref in body.get("like", ())
+            for ref in entry.body.get("like", ())
             for address in (
-                [f"/query/{ref}.jpg"] if isinstance(ref, str) else there([ref]).values()
+                [f"/query/{ref}.jpg"] if isinstance(ref, str) else thumbnails([ref]).values()
             )
         ]
-        found.append(
-            Told(
-                event,
-                event_text(event),
-                shown(str(body.get("word", ""))),
-                there(list(pictures)),
-                there(list(body.get("rejected", []))),
-                asked,
-                event.kind in UNDOABLE and not event.undone,
-            )
-        )
-    return found
+        rejected = thumbnails(entry.body.get("rejected", ()))
+        views.append(EntryView(entry, thumbnails(entry.pictures), rejected, query))
+    return views

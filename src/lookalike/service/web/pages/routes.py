@@ -17,7 +17,7 @@ from lookalike.service.web.api.answers import thumbnail_address
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_NAME, By, Filters, Order, Search
 from lookalike.service.web.pages.assets import DIGEST
-from lookalike.service.web.pages.history import told
+from lookalike.service.web.pages.history import entry_views
 from lookalike.service.web.pages.results import PAGE, asked_pairs, by_pairs, find, option_pairs
 from lookalike.service.web.pages.views import (
     CHUNK,
@@ -263,7 +263,7 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
         "in_use": sorted(in_use, key=lambda model: (model.kind == "codes", model.kind)),
         "refused": [model for model in newest.values() if not model.published],
         "models": models[::-1],
-        "events": told(collection, events[:HISTORY]),
+        "events": entry_views(collection, events[:HISTORY]),
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,
         "tags": len(collection.labels_used()),
         "imported": next((one for one in events if one.kind == "import" and not one.undone), None),

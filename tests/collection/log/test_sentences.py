@@ -2,8 +2,8 @@
 
 import pytest
 
-from lookalike.collection.log.events import Event
-from lookalike.service.event_texts import event_text
+from lookalike.collection.log.models import Learn
+from lookalike.collection.log.removals import Removal
 
 USED = {"published": True, "model": 2, "pictures": 50}
 NOT_USED = {"published": False, "model": None, "pictures": 50}
@@ -36,8 +36,7 @@ TOO_FEW = {"published": False, "model": None, "pictures": 0}
     ],
 )
 def test_learning_says_what_is_used_and_why_codes_are_not(body, text):
-    told = event_text(Event(1, "2026-01-01", "learn", "", body, False))
-    assert told.split(": ", 1)[1] == text
+    assert Learn.read(body).sentence().split(": ", 1)[1] == text
 
 
 @pytest.mark.parametrize(
@@ -49,12 +48,14 @@ def test_learning_says_what_is_used_and_why_codes_are_not(body, text):
     ],
 )
 def test_a_removal_says_what_went_to_the_one_kept(body, text):
-    assert event_text(Event(1, "2026-01-01", "removal", "", body, False)) == text
+    assert Removal.read({"changes": "", **body}).sentence() == text
 
 
 def test_learning_says_what_it_learned_from():
-    def told(body):
-        return event_text(Event(2, "2026-01-01", "learn", "", {"similarity": USED, **body}, False))
+    def sentence(body):
+        return Learn.read({"similarity": USED, **body}).sentence()
 
-    assert told({"words_since": 1}) == "Learned from 1 new tag: new similarity"
-    assert told({"words_since": 1, "import": 1}) == "Learned from tags or folders: new similarity"
+    assert sentence({"words_since": 1}) == "Learned from 1 new tag: new similarity"
+    assert (
+        sentence({"words_since": 1, "labels": 1}) == "Learned from tags or folders: new similarity"
+    )

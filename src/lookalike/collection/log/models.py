@@ -1,0 +1,101 @@
+"""Events of learning: models that were trained, rolled back, and features that came."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from lookalike.collection.log.event import Event, event
+from lookalike.core.text import shown
+
+_NAMES = {"similarity": "new similarity", "words": "new words", "codes": "new codes"}
+
+
+@event("learn", touches={"labels", "models"}, icon="spark")
+@dataclass(frozen=True)
+class Learn(Event):
+    """What a training run came to.
+
+    ``similarity``, ``words`` and ``codes`` say whether each is used, the number of its model and
+    what it gained; ``words_since`` how many words had been given since the run before, and
+    ``labels`` the event that imported the labels learned from.
+    """
+
+    similarity: Mapping[str, Any] | None = None
+    words: Mapping[str, Any] | None = None
+    codes: Mapping[str, Any] | None = None
+    words_since: int = 0
+    labels: int | None = None
+
+    @property
+    def trials(self) -> dict[str, Mapping[str, Any]]:
+        """What was learned, by its kind."""
+        parts = {"similarity": self.similarity, "words": self.words, "codes": self.codes}
+        return {kind: trial for kind, trial in parts.items() if trial}
+
+    @property
+    def learns_words(self) -> bool:
+        """Whether words that were given before are learned now."""
+        return set(self.trials) != {"codes"}
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        if not self.learns_words:
+            return f"Learned codes: {self._results()}"
+        # What was imported counts for more than the tags given meanwhile.
+        count = 0 if self.labels is not None else self.words_since
+        source = f"{count:,} new {'tag' if count == 1 else 'tags'}" if count else "tags or folders"
+        return f"Learned from {source}: {self._results()}"
+
+    def _results(self) -> str:
+        """Return which models are used, with what they gained, and why others are not."""
+        used = [
+            f"{_NAMES[kind]}{_gain(trial)}" for kind, trial in self.trials.items() if _used(trial)
+        ]
+        results = [" and ".join(used)] if used else []
+        results += [
+            f"{kind} not used{_gain(trial)}"
+            for kind, trial in self.trials.items()
+            if not _used(trial) and _gain(trial)
+        ]
+        if not results and self.learns_words:
+            results.append("no improvement, so not used")
+        if self.codes and not _used(self.codes):
+            few = "too few pictures or tags"
+            reason = "too many candidates" if self.codes.get("pictures") else few
+            results.append(f"codes not used, {reason}")
+        return "; ".join(results)
+
+
+@event("rollback", touches={"models"}, icon="undo")
+@dataclass(frozen=True)
+class Rollback(Event):
+    """Models that came into use again, by their kinds; None for none."""
+
+    models: Mapping[str, int | None] = field(default_factory=dict)
+    learns_words: ClassVar[bool] = True
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        return "Went back to the previous models"
+
+
+@event("feature", icon="add")
+@dataclass(frozen=True)
+class NewFeature(Event):
+    """A feature by which pictures are described from now on, and the name of its ranker."""
+
+    name: str
+    feature: str
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        alias = f" as {shown(self.name)}" if self.name != self.feature else ""
+        return f"Added the feature {shown(self.feature)}{alias}"
+
+
+def _used(trial: Mapping[str, Any]) -> bool:
+    return bool(trial.get("published"))
+
+
+def _gain(trial: Mapping[str, Any]) -> str:
+    return f" ({shown(str(trial['gained']))})" if trial.get("gained") else ""

@@ -1,0 +1,97 @@
+"""Undo an event: another event says that it counts no more, and can itself be undone."""
+
+from dataclasses import dataclass
+
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.event import TOUCHES, Event, Position, Touched, event, read_event
+from lookalike.collection.store import log as rows
+from lookalike.core.errors import InvalidInput, NotFound
+
+
+@event("undo", undoable=True, touches={"pictures", "labels", "votes"}, icon="undo")
+@dataclass(frozen=True)
+class Undo(Event):
+    """An event counts no more; ``undid`` is its kind."""
+
+    event: int
+    undid: str
+
+    @property
+    def about(self) -> str:
+        """The event."""
+        return f"{rows.UNDO}{self.event}"
+
+    @property
+    def touches(self) -> frozenset[Touched]:
+        """What the event touches that is undone."""
+        return self._touches if self.is_redo else TOUCHES.get(self.undid, frozenset())
+
+    @property
+    def is_redo(self) -> bool:
+        """Whether it undoes an undo, so that something counts again."""
+        return self.undid == self.kind
+
+    def settle(self, at: Position) -> None:
+        """Apply or revert what is undone in the end, through undos of undos."""
+        root: Event = self
+        number = at.number
+        while isinstance(root, Undo):
+            number = root.event
+            row = rows.read(at.connection, number)
+            if row is None:
+                return
+            root = read_event(row)
+        position = Position(at.connection, number)
+        if position.is_undone:
+            root.revert(position)
+        else:
+            root.apply(position)
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        return f"Undid no. {self.event}"
+
+
+def undo(entry: NewEntry, number: int) -> None:
+    """Undo an event.
+
+    Raises
+    ------
+    NotFound
+        If there is none of that number.
+    InvalidInput
+        If it cannot be undone, or is undone already.
+    """
+    row = rows.read(entry.connection, number)
+    if row is None:
+        raise no_event(number)
+    target = read_event(row)
+    if not target.undoable:
+        raise InvalidInput(
+            f"Collection.undo: event {number} ({row.kind if row.body else target.kind}) cannot be "
+            f"undone. Pictures that were erased can be added again; rollback undoes what was "
+            f"learned."
+        )
+    if rows.is_undone(entry.connection, number):
+        raise _undone_already(entry, number)
+    entry.append(Undo(number, row.kind))
+
+
+def no_event(number: int) -> NotFound:
+    """Return the error of an event that is not there."""
+    return NotFound(
+        f"There is no event {number}. See what there is: lookalike history, or "
+        f"Collection.log.history."
+    )
+
+
+def _undone_already(entry: NewEntry, number: int) -> InvalidInput:
+    """Return the error of an event that was undone before, perhaps by another person."""
+    for row in reversed(rows.about(entry.connection, f"{rows.UNDO}{number}")):
+        if not rows.is_undone(entry.connection, row.number):
+            by = f" by {row.who}" if row.who else ""
+            return InvalidInput(
+                f"Collection.undo: event {number} is already undone{by}; nothing was changed. To "
+                f"restore what it said, undo event {row.number}."
+            )
+    return InvalidInput(f"Collection.undo: event {number} is already undone.")

@@ -1,0 +1,135 @@
+"""Every kind of event keeps the same promises."""
+
+import json
+from contextlib import closing
+
+import pytest
+
+from lookalike.collection import Ask, Collection
+from lookalike.collection.log.entry import Entry
+from lookalike.collection.log.event import KINDS, Unknown, read_event
+from lookalike.collection.log.votes import Lessons
+from lookalike.collection.store import log as rows
+from tests.collection.colours import Colours
+
+
+def first(pictures, count=2):
+    return [picture.id for picture in pictures][:count]
+
+
+def kept_duplicate(collection, one, other):
+    collection.say(other, "Hut")
+    return collection.keep_one(one, [other]).number
+
+
+SCENES = {
+    "label": lambda c, a, b: c.say_many([a, b], "Hund").number,
+    "vote": lambda c, a, b: c.vote(Ask((a,)), picked=[b]).number,
+    "reset": lambda c, a, b: c.reset_votes().number,
+    "distinct": lambda c, a, b: c.not_duplicates([a, b]).number,
+    "removal": kept_duplicate,
+    "restoration": lambda c, a, b: (c.remove([a]), c.restore([a]), c.history(1)[0].number)[2],
+    "import": lambda c, a, b: (c.learn(folders=True), c.history(2)[1].number)[1],
+    "undo": lambda c, a, b: c.undo(c.say(a, "Hund").number).number,
+}
+"""How an event of each kind that can be undone comes about, with two pictures."""
+
+OTHERS = {"learn", "rollback", "feature", "erasure", "lessons"}
+
+
+@pytest.fixture(autouse=True)
+def voted(collection):
+    collection.vote(Ask((1,)), picked=[2], rejected=[9], shown=[2, 9])
+
+
+def test_there_is_a_scene_for_every_kind_that_can_be_undone():
+    assert set(SCENES) == {kind for kind, cls in KINDS.items() if cls.undoable}
+    assert {kind for kind, cls in KINDS.items() if not cls.undoable} == OTHERS
+
+
+def tables(collection):
+    """Return what the store holds that follows from the log."""
+    return [
+        collection._opened.database.rows(f"SELECT * FROM {table} ORDER BY 1, 2")
+        for table in ("given", "refusals")
+    ] + [
+        collection._opened.database.rows("SELECT picture FROM bin ORDER BY 1"),
+        collection._opened.database.rows("SELECT id, pictures FROM albums ORDER BY 1"),
+        [(vote.subject, vote.picked) for vote in collection._opened.rankers.ledger.votes],
+    ]
+
+
+@pytest.mark.parametrize("kind", SCENES)
+def test_apply_and_revert_are_inverse(collection, kind):
+    a, b = first(collection.pictures())
+    collection.save_album("Urlaub", pictures=[b])
+    number = SCENES[kind](collection, a, b)
+    assert collection.history(1, before=number + 1)[0].kind == kind
+    after = tables(collection)
+    undo = collection.undo(number)
+    before = tables(collection)
+    assert (before != after) == (kind != "distinct")
+    redo = collection.undo(undo.number)
+    assert tables(collection) == after
+    collection.undo(redo.number)
+    assert tables(collection) == before
+    collection.check_log()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SCENES if kind not in ("reset", "import")])
+def test_nothing_of_erased_pictures_is_left(collection, kind):
+    a, b = first(collection.pictures())
+    number = SCENES[kind](collection, a, b)
+    collection.remove(
+        [
+            n
+            for n in (a, b)
+            if collection._opened.database.row("SELECT 1 FROM pictures WHERE id = ?", n)
+        ]
+    )
+    collection.empty_bin()
+    row = rows.row(collection._opened.database, number)
+    assert not row.body or not {"word", "picked", "of", "like"} & json.loads(row.body).keys()
+    assert collection._opened.database.row("SELECT 1 FROM changes WHERE event = ?", number) is None
+    collection.check_log()
+
+
+@pytest.mark.parametrize("kind", SCENES)
+def test_an_event_is_the_same_after_json(collection, kind):
+    a, b = first(collection.pictures())
+    row = rows.row(collection._opened.database, SCENES[kind](collection, a, b))
+    event = read_event(row)
+    assert type(event) is KINDS[kind]
+    assert json.loads(json.dumps(event.body())) == json.loads(row.body)
+    assert type(event).read(event.body()).body() == event.body()
+
+
+@pytest.mark.parametrize("kind", SCENES)
+def test_a_sentence_is_a_sentence(collection, kind):
+    a, b = first(collection.pictures())
+    entry = Entry.of(rows.row(collection._opened.database, SCENES[kind](collection, a, b)))
+    assert entry.sentence[0].isupper()
+    assert not entry.sentence.endswith(".")
+    assert entry.can_undo
+
+
+def test_lessons_are_read_as_they_were_written(collection):
+    (vote,) = collection._opened.rankers.ledger.votes
+    lessons = Lessons(7, {vote.number: vote.taught[1]})
+    again = Lessons.read(json.loads(json.dumps(lessons.body())))
+    assert again.body() == lessons.body()
+
+
+def test_an_event_of_a_later_version_is_named_and_nothing_is_lost(collection):
+    first_search = collection.search(1, 5)
+    with collection._opened.database.transaction() as connection:
+        rows.insert(connection, "thought", {"about": "hats"}, who="", key=None, about=None)
+    entry = collection.history(1)[0]
+    assert entry.sentence == "An event of a later version (thought)"
+    assert (entry.body, entry.can_undo) == ({"about": "hats"}, False)
+    assert collection.search(1, 5) == first_search
+    collection.vote(Ask((3,)), picked=[4], rejected=[10])
+    collection.check_log()
+    with closing(Collection.open(collection.path, features=[Colours()])) as again:
+        assert again.standing().votes == 2
+        assert isinstance(read_event(rows.row(again._opened.database, entry.number)), Unknown)
