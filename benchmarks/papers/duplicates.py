@@ -163,21 +163,24 @@ def on_many(count: int) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "collection.sqlite"
         Database.create(path)
-        database = Database(path, {})
+        database = Database(path)
         with database.transaction() as connection:
             rows: list[Any] = [
                 (number, f"{number:064x}", "JPEG", 4000 - number % 100, 3000, number)
                 for number in ids.tolist()
             ]
             connection.executemany(
-                "INSERT INTO all_pictures VALUES (?, ?, ?, ?, ?, ?, NULL, '2024-01-01', NULL)", rows
+                "INSERT INTO all_pictures VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, '2024-01-01', "
+                "row_sum(?2, ?3, ?4, ?5, ?6, NULL, '2024-01-01'))",
+                rows,
             )
             connection.executemany(
-                "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?2, ?1, 1, 1)",
+                "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+                "VALUES (?2, ?1, 1, 1, row_sum(?1, CAST(?2 AS BLOB)))",
                 [(number, f"/{number}.jpg") for number in ids.tolist()],
             )
             connection.executemany(
-                "INSERT INTO thumbnails VALUES (?, ?, NULL)",
+                "INSERT INTO thumbnails VALUES (?1, ?2, row_sum(?1, ?2))",
                 [(number, drawn[scene[number - 1] % SCENES]) for number in ids.tolist()],
             )
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

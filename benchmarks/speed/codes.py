@@ -51,15 +51,18 @@ def make(place: Path, options: Options, count: int) -> None:
                 noise = 0.02 * rng.standard_normal(mixed.shape).astype(np.float32)
                 rows = unit_rows(mixed + noise)
                 connection.executemany(
-                    "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 64, 48, 9, NULL, '2026', NULL)",
+                    "INSERT INTO all_pictures VALUES (?1, ?2, 'JPEG', 64, 48, 9, NULL, '2026', "
+                    "row_sum(?2, 'JPEG', 64, 48, 9, NULL, '2026'))",
                     [(n, f"{n:064x}") for n in some],
                 )
                 connection.executemany(
-                    "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 9, 0)",
+                    "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+                    "VALUES (?1, ?2, 9, 0, row_sum(?2, CAST(?1 AS BLOB)))",
                     [(f"/{n}.jpg", n) for n in some],
                 )
                 connection.executemany(
-                    "INSERT INTO thumbnails VALUES (?, ?, NULL)", [(n, small) for n in some]
+                    "INSERT INTO thumbnails VALUES (?1, ?2, row_sum(?1, ?2))",
+                    [(n, small) for n in some],
                 )
                 for n, row in zip(some, rows, strict=True):
                     keep_record(connection, 1, n, pack_vector(row))

@@ -70,15 +70,18 @@ def make(place: Path, vectors: dict[str, NDArray[np.float32]]) -> None:
         with opened.database.transaction() as connection:
             for n in range(1, len(next(iter(vectors.values()))) + 1):
                 connection.execute(
-                    "INSERT INTO all_pictures "
-                    "VALUES (?, ?, 'JPEG', 640, 480, 9, NULL, '2026', NULL)",
+                    "INSERT INTO all_pictures VALUES (?1, ?2, 'JPEG', 640, 480, 9, NULL, '2026', "
+                    "row_sum(?2, 'JPEG', 640, 480, 9, NULL, '2026'))",
                     (n, f"{n:064x}"),
                 )
                 connection.execute(
-                    "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 9, 0)",
+                    "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+                    "VALUES (?1, ?2, 9, 0, row_sum(?2, CAST(?1 AS BLOB)))",
                     (f"/{n}.jpg", n),
                 )
-                connection.execute("INSERT INTO thumbnails VALUES (?, ?, NULL)", (n, small))
+                connection.execute(
+                    "INSERT INTO thumbnails VALUES (?1, ?2, row_sum(?1, ?2))", (n, small)
+                )
                 for ranker, rows in rankers.items():
                     keep_record(connection, ranker, n, pack_vector(rows[n - 1]))
         for row in opened.rankers.rows():

@@ -56,18 +56,20 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                 noise = rng.normal(0, real.std() / 4, (len(some), real.shape[1]))
                 raw = share * real[first] + (1 - share) * real[second] + noise
                 connection.executemany(
-                    "INSERT INTO all_pictures "
-                    "VALUES (?, ?, 'JPEG', 640, 480, 90000, ?, '2026', NULL)",
+                    "INSERT INTO all_pictures VALUES (?1, ?2, 'JPEG', 640, 480, 90000, ?3, '2026', "
+                    "row_sum(?2, 'JPEG', 640, 480, 90000, ?3, '2026'))",
                     [(n, f"{n:064x}", f"20{n % 25:02}-{n % 12 + 1:02}-11T10:00:00") for n in some],
                 )
                 connection.executemany(
-                    "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 90000, 0)",
+                    "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+                    "VALUES (?1, ?2, 90000, 0, row_sum(?2, CAST(?1 AS BLOB)))",
                     [(f"{pictures}/{n % 97:02}/{n}.jpg", n) for n in some],
                 )
                 for number, row in zip(some, raw, strict=True):
                     keep_record(connection, 1, number, pack_vector(row))
                 connection.executemany(
-                    "INSERT INTO thumbnails VALUES (?, ?, NULL)", [(n, small) for n in some]
+                    "INSERT INTO thumbnails VALUES (?1, ?2, row_sum(?1, ?2))",
+                    [(n, small) for n in some],
                 )
         opened = store._opened
         (row,) = opened.rankers.rows()

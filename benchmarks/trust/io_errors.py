@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask, Event, SavedSearch
+from lookalike.collection.store.schema import VERSION
 from lookalike.core.fingerprint import fingerprint
 from lookalike.core.vectors import unit_rows
 from lookalike.features import Feature, pack_vector, unpack_vectors
@@ -41,7 +42,8 @@ from lookalike.service.command_line import app
 ERRORS, QUICK = 2_000, 60
 CODES = (errno.ENOSPC, errno.EIO)
 PRELOADED = "LOOKALIKE_FAILING_WRITES"
-OLDER = Path(__file__).resolve().parents[2] / "tests/collection/older/version-3-visterms.tar.xz"
+ROOT = Path(__file__).resolve().parents[2]
+OLDER = ROOT / f"tests/collection/older/version-{VERSION - 1}.tar.xz"
 
 
 @FEATURES.register
@@ -114,7 +116,7 @@ def commands(world: Path) -> dict[str, Callable[[Said], None]]:
             store.add([world / "new"])
 
     def updated(said: Said) -> None:
-        with Collection.open(world / "older") as store:
+        with Collection.open(world / "older" / "collection") as store:
             store.search(1)
 
     pictures, out = world / "pictures", world / "out"
@@ -221,8 +223,8 @@ def inside(options: Options) -> list[Figure]:
         kept, world = Path(name) / "kept", Path(name) / "world"
         prepare(world)
         shutil.copytree(world, kept)
-        places = {"c": world / "c", "older": world / "older"}
-        events = {"c": numbers(world / "c"), "older": numbers(world / "older")}
+        places = {"c": world / "c", "older": world / "older" / "collection"}
+        events = {which: numbers(place) for which, place in places.items()}
         every = commands(world)
 
         def fresh() -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lookalike.collection import Collection as Collection
     from lookalike.service.client import Client as Client
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Client", "Collection", "__version__"]
 
 _HOMES = {"Client": "lookalike.service.client", "Collection": "lookalike.collection"}

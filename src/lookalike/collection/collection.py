@@ -140,7 +140,7 @@ class Collection:
         with Folder.making(Path(path)) as folder:
             Database.create(folder.database)
             folder.write_manifest()
-            with closing(Database(folder.database, {})) as database:
+            with closing(Database(folder.database)) as database:
                 for name, feature in chosen.items():
                     row = add_ranker(folder, database, name, feature, index=index)
                     with database.transaction() as connection:
@@ -176,14 +176,14 @@ class Collection:
             If none of its rankers has a feature that is given.
         """
         folder = Folder(Path(path))
-        feature = folder.read_manifest()
+        folder.check_manifest()
         if not folder.database.exists():
             raise DamagedFile(
                 f"{folder.database} is missing. Restore a backup of the collection, or index again."
             )
         given = list(features)
         closed = not os.access(folder.path, os.W_OK) if read_only is None else read_only
-        collection = cls(folder, Database(folder.database, feature, read_only=closed), given)
+        collection = cls(folder, Database(folder.database, read_only=closed), given)
         known = {row.fingerprint for row in collection._opened.rankers.rows()} - {None}
         for one in given:
             if one.is_fitted and known and one.fingerprint not in known:

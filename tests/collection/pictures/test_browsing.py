@@ -36,15 +36,15 @@ def keep(database, shots, roots=("/p",)):
         connection.execute("DELETE FROM all_pictures")
         connection.executemany("INSERT INTO roots VALUES (?)", [(root,) for root in roots])
         for shot in shots:
-            facts = (shot.format, shot.width, shot.height, shot.bytes, shot.taken)
+            facts = (shot.format, shot.width, shot.height, shot.bytes, shot.taken, "2025-01-01")
             connection.execute(
-                "INSERT INTO all_pictures (id, sha256, format, width, height, bytes, taken, added) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, '2025-01-01T00:00:00Z')",
+                "INSERT INTO all_pictures "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, row_sum(?2, ?3, ?4, ?5, ?6, ?7, ?8))",
                 (shot.id, f"{shot.id:064x}", *facts),
             )
             connection.executemany(
-                "INSERT INTO places (path, picture, size, mtime_ns) "
-                "VALUES (CAST(? AS TEXT), ?, 1, 1)",
+                "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+                "VALUES (CAST(?1 AS TEXT), ?2, 1, 1, row_sum(?2, ?1))",
                 [(stored(path), shot.id) for path in shot.places],
             )
         import_labels(NewEntry(connection), "files", {shot.id: shot.labels for shot in shots})
@@ -53,7 +53,7 @@ def keep(database, shots, roots=("/p",)):
 @pytest.fixture
 def database(tmp_path):
     Database.create(tmp_path / "some.sqlite")
-    with closing(Database(tmp_path / "some.sqlite", {})) as opened:
+    with closing(Database(tmp_path / "some.sqlite")) as opened:
         yield opened
 
 
@@ -61,7 +61,7 @@ def database(tmp_path):
 def shared(tmp_path_factory):
     path = tmp_path_factory.mktemp("filtering") / "some.sqlite"
     Database.create(path)
-    with closing(Database(path, {})) as opened:
+    with closing(Database(path)) as opened:
         yield opened
 
 

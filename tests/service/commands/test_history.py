@@ -45,7 +45,7 @@ def test_history_names_the_pictures_of_votes_and_tags(run, place):
         store.vote(Ask((1,)), picked=[2, 3, 4, 5], rejected=[6])
         store.remove([6])
     listed = " ".join(run("history", "-c", place).out.split())
-    assert f"Tagged with sky ({names[1]})" in listed
+    assert f"Tagged with “sky” ({names[1]})" in listed
     assert f"(+ {', '.join(names[1:4])} and 1 more, − picture 6, for {names[0]})" in listed
 
 

@@ -75,15 +75,17 @@ def lengthen(store):
     with store._opened.database.transaction() as connection:
         numbers = range(1000, 7000)
         connection.executemany(
-            "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 40, 30, 50, ?, '2024-01-01', NULL)",
+            "INSERT INTO all_pictures VALUES (?1, ?2, 'JPEG', 40, 30, 50, ?3, '2024-01-01', "
+            "row_sum(?2, 'JPEG', 40, 30, 50, ?3, '2024-01-01'))",
             ((n, f"{n:064}", f"{2024 - n // 100}-05-{1 + n % 28:02}T12:00:00") for n in numbers),
         )
         connection.executemany(
-            "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 1, 1)",
+            "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+            "VALUES (?1, ?2, 1, 1, row_sum(?2, CAST(?1 AS BLOB)))",
             ((f"/photos/{n}.jpg", n) for n in numbers),
         )
         connection.execute(
-            "INSERT INTO thumbnails SELECT p.id, t.jpeg, NULL FROM pictures p, "
+            "INSERT INTO thumbnails SELECT p.id, t.jpeg, row_sum(p.id, t.jpeg) FROM pictures p, "
             "(SELECT jpeg FROM thumbnails LIMIT 1) t WHERE p.id >= 1000"
         )
 

@@ -320,11 +320,13 @@ def test_the_grid_stays_small_with_100_000_pictures(client, store):
         numbers = range(1000, 101_000)
         taken = (f"{2024 - n % 30}-{1 + n % 12:02}-{1 + n % 28:02}T12:00:00" for n in numbers)
         connection.executemany(
-            "INSERT INTO all_pictures VALUES (?, ?, 'JPEG', 4000, 3000, 5000000, ?, '2024', NULL)",
+            "INSERT INTO all_pictures VALUES (?1, ?2, 'JPEG', 4000, 3000, 5000000, ?3, '2024', "
+            "row_sum(?2, 'JPEG', 4000, 3000, 5000000, ?3, '2024'))",
             ((n, f"{n:064}", time) for n, time in zip(numbers, taken, strict=True)),
         )
         connection.executemany(
-            "INSERT INTO places (path, picture, size, mtime_ns) VALUES (?, ?, 1, 1)",
+            "INSERT INTO places (path, picture, size, mtime_ns, crc) "
+            "VALUES (?1, ?2, 1, 1, row_sum(?2, CAST(?1 AS BLOB)))",
             ((f"/photos/{n}.jpg", n) for n in numbers),
         )
     page = client.get("/").text

@@ -14,7 +14,8 @@ from typing import Any
 
 from lookalike.collection.store import sums
 from lookalike.collection.store.log_end import LogEnd, end_of
-from lookalike.collection.store.schema import APPLICATION, SCHEMA, UPDATES, VERSION
+from lookalike.collection.store.migrations import MIGRATIONS, migrate
+from lookalike.collection.store.schema import APPLICATION, SCHEMA, VERSION
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 
 _log = logging.getLogger(__name__)
@@ -56,9 +57,7 @@ class Database:
     Parameters
     ----------
     path : Path
-    feature : mapping
-        What the manifest of an older collection says of its only feature: the tables of an
-        older version are brought to this one when they are first opened.
+        The file; one of an older version is brought to this one when it is first opened.
     read_only : bool
         Whether nothing is written, not even beside the database.
 
@@ -68,7 +67,7 @@ class Database:
         What is searched with while the database is read-only.
     """
 
-    def __init__(self, path: Path, feature: Mapping[str, Any], *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
         self.read_only = read_only
         self._lock = RLock()
@@ -81,7 +80,7 @@ class Database:
             self._reader = self._connection()
             self._file = _identity(path)
         try:
-            self._check(feature)
+            self._check_version()
             self._look_at_end()
         except BaseException:
             self.close()
@@ -291,7 +290,8 @@ class Database:
             return ""
         return f" What is left of the write-ahead log is kept in {self._damaged}."
 
-    def _check(self, feature: Mapping[str, Any]) -> None:
+    def _check_version(self) -> None:
+        """Raise an error if the file cannot be read; bring one of an older version to this one."""
         application = self.rows("PRAGMA application_id")[0][0]
         version = self.rows("PRAGMA user_version")[0][0]
         if application != APPLICATION or version < 1:
@@ -301,22 +301,38 @@ class Database:
                 f"{self._path} has the version {version}; this lookalike reads up to {VERSION}. "
                 f"Update lookalike."
             )
+        oldest = min(MIGRATIONS)
+        if version < oldest:
+            raise CollectionError(
+                f"{self._path} has the version {version}; this lookalike reads from {oldest} on. "
+                f"Open it once with lookalike 0.1.0, or index again. Nothing was changed."
+            )
         if version < VERSION and self.read_only:
             raise CollectionError(
                 f"{self._path} has the version {version}, and is read-only. Open it once where you "
                 f"may write, so that it is brought to version {VERSION}."
             )
         if version < VERSION:
-            self._update(feature)
+            self._migrate()
 
-    def _update(self, feature: Mapping[str, Any]) -> None:
+    def _migrate(self) -> None:
         """Bring the tables to this version, all or nothing."""
-        with self._transaction() as connection:
-            # Another process may have done it while we waited.
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            for older in range(version, VERSION):
-                UPDATES[older](connection, feature)
-                connection.execute(f"PRAGMA user_version = {older + 1}")
+        with _explained(self._path), closing(_connect(self._path)) as connection:
+            connection.execute("PRAGMA foreign_keys = OFF")
+            connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")
+            connection.execute("BEGIN IMMEDIATE")
+            self.check_place()
+            is_whole = True
+            try:
+                self._end.check(lambda sql, *values: connection.execute(sql, values).fetchall())
+            except DamagedFile:
+                is_whole = False
+            # Another process may have done it while this one waited; then nothing is left to do.
+            migrate(connection)
+            if is_whole:
+                # It names a digest that may be another now; one that told of a loss still does.
+                self._end.delete()
+            connection.execute("COMMIT")
 
 
 def _connect(path: Path, mode: str = "mode=rw") -> sqlite3.Connection:

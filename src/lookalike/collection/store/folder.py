@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import CollectionBusy, CollectionError, DamagedFile
@@ -21,7 +20,7 @@ UPLOADS = "uploads"
 """The folder of a collection that holds files of its own."""
 
 _OURS = re.compile(
-    r"(feature|features/[0-9]+|reduction-[0-9a-f]{32}|models/[0-9]+|cache/[a-z]+-[0-9a-f]{32})"
+    r"(features/[0-9]+|reduction-[0-9a-f]{32}|models/[0-9]+|cache/[a-z]+-[0-9a-f]{32})"
     r"\.safetensors$"
 )
 _UNFINISHED = re.compile(r"(^|/)\.[^/]+\.[0-9a-f]{16}$")
@@ -134,35 +133,30 @@ class Folder:
         """Write what the folder is; only with this file is it a collection."""
         write_whole(self._manifest, json.dumps({"format": FORMAT}, indent=2).encode())
 
-    def read_manifest(self) -> dict[str, Any]:
-        """Return what the manifest of an older collection says of its feature, else nothing.
+    def check_manifest(self) -> None:
+        """Raise an error if this is not the folder of a collection that can be read.
 
         Raises
         ------
         CollectionError
             If the folder is no collection.
         DamagedFile
-            If the manifest is damaged or of a newer version.
+            If the manifest is damaged or of a newer format.
         """
         try:
-            content = json.loads(self._manifest.read_bytes())
-            version, feature = content["format"], content.get("feature", {})
+            version = json.loads(self._manifest.read_bytes())["format"]
         except (FileNotFoundError, NotADirectoryError) as error:
             raise CollectionError(
                 f"There is no collection here ({self.path}). Make one: lookalike index FOLDER, "
                 f"or name one with -c."
             ) from error
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
-            raise DamagedFile(f"{self._manifest} is damaged: {e}.") from e
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            raise DamagedFile(f"{self._manifest} is damaged: {error}.") from error
         if not isinstance(version, int) or version > FORMAT:
             raise DamagedFile(
                 f"{self.path} has the format {version!r}; this lookalike reads up to {FORMAT}. "
                 f"Update lookalike."
             )
-        named = isinstance(feature, dict) and {"name", "fingerprint"} <= feature.keys()
-        if version == 1 and not named:
-            raise DamagedFile(f"{self._manifest} is damaged: it names no feature.")
-        return dict(feature)
 
     def clean(self, named: Iterable[Path]) -> None:
         """Remove files of ours that nobody names; the lock must be held."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
 
-from lookalike.core.errors import DamagedFile
+from lookalike.core.errors import CollectionError, DamagedFile
 
 _LENGTH = 96
 
@@ -79,6 +79,18 @@ class LogEnd:
                 os.close(handle)
         except OSError:
             return
+
+    def delete(self) -> None:
+        """Delete the file for good, so that it is not back after a power cut."""
+        try:
+            self.path.unlink(missing_ok=True)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise CollectionError(f"cannot delete {self.path}: {error}. Try again.") from error
 
     def check(self, rows: Callable[..., Any]) -> None:
         """Raise DamagedFile if the log does not reach where it once ended.

@@ -114,7 +114,7 @@ def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, .
     asked = list(ids)
     found: dict[int, tuple[Path, ...]] = {}
     rows = database.rows(
-        f"SELECT picture, path, crc IS NULL OR crc = row_sum({', '.join(PLACE)}) FROM places "  # noqa: S608
+        f"SELECT picture, path, crc = row_sum({', '.join(PLACE)}) FROM places "  # noqa: S608
         "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY lost IS NOT NULL, id",
         numbers(asked),
     )

@@ -11,8 +11,12 @@ from typing import Any
 
 from lookalike.core.errors import DamagedFile
 
+RECORD = ("picture", "record")
+PLACE = ("picture", "CAST(path AS BLOB)")  # a path need not be text that can be read
+
 SUMMED = {
     "all_pictures": ("sha256", "format", "width", "height", "bytes", "taken", "added"),
+    "places": PLACE,
     "thumbnails": ("picture", "jpeg"),
     "given": ("picture", "key", "source", "label"),
     "refusals": ("picture", "key", "word"),
@@ -22,12 +26,8 @@ SUMMED = {
 }
 """The tables whose rows have a checksum in the column ``crc``, and what it is made of.
 
-So have those of records and of places.
+So have the tables of records, of a :data:`RECORD`.
 """
-
-RECORD = ("picture", "record")
-PLACE = ("picture", "CAST(path AS BLOB)")
-"""The same of places: a path need not be text that can be read."""
 
 
 def row_sum(*values: Any) -> int:
@@ -45,9 +45,9 @@ def register(connection: Connection) -> None:
     connection.create_function("row_sum", -1, row_sum, deterministic=True)
 
 
-def is_sound(crc: int | None, *values: Any) -> bool:
-    """Return whether a row is as it was written; one without a checksum counts as such."""
-    return crc is None or crc == row_sum(*values)
+def is_sound(crc: int, *values: Any) -> bool:
+    """Return whether a row is as it was written."""
+    return crc == row_sum(*values)
 
 
 def sound_jpeg(what: str, key: int | str, row: Sequence[Any] | None) -> bytes | None:
@@ -81,14 +81,6 @@ def damaged(what: str) -> DamagedFile:
         f"the database is damaged: {what} is not as it was written (its checksum differs). "
         f"“lookalike check” lists all that is damaged; restore a backup of the collection."
     )
-
-
-def add_columns(connection: Connection, records: Iterable[str]) -> None:
-    """Give all rows of an older database their checksums; ``records`` are tables of records."""
-    tables = {**SUMMED, **dict.fromkeys(records, RECORD)}
-    for table, columns in tables.items():
-        connection.execute(f"ALTER TABLE {table} ADD COLUMN crc INTEGER")
-        connection.execute(f"UPDATE {table} SET crc = row_sum({', '.join(columns)})")  # noqa: S608
 
 
 def damaged_rows(connection: Connection, table: str, columns: Sequence[str]) -> list[Any]:

@@ -212,17 +212,18 @@ def _verify(copy: Path) -> tuple[int, int, int]:
     Rows are damaged where those of the collection are; all else is still worth keeping.
     """
     folder = Folder(copy)
+    folder.check_manifest()
     for file in copy.rglob("*.safetensors"):
         if file.parent.name != UPLOADS:
             check_file(file)
-    with closing(Database(folder.database, folder.read_manifest())) as database:
+    with closing(Database(folder.database)) as database:
         (problem,), *_ = database.rows("PRAGMA integrity_check(1)")
         if problem != "ok":
             raise DamagedFile(f"{folder.database} is damaged: {problem}.")
         log.check(database)
-        tables = {**sums.SUMMED, "places": sums.PLACE}
         rankers = database.rows("SELECT id FROM rankers")
-        tables |= {records_table(number): sums.RECORD for (number,) in rankers}
+        records = {records_table(number): sums.RECORD for (number,) in rankers}
+        tables = {**sums.SUMMED, **records}
         with database.reading() as reader:
             damaged = sum(len(sums.damaged_rows(reader, *table)) for table in tables.items())
         found = database.count("pictures"), log_rows.last_number(database), damaged
@@ -238,7 +239,7 @@ def _move_uploads(copy: Path, before: Path, place: Path) -> None:
         return
     folder = Folder(copy)
     with (
-        closing(Database(folder.database, folder.read_manifest())) as database,
+        closing(Database(folder.database)) as database,
         database.transaction() as connection,
     ):
         connection.execute(

@@ -120,7 +120,7 @@ def _log(opened: Opened) -> Iterator[Finding]:
 def _rows(opened: Opened) -> Iterator[Finding]:
     for table, (what, remedy) in _ROWS.items():
         with opened.database.reading() as connection:
-            damaged = sums.damaged_rows(connection, table, sums.SUMMED.get(table, sums.PLACE))
+            damaged = sums.damaged_rows(connection, table, sums.SUMMED[table])
         if damaged:
             yield _damaged(opened, what, damaged, remedy)
     wanted = {number for (number,) in opened.database.rows("SELECT id FROM all_pictures")}

@@ -1,0 +1,76 @@
+"""What brings a database of an older version to this one: a function from each to the next."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from sqlite3 import Connection
+
+from lookalike.collection.store.schema import SCHEMA, VERSION, create_records, records_table
+from lookalike.collection.store.sums import RECORD, SUMMED
+from lookalike.core.errors import DamagedFile
+
+
+def migrate(connection: Connection) -> None:
+    """Bring a database to this version, in an open transaction with foreign keys off."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    for older in range(version, VERSION):
+        MIGRATIONS[older](connection)
+        connection.execute(f"PRAGMA user_version = {older + 1}")
+    _write_schema(connection)
+
+
+def migrate_8_to_9(connection: Connection) -> None:
+    """Give every row its checksum, and every event a salt and a seal, if not the right one."""
+    tables = {**SUMMED, **dict.fromkeys(map(records_table, _rankers(connection)), RECORD)}
+    for table, columns in tables.items():
+        connection.execute(
+            f"UPDATE {table} SET crc = row_sum({', '.join(columns)}) WHERE crc IS NULL"  # noqa: S608
+        )
+    connection.execute(
+        "UPDATE events SET salt = ifnull(salt, x''), seal = ifnull(seal, x'') "
+        "WHERE salt IS NULL OR seal IS NULL"
+    )
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {8: migrate_8_to_9}
+"""What makes a database of a version one of the next; older versions are refused."""
+
+
+def _rankers(connection: Connection) -> list[int]:
+    return [int(number) for (number,) in connection.execute("SELECT id FROM rankers")]
+
+
+def _write_schema(connection: Connection) -> None:
+    """Describe the tables as a new database does.
+
+    Migrations leave each table with the columns of a new one, in their order; constraints and
+    defaults are text in ``sqlite_schema`` alone, so that no row is copied (sqlite.org,
+    lang_altertable, section 7).
+    """
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
+        new.executescript(SCHEMA)
+        for ranker in _rankers(connection):
+            new.execute(create_records(ranker))
+        objects = new.execute(
+            "SELECT sql, type, name FROM sqlite_schema WHERE sql IS NOT NULL"
+        ).fetchall()
+        for _, _, name in objects:
+            if _columns(connection, name) != _columns(new, name):
+                raise DamagedFile(
+                    f"the database is damaged: {name} has not the columns of its version. Restore "
+                    f"a backup of the collection, or index again."
+                )
+    (version,) = connection.execute("PRAGMA schema_version").fetchone()
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.executemany("UPDATE sqlite_schema SET sql = ? WHERE type = ? AND name = ?", objects)
+    connection.execute(f"PRAGMA schema_version = {version + 1}")
+    connection.execute("PRAGMA writable_schema = RESET")
+
+
+def _columns(connection: Connection, name: str) -> list[tuple[object, ...]]:
+    """Return the columns of a table or view with their types, or those of an index."""
+    return connection.execute(
+        "SELECT name, type, pk FROM pragma_table_info(?1) "
+        "UNION ALL SELECT name, cid, seqno FROM pragma_index_info(?1)",
+        (name,),
+    ).fetchall()

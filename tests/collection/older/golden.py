@@ -1,0 +1,101 @@
+"""A small collection with something of every kind, and what it answers.
+
+What the version before archived must open with the same answers; ``archive`` makes the next one,
+before the version changes.
+"""
+
+import hashlib
+import json
+import tarfile
+import tempfile
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+
+from lookalike.collection import Ask, Collection, SavedSearch
+from lookalike.features import Visterms
+from tests.collection.colours import album
+from tests.conftest import opened
+
+QUICK = {"steps": 50, "blend": 0.5}
+COUNT = 6
+
+
+def make(folder):
+    """Make a collection in a folder, with its pictures and what it answers beside it."""
+    files = album(folder / "pictures", COUNT)
+    images = [Image.open(BytesIO(file.read_bytes())) for file in files]
+    for number in (0, 4, 13):
+        images[number].resize((64, 48)).save(folder / "pictures" / f"larger-{number}.png")
+    with opened(), Collection.create(folder / "collection", features=[small()]) as store:
+        store.add([folder / "pictures"])
+        store.learn(folders=True, settings=QUICK)
+        store.say(1, "Straße", who="Ada")
+        store.say_many([2, 3, 4, 9], "Köln")
+        store.say_many([9, 3], "köln", shows=False, who="Ben")
+        store.say(7, "rot", shows=False)
+        store.say(8, "falsch")
+        store.undo(store.history(1)[0].number)
+        store.vote(Ask((1,)), picked=[2, 3], rejected=[9, 15], who="Ada", key="a vote")
+        store.vote(Ask((8,)), picked=[10], rejected=[1, 2], shown=[10, 1, 2], who="Ben")
+        store.vote(Ask((8,)), rejected=[10], who="Ben")
+        token = store.keep_query(images[7].rotate(180))
+        store.vote(Ask((token,)), picked=[11], rejected=[5])
+        store.save_album("Like this", SavedSearch(Ask((token,))), most=5)
+        store.save_album("Some", pictures=[1, 5, 12])
+        store.not_duplicates([files[0], folder / "pictures" / "larger-0.png"])
+        store.say_many([17, 21], "Fort")
+        store.vote(Ask((19,)), picked=[18, 21], rejected=[9], who="Ada")
+        store.remove([21])
+        store.empty_bin()
+        store.keep_one(folder / "pictures" / "larger-4.png", [files[4]])
+        store.remove([17, 18])
+        store.restore([18])
+        store.learn(settings=QUICK)
+        store.add_feature(Visterms(dimension=10, colours=6), name="coarse")
+        answer = {"token": token, **answers(store, token)}
+    (folder / "expected.json").write_text(json.dumps(answer))
+
+
+def small():
+    return Visterms(dimension=16, colours=6)
+
+
+def answers(store, token):
+    """Return what a user sees of the collection, as JSON has it."""
+    rows = list(store.pictures())
+    found = {
+        "pictures": [
+            [row.id, row.places[0].name, row.format, row.width, row.height] for row in rows
+        ],
+        "thumbnails": [hashlib.sha256(store.thumbnail(row.id)).hexdigest() for row in rows],
+        "bin": [row.id for row in store.bin()],
+        "labels": store.labels(),
+        "sources": store.label_sources(),
+        "refused": [sorted(store.refused_for(word, range(30))) for word in ("rot", "Köln")],
+        "rankers": [[info.name, info.pictures, info.ready] for info in store.rankers()],
+        "models": [[m.number, m.kind, m.published, m.current] for m in store.models()],
+        "words": store.words(),
+        "word": [match.id for match in store.search_word("Köln", 4)],
+        "verdicts": store.verdicts(Ask((8,))),
+        "standing": [store.standing().votes, store.standing().judged],
+        "albums": [[one.name, sorted(one.members)] for one in store.albums()],
+        "duplicates": [group.pictures for group in store.duplicates()],
+        "log": [[e.number, e.at, e.who, e.undone] for e in store.history(100)],
+        "thumbnail": hashlib.sha256(store.query_thumbnail(token)).hexdigest(),
+    }
+    for name, ask in {"one": Ask((1,)), "three": Ask((8, 10), (1,)), "own": Ask((token,))}.items():
+        for learned in (True, False):
+            matches = store.search(ask, 6, learned=learned)
+            found[f"{name} {learned}"] = [match.id for match in matches]
+            found[f"{name} {learned} scores"] = [match.score for match in matches]
+    return json.loads(json.dumps(found))
+
+
+def archive(file):
+    """Make the archive of a collection."""
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(file, "w:xz", preset=9) as content:
+        make(Path(folder))
+        for part in ("pictures", "collection", "expected.json"):
+            content.add(Path(folder) / part, part)
