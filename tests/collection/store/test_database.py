@@ -16,6 +16,7 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.store.schema import UPDATES, VERSION, create_records
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.colours import Colours
+from tests.gates import OPEN
 
 VERSION_1 = """
 PRAGMA page_size = 8192;
@@ -130,7 +131,7 @@ def version(folder):
 def test_a_database_of_version_1_loads(old):
     folder, found = old
     assert version(folder) == 1
-    with Collection.open(folder, features=[Colours()]) as collection:
+    with Collection.open(folder, features=[Colours()], gate=OPEN) as collection:
         assert collection.search(1, 9) == found
         kinds = [(model.number, model.kind, model.current) for model in collection.models()]
         assert kinds == [(1, "similarity", False), (2, "similarity", True)]

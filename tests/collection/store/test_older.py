@@ -19,6 +19,7 @@ from lookalike.collection.store import schema
 from lookalike.collection.store.database import Database
 from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.text import word_key
+from tests.gates import OPEN
 
 OLDER = Path(__file__).parents[1] / "older"
 
@@ -144,7 +145,7 @@ def test_rollback_works_afterwards(older):
 
 def test_votes_words_and_learning_go_on(older):
     place, _ = older
-    with Collection.open(place) as collection:
+    with Collection.open(place, gate=OPEN) as collection:
         before = collection.standing().votes
         collection.vote(Ask((2,)), picked=[4], rejected=[11])
         assert collection.standing().votes == before + 1
