@@ -25,11 +25,12 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike.annotation import WSABIE, Annotator, LinearRanker, Ridge
+from lookalike.collection import Gate
 from lookalike.collection.log.examples import Named
 from lookalike.collection.training.choosing import AUTO, CANDIDATES, best_of, new_annotators
-from lookalike.collection.training.gate import Lesson
 from lookalike.collection.training.growing import HOLD_BACK
-from lookalike.collection.training.learning import teach_words, word_figures, words_settings
+from lookalike.collection.training.judging import word_figures
+from lookalike.collection.training.teaching import teach_words
 from lookalike.collection.vectors.space import REDUCED
 from lookalike.core.progress import silent
 from lookalike.evaluate import evaluate_annotation
@@ -181,19 +182,20 @@ def taught(part: Part, seed: int) -> Run:
     """
     ranker: Any = SimpleNamespace(vectors=lambda ids: part.reduced[ids])
     begin = time.process_time()
-    lesson = teach_words(
+    new = teach_words(
         new_annotators(AUTO, seed),
         named(part),
         ranker,
         None,
         current=None,
         hold_back=HOLD_BACK,
-        settings=words_settings(AUTO, seed),
+        settings={"random_state": seed, "words": AUTO},
+        gate=Gate(),
         progress=silent,
     )
-    if not isinstance(lesson, Lesson):
-        raise SystemExit(lesson.reason)
-    return Run(lesson.model, time.process_time() - begin, lesson.reason)
+    if not isinstance(new.model, Annotator):
+        raise SystemExit(new.trial.reason)
+    return Run(new.model, time.process_time() - begin, new.trial.reason)
 
 
 def taught_before(part: Part, seed: int) -> Run:

@@ -23,7 +23,6 @@ from oasis import embedded
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection.pictures.added import Added
 from lookalike.collection.store.rankers import keep_record
 from lookalike.collection.training.growing import grow
 from lookalike.core.fingerprint import fingerprint
@@ -86,7 +85,7 @@ def make(place: Path, vectors: dict[str, NDArray[np.float32]]) -> None:
                     keep_record(connection, ranker, n, pack_vector(rows[n - 1]))
         for row in opened.rankers.rows():
             feature = opened.rankers.feature(row)
-            grow(opened.folder, opened.database, row, feature, Added(), silent)
+            grow(opened, row, feature, silent)
             opened.rankers.save_cache(opened.rankers.get(row.name))
 
 

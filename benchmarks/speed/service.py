@@ -27,7 +27,6 @@ from oasis import embedded
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection.pictures.added import Added
 from lookalike.collection.store.rankers import keep_record
 from lookalike.collection.training.growing import grow
 from lookalike.core.progress import silent
@@ -74,7 +73,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
         opened = store._opened
         (row,) = opened.rankers.rows()
         feature = opened.rankers.feature(row)
-        grow(opened.folder, opened.database, row, feature, Added(), silent)
+        grow(opened, row, feature, silent)
         opened.rankers.save_cache(opened.rankers.get())
 
 

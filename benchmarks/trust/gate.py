@@ -9,7 +9,6 @@ which has no caution of its own; OASIS blends what it learned with its start, an
 as long.
 """
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers"))
 from oasis import embedded, picture_sets, read_table
 
 from bench import Figure, Options, main
+from lookalike.collection import Gate
 from lookalike.collection.log.examples import Alike
-from lookalike.collection.training.gate import Lesson
-from lookalike.collection.training.learning import teach_similarity
+from lookalike.collection.training.teaching import teach_similarity
 from lookalike.core.evidence import paired_difference
 from lookalike.evaluate import evaluate_similarity
 from lookalike.features import Reduction
@@ -87,17 +86,18 @@ def run(
     labels = rng.permutation(y[part]) if shuffled else y[part]
     known = Alike(part, Relevance.of(labels), "labels", len(names))
     learner = LDA()
-    lesson = teach_similarity(
+    new = teach_similarity(
         learner,
         known,
         Held(reduced),  # type: ignore[arg-type]
         None,
         current=Cosine(),
         hold_back=0.2,
-        settings=json.dumps({"random_state": seed}),
+        settings={"random_state": seed},
+        gate=Gate(),
         progress=lambda done, total: None,
     )
-    if not isinstance(lesson, Lesson):
+    if new.model is None:
         return False, False
     before, after = (evaluate_similarity(it, reduced[rest], y[rest]) for it in (Cosine(), learner))
     judged, groups = before.judged, Relevance.of(y[rest]).groups
@@ -105,7 +105,7 @@ def run(
         before.precision[judged, 0], after.precision[judged, 0], groups[judged]
     )
     gain = after.mean_average_precision - before.mean_average_precision
-    return lesson.published, gain >= REAL_GAIN and not first.is_loss
+    return new.trial.published, gain >= REAL_GAIN and not first.is_loss
 
 
 def measure(options: Options) -> list[Figure]:

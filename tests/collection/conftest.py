@@ -2,6 +2,7 @@ import pytest
 
 from lookalike.collection import Collection
 from tests.collection.colours import Colours, album
+from tests.gates import OPEN
 
 
 @pytest.fixture
@@ -13,11 +14,6 @@ def pictures(tmp_path):
 
 @pytest.fixture
 def collection(tmp_path, pictures):
-    with Collection.create(tmp_path / "sammlung", features=[Colours()]) as made:
+    with Collection.create(tmp_path / "sammlung", features=[Colours()], gate=OPEN) as made:
         made.add([pictures])
         yield made
-
-
-@pytest.fixture(autouse=True)
-def small_albums_suffice(open_gate):
-    """Publish what is no worse."""

@@ -22,6 +22,7 @@ from lookalike.core.errors import (
 )
 from lookalike.features import Embedding
 from tests.collection.colours import PALETTE, Colours, album, picture
+from tests.gates import OPEN
 
 
 def ids(matches):
@@ -157,10 +158,10 @@ def test_a_reader_sees_what_a_writer_finished(collection, pictures):
         collection.add([pictures])
         assert ids(reader.search(1, 99)) == ids(collection.search(1, 99))
         assert len(reader.search(1, 99)) == 24
-        collection.learn(folders=True, settings={"steps": 50, "blend": 1.0})
-        if collection.models()[0].published:
-            assert reader.search(1, 5) == collection.search(1, 5)
-            assert reader.search(1, 5) != reader.search(1, 5, learned=False)
+        learned = collection.learn(folders=True, settings={"steps": 50, "blend": 1.0})
+        assert learned.similarity.published
+        assert reader.search(1, 5) == collection.search(1, 5)
+        assert reader.search(1, 5) != reader.search(1, 5, learned=False)
         collection.remove([2, 3])
         assert not {2, 3} & set(ids(reader.search(1, 99)))
 
@@ -227,7 +228,7 @@ def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped
         raise KeyboardInterrupt
 
     monkeypatch.setattr(space, "LEAST_DRIFT", 0)
-    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([pictures])
         collection.learn(folders=True, settings={"steps": 50})
         row = collection.picture(3)

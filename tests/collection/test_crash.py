@@ -22,6 +22,7 @@ from lookalike.collection.vectors import space
 from lookalike.core.errors import CollectionBusy, CollectionError
 from tests.collection.colours import Colours, album, picture
 from tests.collection.pictures.test_adding import consistent
+from tests.gates import OPEN
 
 
 class Writers:
@@ -170,7 +171,7 @@ def everything(folder):
 def test_killed_while_learning(tmp_path, writers):
     """A writer killed at any step of learning leaves all as before it, or as after it."""
     album(tmp_path / "p", 6)
-    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "p"])
         learned = collection.learn(folders=True, settings={"steps": 50, "blend": 0.5})
         assert learned.similarity.published

@@ -4,13 +4,11 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 from lookalike.collection.log.examples import Split
-from lookalike.collection.training.judging import gained, judge_similarity
+from lookalike.collection.training.judging import judge_similarity, paired_gain
 from lookalike.core.evidence import CERTAIN, Difference, paired_difference
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.lda import LDA
 from lookalike.supervision import Relevance
-
-pytestmark = pytest.mark.usefixtures("real_gate")
 
 
 def test_the_error_of_a_label_is_that_of_its_sums():
@@ -72,6 +70,6 @@ def test_shuffled_labels_do_not_pass_the_gate_and_real_ones_do():
             judges = Relevance.of(labels[:60])
             judged = tuple(judge_similarity(it, X[rows[:60]], judges) for it in (Cosine(), learned))
             held = Split(np.arange(60, 360), np.arange(60))
-            passed[name] += gained([judged], judges, [held]).is_certain
+            passed[name] += paired_gain([judged], judges, [held]).is_certain
     assert passed["shuffled"] <= 1
     assert passed["real"] >= 8

@@ -5,20 +5,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from lookalike import Collection
 from lookalike.features import FEATURES
 from lookalike.service.command_line import app
-from tests.conftest import opened
+from tests.gates import OPEN
 from tests.service.brightness import Brightness
 from tests.service.pictures import draw, write_model
 
 TINTS = {"red": (30, -15, -15), "green": (-15, 30, -15), "blue": (-15, -15, 30)}
-
-
-@pytest.fixture(scope="session", autouse=True)
-def small_albums_suffice():
-    """Publish what is no worse; collections that are made once for all tests need it, too."""
-    with opened():
-        yield
 
 
 class Ran:
@@ -70,9 +64,10 @@ def learned(tmp_path_factory, photos, model, run):
     """A collection that learned from the folders, not to be changed."""
     place = tmp_path_factory.mktemp("store") / "learned"
     assert run("index", photos, "-c", place, "--model", model).code == 0
-    told = run("learn", "--folders", "-c", place, "--json").json
-    assert told["similarity"]["published"]
-    assert told["words"]["published"]
+    with Collection.open(place, gate=OPEN) as store:
+        told = store.learn(folders=True)
+    assert told.similarity.published
+    assert told.words.published
     return place
 
 

@@ -4,6 +4,7 @@ from lookalike.collection.collection import Collection
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.log import NewWords
 from lookalike.collection.pictures.added import Added
+from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.albums import Album
 from lookalike.collection.search.completing import KnownWord
@@ -12,10 +13,10 @@ from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.filter import Where
-from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow
+from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow, Trial
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.collection.store.queries import Ask
-from lookalike.collection.training.trials import CodesTrial, InUse, Learned, Trial
+from lookalike.collection.training.trials import InUse, Learned
 from lookalike.collection.upkeep.backup import BackedUp, Restored, restore_backup
 from lookalike.collection.upkeep.checking import Checked, Finding
 from lookalike.collection.votes.ledger import Standing
@@ -27,13 +28,13 @@ __all__ = [
     "BackedUp",
     "Checked",
     "CodeFigures",
-    "CodesTrial",
     "Collection",
     "Duplicates",
     "Entry",
     "Figures",
     "Finding",
     "Gain",
+    "Gate",
     "InUse",
     "KnownWord",
     "Learned",

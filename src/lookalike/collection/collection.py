@@ -27,6 +27,7 @@ from lookalike.collection.log.votes import Reset
 from lookalike.collection.pictures import browsing, missing, removing
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import read_picture
+from lookalike.collection.ranking.gate import GATE, Gate
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.rankers import RankerInfo, Rankers
 from lookalike.collection.search import albums, searching
@@ -108,8 +109,10 @@ class Collection:
     ['small disc.png', 'slope.png']
     """
 
-    def __init__(self, folder: Folder, database: Database, features: Iterable[Feature]) -> None:
-        self._opened = Opened(folder, database, Rankers(folder, database, features))
+    def __init__(
+        self, folder: Folder, database: Database, features: Iterable[Feature], gate: Gate
+    ) -> None:
+        self._opened = Opened(folder, database, Rankers(folder, database, features), gate)
         self._answers: dict[tuple[Hashable, ...], tuple[int, object]] = {}
         self._copies: tuple[Hashable, NearCopies] | None = None
 
@@ -120,6 +123,7 @@ class Collection:
         *,
         features: Sequence[Feature] | Mapping[str, Feature] | None = None,
         index: str | None = None,
+        gate: Gate = GATE,
     ) -> Self:
         """Make a new, empty collection.
 
@@ -133,6 +137,8 @@ class Collection:
             named otherwise. A feature that is not fitted is fitted on the pictures added first.
         index : str, optional
             The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
+        gate : Gate
+            As for :meth:`open`.
         """
         from lookalike.collection.pictures.features import add_ranker, by_name
 
@@ -145,7 +151,7 @@ class Collection:
                     row = add_ranker(folder, database, name, feature, index=index)
                     with database.transaction() as connection:
                         rankers.set_ready(connection, row.id)
-        return cls.open(path, features=list(chosen.values()))
+        return cls.open(path, features=list(chosen.values()), gate=gate)
 
     @classmethod
     def open(
@@ -154,6 +160,7 @@ class Collection:
         *,
         features: Iterable[Feature] = (),
         read_only: bool | None = None,
+        gate: Gate = GATE,
     ) -> Self:
         """Open a collection.
 
@@ -165,6 +172,8 @@ class Collection:
             collection loads all others itself.
         read_only : bool, optional
             Whether nothing may be changed; by default, if its folder cannot be written to.
+        gate : Gate
+            What a new model must show to be used; tests and trials pass one with other rules.
 
         Raises
         ------
@@ -183,7 +192,8 @@ class Collection:
             )
         given = list(features)
         closed = not os.access(folder.path, os.W_OK) if read_only is None else read_only
-        collection = cls(folder, Database(folder.database, read_only=closed), given)
+        database = Database(folder.database, read_only=closed)
+        collection = cls(folder, database, given, gate)
         known = {row.fingerprint for row in collection._opened.rankers.rows()} - {None}
         for one in given:
             if one.is_fitted and known and one.fingerprint not in known:
@@ -708,7 +718,7 @@ class Collection:
             :data:`lookalike.codes.ENCODERS`; without labels, folders and clicks, learn only
             those. Searches then find candidates by the codes, which are in memory, and rank them
             by all that was learned, by their vectors on disk; how many of the best are found is
-            measured on pictures held out (:class:`~lookalike.collection.CodesTrial`).
+            measured on pictures held out (:class:`~lookalike.collection.Trial`).
         bits : int, optional
             The length of a code; by default 64.
         candidates : int, optional
@@ -734,7 +744,7 @@ class Collection:
             None if only_codes else learner,
             words=words,
             by=feature,
-            settings=learning.settings_text(settings, random_state),
+            settings={"random_state": random_state, **(settings or {})},
             hold_back=hold_back,
             progress=progress,
             codes=wanted,

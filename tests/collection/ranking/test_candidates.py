@@ -13,19 +13,20 @@ from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.index import MappedIndex
 from tests.collection.colours import Colours, album, picture
 from tests.collection.teaching import QUICK
+from tests.gates import OPEN
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Let an album of 90 pictures have codes, for the 5 nearest."""
     monkeypatch.setattr(training, "NEAREST", 5)
-    monkeypatch.setattr(training, "LEAST_PICTURES", 20)
+    monkeypatch.setattr(training, "MIN_PICTURES", 20)
 
 
 @pytest.fixture
 def big(tmp_path):
     album(tmp_path / "bilder", 30)
-    with Collection.create(tmp_path / "sammlung", features=[Colours()]) as made:
+    with Collection.create(tmp_path / "sammlung", features=[Colours()], gate=OPEN) as made:
         made.add([tmp_path / "bilder"])
         yield made
 
@@ -238,7 +239,7 @@ def test_vectors_stay_on_disk_and_codes_are_cached(big, monkeypatch):
         assert ids(again.search(5, 9)) == found
 
 
-def test_what_is_learned_later_is_measured_again(big, open_gate):
+def test_what_is_learned_later_is_measured_again(big):
     first = with_codes(big, candidates=40).codes
     learned = big.learn(folders=True, settings=QUICK)
     assert learned.similarity.published
@@ -256,7 +257,7 @@ def test_what_is_learned_later_is_measured_again(big, open_gate):
     assert (left.similarity, left.codes) == (None, first.model)
 
 
-def test_all_is_learned_with_codes_where_a_source_is_given(big, open_gate):
+def test_all_is_learned_with_codes_where_a_source_is_given(big):
     learned = big.learn(folders=True, settings=QUICK, codes="s3plh", bits=16, candidates=40)
     assert learned.similarity.published
     assert learned.codes.labels == 3
@@ -273,7 +274,7 @@ def test_with_a_damaged_model_of_codes_all_pictures_are_compared(big, caplog):
     content = bytearray(file.read_bytes())
     content[-7] ^= 4
     file.write_bytes(content)
-    with Collection.open(path, features=[Colours()]) as other:
+    with Collection.open(path, features=[Colours()], gate=OPEN) as other:
         assert ids(other.search(1, 10)) == wanted
         assert "Searches compare all pictures" in caplog.text
         assert not other.check().sound
@@ -307,7 +308,7 @@ def test_bad_input_is_refused_and_changes_nothing(big, settings, words):
 
 
 def test_few_pictures_need_no_codes(big, monkeypatch):
-    monkeypatch.setattr(training, "LEAST_PICTURES", 100)
+    monkeypatch.setattr(training, "MIN_PICTURES", 100)
     with pytest.raises(InvalidInput, match="at least 100 pictures; there are 90"):
         big.learn(codes="itq")
 

@@ -18,13 +18,14 @@ from lookalike.index.registry import INDEXES
 from lookalike.similarity.registry import SIMILARITIES
 from tests.collection.colours import Colours, Fine, album, picture
 from tests.collection.teaching import QUICK, words
+from tests.gates import OPEN
 
 FINE = Colours(5)
 
 
 @pytest.fixture
 def both(tmp_path, pictures):
-    with Collection.create(tmp_path / "beide", features=[Colours(), Fine()]) as made:
+    with Collection.create(tmp_path / "beide", features=[Colours(), Fine()], gate=OPEN) as made:
         made.add([pictures])
         yield made
 
@@ -108,7 +109,7 @@ def test_each_ranker_learns_by_itself(both):
 def test_every_similarity_can_be_published(tmp_path, method):
     """Those that store vectors of another width, too."""
     album(tmp_path / "p", 8)
-    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "p"])
         collection.learn(folders=True, method=method, settings=quick(method))
         model = next(one for one in collection.models() if one.kind == "similarity")
@@ -230,7 +231,7 @@ def test_a_similarity_whose_package_is_gone(collection, monkeypatch):
         assert again.rollback().similarity is None
         assert again.search(1, 9) == again.search(1, 9, learned=False)
     monkeypatch.setitem(SIMILARITIES._here, "mine", Mine)
-    with Collection.open(collection.path, features=[Colours()]) as back:
+    with Collection.open(collection.path, features=[Colours()], gate=OPEN) as back:
         assert back.learn(method="mine", settings=QUICK).similarity.published
         assert ids(back.search(1, 3))
     assert found

@@ -8,13 +8,14 @@ from lookalike.collection.search import words
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.features import StartWords
 from tests.collection.colours import PALETTE, Colours, Shades, picture
+from tests.gates import OPEN
 
 COLOURS = {"crimson": "rot", "lawn": "grün", "sky": "blau"}
 
 
 @pytest.fixture
 def fresh(tmp_path, pictures):
-    with Collection.create(tmp_path / "neu", features=[Shades()]) as made:
+    with Collection.create(tmp_path / "neu", features=[Shades()], gate=OPEN) as made:
         made.add([pictures])
         yield made
 

@@ -10,6 +10,7 @@ from lookalike.collection.search import explaining
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import QUICK, learn
+from tests.gates import OPEN
 
 
 def ids(collection, colour):
@@ -244,7 +245,7 @@ def test_words_that_both_look_like(tmp_path):
     for place, (colour, rgb) in enumerate(PALETTE.items()):
         for number in range(120):
             picture(folder / colour / f"{number}.png", rgb, 1000 * place + number)
-    with Collection.create(tmp_path / "c", features=[Colours()]) as made:
+    with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as made:
         made.add([folder])
         rows = list(made.pictures())
         bare = [row.id for row in rows if row.places[0].stem in ("0", "1")]

@@ -19,6 +19,7 @@ from lookalike.core.fingerprint import fingerprint
 from lookalike.features import Feature, pack_vector, unpack_vectors
 from tests.collection.colours import Colours, album
 from tests.collection.teaching import QUICK, learn
+from tests.gates import OPEN
 
 VOTES = {"votes_near", "votes_width", "votes_power", "votes_move", "votes_strength"}
 EVERYWHERE = "votes_matrix"
@@ -125,7 +126,7 @@ def test_raw_vectors_are_brought_into_the_space(tmp_path, monkeypatch):
     monkeypatch.setattr(space, "REDUCED", 8)
     monkeypatch.setattr(space, "LEAST_TO_REDUCE", 12)
     album(tmp_path / "bilder")
-    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "bilder"])
         learn(collection)
         vote(collection)
@@ -141,7 +142,7 @@ def test_raw_vectors_are_brought_into_the_space(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("dimension", "learned"), [(480, False), (480, True), (10_000, False)])
 def test_sparse_and_wide_vectors(tmp_path, dimension, learned):
     album(tmp_path / "bilder")
-    with Collection.create(tmp_path / "c", features=[Wide(dimension)]) as collection:
+    with Collection.create(tmp_path / "c", features=[Wide(dimension)], gate=OPEN) as collection:
         collection.add([tmp_path / "bilder"])
         if learned:
             assert learn(collection).similarity.published

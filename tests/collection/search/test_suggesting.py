@@ -6,6 +6,7 @@ from lookalike.collection.search import suggesting
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.collection.teaching import learn
+from tests.gates import OPEN
 
 
 def ids(collection, colour):
@@ -96,7 +97,7 @@ def test_learned_words_come_with_how_sure_they_are(tmp_path):
     for place, (name, colour) in enumerate(PALETTE.items()):
         for number in range(120):
             picture(folder / name / f"{number}.png", colour, 1000 * place + number)
-    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([folder])
         labels = {
             row.places[0]: [row.places[0].parent.name]

@@ -20,6 +20,7 @@ from lookalike.core.errors import (
 from lookalike.features import Visterms
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import QUICK, clicks, learn, seen, words
+from tests.gates import OPEN
 
 
 def test_tags_of_what_is_in_the_collection_and_of_what_is_not(collection, pictures, tmp_path):
@@ -210,7 +211,7 @@ def test_only_tags_that_are_sure(tmp_path):
     for number in range(160):
         colour = [*PALETTE.values()][number % 2]
         picture(tmp_path / "p" / f"{number}.png", colour, number)
-    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "p"])
         learn(collection, {f"{n}.png": ["rot", "grün"][n % 2] for n in range(150)})
         every = collection.tag([tmp_path / "p"], min_confidence=0)
@@ -232,7 +233,7 @@ def test_sparse_vectors_are_tagged_too(tmp_path):
         pixels = rng.integers(low, low + 128, (96, 192, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(tmp_path / "p" / f"{number}.png")
     feature = Visterms(dimension=16, colours=4)
-    with Collection.create(tmp_path / "c", features=[feature]) as collection:
+    with Collection.create(tmp_path / "c", features=[feature], gate=OPEN) as collection:
         collection.add([tmp_path / "p" / f"{n}.png" for n in range(10)])
         named = {f"{n}.png": ["dunkel" if n % 2 else "hell"] for n in range(10)}
         assert learn(collection, named).words.published

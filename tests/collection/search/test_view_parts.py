@@ -9,6 +9,7 @@ from lookalike.collection.vectors import space
 from lookalike.core.errors import InvalidInput
 from lookalike.features import Views
 from lookalike.similarity.registry import SIMILARITIES
+from tests.gates import OPEN
 
 QUICK = {"steps": 300, "landmarks": 32, "kernels": "linear,rbf:1"}
 
@@ -43,7 +44,7 @@ def fitted(folder):
 def collection(tmp_path, folder, fitted, monkeypatch):
     monkeypatch.setattr(space, "LEAST_TO_REDUCE", 20)
     monkeypatch.setattr(space, "REDUCED", 3)
-    with Collection.create(tmp_path / "c", features=[fitted]) as made:
+    with Collection.create(tmp_path / "c", features=[fitted], gate=OPEN) as made:
         made.add([folder])
         yield made
 
@@ -100,7 +101,7 @@ def test_reasons_name_the_views(collection):
     assert "colour" not in sentence
 
 
-def test_learning_by_views_gets_the_blocks(collection, open_gate):
+def test_learning_by_views_gets_the_blocks(collection):
     learned = collection.learn(folders=True, method="omks", settings=QUICK)
     assert learned.similarity.published
     model = ranker(collection).similarity
@@ -115,7 +116,7 @@ def test_learning_by_views_gets_the_blocks(collection, open_gate):
     assert sum(map(abs, parts.values())) == pytest.approx(1)
 
 
-def test_what_was_learned_by_views_opens_again(collection, open_gate):
+def test_what_was_learned_by_views_opens_again(collection):
     collection.learn(folders=True, method="omks", settings=QUICK)
     weights, first = collection.view_weights(), collection.search(1, 5)
     with Collection.open(collection.path) as again:
@@ -129,7 +130,7 @@ def test_blocks_given_as_a_setting_are_kept(collection):
         collection.learn(folders=True, method="omks", settings=wrong)
 
 
-def test_every_other_method_learns_on_views_too(collection, open_gate):
+def test_every_other_method_learns_on_views_too(collection):
     collection.learn(folders=True, method="lda")
     assert collection.view_weights() == {}
     assert collection.view_parts(Ask((1,)), 2).keys() == {"colour", "edges"}

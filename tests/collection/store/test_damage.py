@@ -11,10 +11,11 @@ import pytest
 from lookalike.collection import Ask, Collection, SavedSearch
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.colours import Colours
+from tests.gates import OPEN
 
 
 def again(collection):
-    return Collection.open(collection.path, features=[Colours()])
+    return Collection.open(collection.path, features=[Colours()], gate=OPEN)
 
 
 def flip(file, place, bit=0):

@@ -4,19 +4,20 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from lookalike.collection.log import examples
+from lookalike.collection import Gain, Gate
 from lookalike.collection.log.examples import Alike
-from lookalike.collection.store.models import Figures
-from lookalike.collection.training.gate import Gain, Lesson
-from lookalike.collection.training.judging import fit_and_judge, gained
+from lookalike.collection.training.judging import fit_and_judge, paired_gain
+from lookalike.collection.training.teaching import decide_similarity
 from lookalike.core.evidence import Difference
 from lookalike.core.progress import silent
 from lookalike.similarity.lda import LDA
-from tests.collection.training.test_learning import CLICKS, labels, stripes
+from tests.collection.training.stripes import CLICKS, labels, striped
 
-__all__ = ["stripes"]
 
-pytestmark = pytest.mark.usefixtures("real_gate")
+@pytest.fixture
+def stripes(tmp_path):
+    with striped(tmp_path, Gate()) as collection:
+        yield collection
 
 
 @pytest.mark.parametrize(
@@ -31,29 +32,25 @@ pytestmark = pytest.mark.usefixtures("real_gate")
 )
 def test_a_gain_passes_by_its_evidence(mean, first, passes, why):
     gain = Gain(Difference(*mean), Difference(*first), 1200)
-    reason = lesson(gain, gain).reason
-    assert lesson(gain, gain).published is passes
+    published, reason, _ = decide(gain, gain)
+    assert published is passes
     assert why in reason
     assert f"mean average precision {mean[0]:+.3f} ± {mean[1]:.3f}" in reason
     assert f"precision at 1 {first[0]:+.3f} ± {first[1]:.3f}, judged by 1,200 pictures." in reason
 
 
-def lesson(gain, over_start):
-    nothing = np.zeros(0, np.int64)
-    figures = Figures(0.5, 0.5, 0.5, 9)
-    return Lesson(
-        *("similarity", LDA(), "labels", 0.0, 2, figures, figures, nothing, nothing, True, "{}"),
-        gain=gain,
-        over_start=over_start,
-    )
+def decide(gain, over_start):
+    return decide_similarity(Gate(), gain, over_start, changes=True)
 
 
 def test_a_learned_similarity_is_replaced_by_a_better_one_that_is_proven_beside_the_start():
     small = Gain(Difference(0.01, 0.02), Difference(0.0, 0.01), 40)
     proven = Gain(Difference(0.09, 0.02), Difference(0.0, 0.01), 500)
-    assert lesson(small, proven).published
-    assert not lesson(proven, small).published
-    assert "than no learning" in lesson(proven, small).reason
+    published, _, decided_by = decide(small, proven)
+    assert (published, decided_by) == (True, small)
+    published, reason, decided_by = decide(proven, small)
+    assert (published, decided_by) == (False, small)
+    assert "than no learning" in reason
 
 
 def test_a_clear_gain_is_published_and_the_same_again_is_not(stripes):
@@ -81,8 +78,17 @@ def test_shuffled_labels_are_not_published(stripes):
 
 
 def test_clicks_pass_the_same_gate(stripes):
+    names = [name for chosen in CLICKS.values() for name in chosen]
+    other = dict(zip(names, np.random.default_rng(0).permutation(names).tolist(), strict=True))
+    shuffled = {
+        query: {other[name]: weight for name, weight in chosen.items()}
+        for query, chosen in CLICKS.items()
+    }
+    assert not stripes.learn(clicks=shuffled).similarity.published
     learned = stripes.learn(clicks=CLICKS).similarity
-    assert " ± " in learned.reason or "did not improve" in learned.reason
+    assert learned.published
+    assert (learned.gain.pictures, learned.labels) == (60, 2)
+    assert str(learned.gain) in learned.reason
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -91,7 +97,7 @@ def test_few_labels_are_cross_validated_and_no_picture_judges_twice(several):
     labels = {n: [f"c{n % 4}", *(["both"] if several and n % 3 == 0 else [])] for n in range(60)}
     known = Alike.of_labels(labels)
     first = known.split(0.2, rng, None)
-    splits = [first, *known.more_splits(first, rng)]
+    splits = [first, *known.more_splits(first, rng, Gate().min_judges)]
     assert len(splits) >= 4
     held = np.concatenate([split.held for split in splits])
     assert len(held) == len(set(held.tolist()))
@@ -101,12 +107,11 @@ def test_few_labels_are_cross_validated_and_no_picture_judges_twice(several):
         assert not known.relevance.subset(split.train).trainable()
 
 
-def test_many_held_out_pictures_are_enough(monkeypatch):
-    monkeypatch.setattr(examples, "ENOUGH_HELD", 20)
+def test_many_held_out_pictures_are_enough():
     rng = np.random.default_rng(0)
     known = Alike.of_labels({n: [f"c{n % 4}"] for n in range(60)})
     first = known.split(0.2, rng, None)
-    assert len(list(known.more_splits(first, rng))) == 1
+    assert len(list(known.more_splits(first, rng, 20))) == 1
 
 
 def test_a_gain_that_few_held_out_pictures_cannot_show_is_published():
@@ -120,10 +125,10 @@ def test_a_gain_that_few_held_out_pictures_cannot_show_is_published():
         rows = rng.choice(len(X), 200, replace=False)
         known = Alike.of_labels({n: [str(label)] for n, label in enumerate(data.target[rows])})
         first = known.split(0.2, rng, None)
-        splits = [first, *known.more_splits(first, rng)]
+        splits = [first, *known.more_splits(first, rng, Gate().min_judges)]
         judged = fit_and_judge(LDA(), known, splits, X[rows], silent)
         passed += [
-            gained(judged[:1], known.relevance, splits[:1]).is_certain,
-            gained(judged, known.relevance, splits).is_certain,
+            paired_gain(judged[:1], known.relevance, splits[:1]).is_certain,
+            paired_gain(judged, known.relevance, splits).is_certain,
         ]
     assert passed[0] <= 3 < 5 <= passed[1]

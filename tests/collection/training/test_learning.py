@@ -4,14 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from PIL import Image
 
 from lookalike.collection import Ask, Collection, InUse
-from lookalike.collection.log.examples import alike
+from lookalike.collection.log.examples import Given, alike
 from lookalike.collection.store.labels import clicks as stored_clicks
 from lookalike.collection.store.models import sides
 from lookalike.collection.training import judging
-from lookalike.collection.training.given import Given
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
@@ -25,36 +23,20 @@ from lookalike.similarity.reach import Reach
 from lookalike.similarity.registry import SIMILARITIES
 from lookalike.supervision import Relevance
 from tests.collection.colours import Colours, picture
+from tests.collection.training.stripes import CLICKS, labels, striped
+from tests.gates import OPEN
 
 QUICK = {"steps": 400}
 
 
-CLICKS = {
-    "rot": {f"{n}.png": 1.0 + n for n in range(1, 60, 2)},
-    "grün": {f"{n}.png": 2.0 for n in range(0, 60, 2)},
-}
-
-
 @pytest.fixture
 def stripes(tmp_path):
-    """A collection where a small mark says what is alike and the loud colours do not."""
-    rng = np.random.default_rng(0)
-    (tmp_path / "p").mkdir()
-    for number in range(60):
-        pixels = rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)
-        pixels[0, 0] = (250, 0, 0) if number % 2 else (0, 250, 0)
-        Image.fromarray(pixels).save(tmp_path / "p" / f"{number}.png")
-    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
-        collection.add([tmp_path / "p"])
+    with striped(tmp_path, OPEN) as collection:
         yield collection
 
 
 def similarities(collection):
     return [model for model in collection.models() if model.kind == "similarity"]
-
-
-def labels(count=60):
-    return {f"{number}.png": ["rot" if number % 2 else "grün"] for number in range(count)}
 
 
 def test_learning_improves_the_ranking_and_is_used(stripes):
@@ -182,7 +164,7 @@ def test_folders_are_labels(collection, pictures):
 
 
 def test_folders_given_one_by_one_are_labels_too(tmp_path, pictures):
-    with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
+    with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add(sorted(pictures.iterdir()))
         assert collection.learn(folders=True, settings=QUICK).similarity.labels == 3
 
@@ -371,15 +353,15 @@ def test_the_threshold_of_clicks_is_kept(stripes):
     first = stripes.learn(clicks=CLICKS, threshold=2e-4, settings=QUICK).similarity
     database = stripes._opened.database
     everything = alike(database, Given(clicks=stored_clicks(database)))
-    known = alike(stripes._opened.database, Given())
+    known = alike(stripes._opened.database)
     assert known.threshold == 2e-4
     pairs = np.count_nonzero(known.relevance.rows(range(60)))
     assert 0 < pairs < np.count_nonzero(everything.relevance.rows(range(60)))
     again = stripes.learn(settings=QUICK).similarity
     assert again.after.queries == first.after.queries
-    assert alike(stripes._opened.database, Given()).threshold == 2e-4
+    assert alike(stripes._opened.database).threshold == 2e-4
     stripes.learn(clicks=CLICKS, settings=QUICK)
-    assert alike(stripes._opened.database, Given()).threshold == 0
+    assert alike(stripes._opened.database).threshold == 0
 
 
 @pytest.mark.parametrize("model", [False, True])
@@ -465,7 +447,7 @@ def test_learning_the_same_twice_gives_the_same_bytes(collection, tmp_path):
     found = []
     for name in ("one", "other"):
         place = shutil.copytree(collection.path, tmp_path / name)
-        with Collection.open(place, features=[Colours()]) as copy:
+        with Collection.open(place, features=[Colours()], gate=OPEN) as copy:
             copy.learn(folders=True, settings={"steps": 50, "blend": 0.5})
             copy.search(1)
         found.append({file.name: file.read_bytes() for file in (place / "models").iterdir()})

@@ -10,17 +10,24 @@ from hypothesis import strategies as st
 
 from lookalike.annotation import WSABIE, Annotator
 from lookalike.annotation.registry import ANNOTATORS
-from lookalike.collection import Collection, InUse
+from lookalike.collection import Collection, Figures, Gate, InUse
 from lookalike.collection.log import examples
 from lookalike.collection.log.examples import Named
 from lookalike.collection.store import models
-from lookalike.collection.store.models import Figures
 from lookalike.collection.training import choosing
-from lookalike.collection.training.gate import Lesson
+from lookalike.collection.training.teaching import decide_words
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.supervision import read_labels
 from tests.collection.colours import Colours
 from tests.collection.teaching import QUICK, clicks, in_use, learn, seen, words
+from tests.gates import EVERYTHING
+
+
+@pytest.fixture
+def gateless(collection):
+    """The collection where whether a few pictures rank no worse is not the matter."""
+    with Collection.open(collection.path, features=[Colours()], gate=EVERYTHING) as opened:
+        yield opened
 
 
 def test_words_are_learned_beside_the_similarity(collection):
@@ -142,9 +149,8 @@ def test_words_that_differ_in_case_or_unicode_form_are_one(collection):
     assert collection.search_word("gRÜN", 3)
 
 
-def test_every_word_is_learned_and_pictures_stay_on_their_side(collection, monkeypatch):
-    # Whether nine pictures rank no worse is not the matter here.
-    monkeypatch.setattr(Lesson, "published", True)
+def test_every_word_is_learned_and_pictures_stay_on_their_side(gateless):
+    collection = gateless
     learn(collection, hold_back=0.4)
     held, trained = (set(side.tolist()) for side in models.sides(collection._opened.database, 2))
     assert len(held) == 10
@@ -177,7 +183,7 @@ def test_a_split_leaves_every_word_to_learn_from(sets, share, data):
     assert set(known.relevance.subset(split.train).labels_) == set(known.words)
     assert not set(known.ids[split.held]) & set(before[1].tolist())
     fresh = sides.count("?")
-    most = max(len(before[0]) + round(share * fresh), examples.LEAST_HELD)
+    most = max(len(before[0]) + round(share * fresh), examples.MIN_HELD)
     assert len(split.held) <= most
     all_alike = all(some == sets[0] for some in sets)
     assert bool(split.why) == (len(known.words) < 2 or not len(split.held) or all_alike)
@@ -287,7 +293,8 @@ def test_words_that_cannot_be_learned_lose_nothing(collection):
     assert seen(collection) == before
 
 
-def test_a_full_disk_leaves_both_as_they_were(collection, monkeypatch):
+def test_a_full_disk_leaves_both_as_they_were(gateless, monkeypatch):
+    collection = gateless
     learn(collection)
     before = seen(collection)
 
@@ -295,7 +302,6 @@ def test_a_full_disk_leaves_both_as_they_were(collection, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Annotator, "save", full)
-    monkeypatch.setattr(Lesson, "published", True)
     with pytest.raises(CollectionError, match="No space left"):
         learn(collection, {"rot-0.png": ["rot", "blau"]})
     assert seen(collection) == before
@@ -324,7 +330,7 @@ def test_evaluate_words_without_any_in_use(collection):
 
 
 @pytest.mark.parametrize(
-    ("beside_commonest", "after", "published"),
+    ("first", "after", "published"),
     [
         (True, Figures(0.5, 0.3, 0.1, 9), True),
         (False, Figures(0.5, 0.3, 0.1, 9), False),
@@ -335,26 +341,12 @@ def test_evaluate_words_without_any_in_use(collection):
         (False, Figures(0.4, 0.4, 0.1, 9), True),
     ],
 )
-def test_words_need_not_be_right_at_once_as_often_as_the_commonest(
-    beside_commonest, after, published
-):
-    lesson = Lesson(
-        kind="words",
-        model=WSABIE(),
-        source="labels",
-        threshold=0.0,
-        labels=2,
-        before=Figures(0.4, 0.4, 0.1, 9),
-        after=after,
-        held_back=np.arange(1),
-        learned_from=np.arange(1, 9),
-        changes=True,
-        settings="{}",
-        beside_commonest=beside_commonest,
-    )
-    assert lesson.published is published
-    assert ("by frequency" in lesson.reason) is beside_commonest
-    assert ("is now in use" in lesson.reason) is published
+def test_words_need_not_be_right_at_once_as_often_as_the_commonest(first, after, published):
+    before, tried = Figures(0.4, 0.4, 0.1, 9), {"wsabie": after}
+    passed, reason = decide_words(Gate(), before, tried, "wsabie", first=first)
+    assert passed is published
+    assert ("by frequency" in reason) is first
+    assert ("is now in use" in reason) is published
 
 
 def test_the_best_annotator_is_chosen_and_named(collection):

@@ -1,16 +1,15 @@
 import pytest
 
-from lookalike.collection import Collection, InUse
+from lookalike.collection import Collection, Figures, Gain, InUse
 from lookalike.collection.log.examples import Commonest
-from lookalike.collection.store.models import Figures
-from lookalike.collection.training import learning
-from lookalike.collection.training.gate import Gain
+from lookalike.collection.training import teaching
 from lookalike.collection.vectors import space
 from lookalike.collection.vectors.space import reduction_is_due
 from lookalike.core.evidence import Difference
 from lookalike.core.progress import silent
 from tests.collection.colours import Colours, album, picture
 from tests.collection.teaching import in_use
+from tests.gates import OPEN
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def files(collection):
 def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
     first = album(tmp_path / "p", 3)
     with (
-        Collection.create(tmp_path / "c", features=[Colours()]) as collection,
+        Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection,
         Collection.open(tmp_path / "c", features=[Colours()]) as reader,
     ):
         collection.add(first)
@@ -150,7 +149,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(small, tmp_path, monkeypatc
 
 def grown(tmp_path, learn, progress=silent, before=lambda collection: None):
     """Learn in a small collection, let it grow fourfold, and give it with what add told."""
-    collection = Collection.create(tmp_path / "c", features=[Colours()])
+    collection = Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN)
     album(tmp_path / "p", 5)
     collection.add([tmp_path / "p"])
     learn(collection)
@@ -182,19 +181,20 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
         assert collection.add([tmp_path / "p"]).learned_again is None
 
 
-@pytest.mark.parametrize("judge", ["gained", "word_figures"])
+@pytest.mark.parametrize("judge", ["paired_gain", "word_figures"])
 def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, judge):
     def worsen(collection):
         def judged(model, *_):
             return Figures(0.9 if isinstance(model, Commonest) else 0.8, 0.9, 0.9, 4)
 
         worse = Gain(Difference(-0.1, 0.01), Difference(0.0, 0.0), 4)
-        monkeypatch.setattr(learning, judge, (lambda *_: worse) if judge == "gained" else judged)
+        by = {"paired_gain": lambda *_: worse, "word_figures": judged}
+        monkeypatch.setattr(teaching, judge, by[judge])
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
         ranker, again = collection._opened.rankers.get(), added.learned_again
-        if judge == "gained":
+        if judge == "paired_gain":
             assert not again.similarity.published
             assert "ranks worse" in added.unlearned
             assert added.unlearned == again.similarity.reason
@@ -267,7 +267,7 @@ def test_growing_learns_words_by_the_choice_of_the_model_in_use(small, tmp_path,
 
 def test_growing_learns_codes_again(small, tmp_path, monkeypatch):
     monkeypatch.setattr("lookalike.collection.training.codes.NEAREST", 2)
-    monkeypatch.setattr("lookalike.collection.training.codes.LEAST_PICTURES", 10)
+    monkeypatch.setattr("lookalike.collection.training.codes.MIN_PICTURES", 10)
 
     def with_codes(collection):
         by_folder(collection)

@@ -180,7 +180,7 @@ def test_learn_from_bad_tables_loses_nothing(run, changeable, tmp_path, content,
 def few_suffice(monkeypatch):
     """Let 27 pictures have codes, for the 5 nearest."""
     monkeypatch.setattr("lookalike.collection.training.codes.NEAREST", 5)
-    monkeypatch.setattr("lookalike.collection.training.codes.LEAST_PICTURES", 20)
+    monkeypatch.setattr("lookalike.collection.training.codes.MIN_PICTURES", 20)
 
 
 def test_codes_are_learned_alone_and_rolled_back(run, changeable, few_suffice):

@@ -1,6 +1,7 @@
 import pytest
 
 from lookalike import Collection
+from tests.gates import OPEN
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside
 
@@ -28,7 +29,7 @@ def served(indexed):
     opened = []
 
     def serve(settings=None, **options):
-        store = Collection.open(indexed)
+        store = Collection.open(indexed, gate=OPEN)
         client = Inside(make_app(store, settings), **options)
         opened.append((client, store))
         client.headers["X-Lookalike-Client"] = "1"

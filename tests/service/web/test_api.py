@@ -9,6 +9,7 @@ import pytest
 from lookalike.collection import Ask, Collection
 from lookalike.service.web.security.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
+from tests.gates import OPEN
 from tests.service.web.served import job_over, png, served
 
 REF_WANTED = "like.0: must be a picture's id, or the token of a stored query."
@@ -23,7 +24,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def store(tmp_path, photos):
-    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
+    with Collection.create(tmp_path / "store", features=[Colours()], gate=OPEN) as made:
         made.add([photos])
         yield made
 
@@ -39,7 +40,7 @@ def kept(tmp_path_factory):
     """A collection that no test changes."""
     folder = tmp_path_factory.mktemp("kept")
     album(folder / "photos", 8)
-    with Collection.create(folder / "store", features=[Colours()]) as made:
+    with Collection.create(folder / "store", features=[Colours()], gate=OPEN) as made:
         made.add([folder / "photos"])
         yield made
 

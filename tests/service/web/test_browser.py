@@ -9,6 +9,7 @@ import pytest
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.service.web.app import make_app
+from tests.gates import OPEN
 from tests.images.pictures import camera_exif, heic, saved, scene
 from tests.service.pictures import draw
 from tests.service.web.browser import Watched, chromium, plainly
@@ -55,7 +56,7 @@ def browser():
 
 @pytest.fixture
 def store(changeable):
-    with Collection.open(changeable) as opened:
+    with Collection.open(changeable, gate=OPEN) as opened:
         yield opened
 
 

@@ -16,6 +16,7 @@ from lookalike.core.errors import (
 from lookalike.service.client import Client
 from lookalike.service.web.security.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
+from tests.gates import OPEN
 from tests.service.web.served import png, running, served
 
 KEY = "a key that is long enough".replace(" ", "-")
@@ -29,7 +30,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def store(tmp_path, photos):
-    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
+    with Collection.create(tmp_path / "store", features=[Colours()], gate=OPEN) as made:
         made.add([photos])
         yield made
 

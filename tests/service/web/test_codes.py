@@ -15,7 +15,7 @@ CODES = {"codes": "itq", "bits": 24, "candidates": 8}
 def few_suffice(monkeypatch):
     """Let 27 pictures have codes, for the 5 nearest."""
     monkeypatch.setattr("lookalike.collection.training.codes.NEAREST", 5)
-    monkeypatch.setattr("lookalike.collection.training.codes.LEAST_PICTURES", 20)
+    monkeypatch.setattr("lookalike.collection.training.codes.MIN_PICTURES", 20)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from lookalike.service.web.jobs.jobs import Job, Jobs, jobs
 from lookalike.service.web.jobs.stream import stream
 from lookalike.service.web.settings import Settings
 from tests.collection.colours import PALETTE, Colours, album, picture
+from tests.gates import OPEN
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def store(tmp_path):
-    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
+    with Collection.create(tmp_path / "store", features=[Colours()], gate=OPEN) as made:
         yield made
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import Ask
+from tests.gates import OPEN
 from tests.service.web.served import png, served
 
 TILE = re.compile(r'<figure class="tile result[^"]*" data-id="(\d+)"')
@@ -16,7 +17,7 @@ SEARCHES, MOST_THUMBS = 8, 5
 
 @pytest.fixture
 def store(changeable):
-    with Collection.open(changeable) as opened:
+    with Collection.open(changeable, gate=OPEN) as opened:
         yield opened
 
 

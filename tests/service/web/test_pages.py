@@ -10,6 +10,7 @@ from lookalike.collection.log.events import Event
 from lookalike.service.web.app import make_app
 from lookalike.service.web.pages.history import told
 from lookalike.service.web.settings import Settings
+from tests.gates import OPEN
 from tests.service.pictures import draw
 from tests.service.web.inside import Inside
 
@@ -47,7 +48,7 @@ def store(tmp_path, model, run):
         draw(folder / f"{number}.png", (40 * number, 90, 200 - 30 * number), number)
     draw(folder / "<b>bold" / EVIL_FILE, (10, 200, 90), 9)
     assert run("index", folder, "-c", tmp_path / "store", "--model", model).code == 0
-    with Collection.open(tmp_path / "store") as opened:
+    with Collection.open(tmp_path / "store", gate=OPEN) as opened:
         yield opened
 
 

@@ -9,6 +9,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.service.client import Client
 from lookalike.service.web.app import make_app
 from lookalike.similarity import OASIS, SIMILARITIES
+from tests.gates import OPEN
 from tests.service.web.inside import Inside
 from tests.service.web.served import job_over, png, served
 
@@ -18,7 +19,7 @@ CHOICES = "Choose one of embedding, brightness."
 
 @pytest.fixture
 def store(two):
-    with Collection.open(two) as opened:
+    with Collection.open(two, gate=OPEN) as opened:
         yield opened
 
 
@@ -243,7 +244,7 @@ def test_a_similarity_that_is_gone(two, monkeypatch):
         name = "mine"
 
     SIMILARITIES.register(Mine)
-    with Collection.open(two) as store:
+    with Collection.open(two, gate=OPEN) as store:
         assert store.learn(method="mine").similarity.published
         assert store.rankers()[0].method == "mine"
     monkeypatch.delitem(SIMILARITIES._here, "mine")

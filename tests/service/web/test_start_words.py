@@ -7,6 +7,7 @@ import pytest
 from lookalike import Collection
 from lookalike.service.web.app import make_app
 from tests.collection.colours import Shades, album
+from tests.gates import OPEN
 from tests.service.web.inside import Inside
 
 
@@ -14,7 +15,7 @@ from tests.service.web.inside import Inside
 def fresh(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fresh")
     album(folder / "photos", 4)
-    with Collection.create(folder / "store", features=[Shades()]) as made:
+    with Collection.create(folder / "store", features=[Shades()], gate=OPEN) as made:
         made.add([folder / "photos"])
         yield made
 

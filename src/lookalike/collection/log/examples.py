@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +12,34 @@ from lookalike.annotation.lessons import check_words
 from lookalike.annotation.words import read_words
 from lookalike.collection.store import labels, models
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.labels import Clicks, Labels
+from lookalike.collection.store.labels import Clicks, Labels, LabelSource
 from lookalike.collection.store.models import Ids
-from lookalike.collection.training.given import Given
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted
 from lookalike.core.vectors import Vectors
 from lookalike.supervision import Relevance, clicks_to_relevance
 
-LEAST_HELD = 2
+MIN_HELD = 2
 """Pictures to judge by, where there are as many."""
 
-ENOUGH_HELD = 500
-"""Pictures to judge a similarity by; where fewer are held out, it is cross-validated."""
+
+@dataclass(frozen=True)
+class Given:
+    """What is newly given to learn from, and the names that stand for no picture.
+
+    ``source`` is where labels come from; those of folders are all that folders give.
+    """
+
+    labels: Labels = field(default_factory=dict)
+    source: LabelSource = "files"
+    clicks: Clicks = field(default_factory=dict)
+    unmatched: list[str] = field(default_factory=list)
+    threshold: float = 0.0
+
+
+NOTHING = Given()
+"""Nothing new is given: what was given before is learned from."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +118,15 @@ class Alike:
         train = np.setdiff1d(np.arange(len(self.ids)), held)
         return Split(train, held, self._problem(train, held))
 
-    def more_splits(self, first: Split, rng: np.random.Generator) -> Iterator[Split]:
-        """Yield further splits of about the same size, until enough pictures judge in all.
+    def more_splits(
+        self, first: Split, rng: np.random.Generator, min_judges: int
+    ) -> Iterator[Split]:
+        """Yield further splits of about the same size, until ``min_judges`` pictures judge in all.
 
         No picture judges twice.
         """
         left, judging = first.train, len(first.held)
-        while judging < ENOUGH_HELD and left.size:
+        while judging < min_judges and left.size:
             if 2 * len(left) <= 3 * len(first.held):
                 held = left
             else:
@@ -214,7 +230,7 @@ class Named:
                     held.append(row)
 
         hold(np.flatnonzero(judges), len(self.ids))
-        most = max(len(held) + round(hold_back * len(fresh)), LEAST_HELD)
+        most = max(len(held) + round(hold_back * len(fresh)), MIN_HELD)
         hold(self._mixed(rng.permutation(fresh)), most)
         sides = np.sort(np.array(held, np.intp))
         return Split(np.setdiff1d(np.arange(len(self.ids)), sides), sides, self._problem(sides))
@@ -270,7 +286,7 @@ class Commonest:
         return np.broadcast_to(self._uses, (X.shape[0], len(self._uses)))
 
 
-def labels_given(database: Database, given: Given) -> Labels:
+def given_labels(database: Database, given: Given) -> Labels:
     """Return the labels of all pictures, with what is newly given in its layer."""
     if not given.labels:
         return labels.labels(database)
@@ -279,12 +295,16 @@ def labels_given(database: Database, given: Given) -> Labels:
 
 
 def alike(
-    database: Database, given: Given, number: int | None = None, *, known: Labels | None = None
+    database: Database,
+    given: Given = NOTHING,
+    *,
+    number: int | None = None,
+    known: Labels | None = None,
 ) -> Alike:
     """Return what is alike by what is newly given together with what was given before.
 
     With nothing new, take what the model ``number``, or the last, was learned from. ``known`` are
-    the labels of ``labels_given``, where they were read before.
+    the labels of ``given_labels``, where they were read before.
     """
     last = number or models.last_model(database, "similarity")
     source, threshold = models.source_of(database, last)
@@ -292,7 +312,7 @@ def alike(
         clicks = {**labels.clicks(database), **given.clicks}
         if clicks:
             return Alike.of_clicks(clicks, given.threshold if given.clicks else threshold)
-    every = labels_given(database, given) if known is None else known
+    every = given_labels(database, given) if known is None else known
     if not every:
         raise InvalidInput(
             "learn: the collection has no labels or clicks to learn from. Give labels, folders or "
@@ -301,12 +321,14 @@ def alike(
     return Alike.of_labels(every)
 
 
-def named(database: Database, given: Given, *, known: Labels | None = None) -> Named | None:
+def named(
+    database: Database, given: Given = NOTHING, *, known: Labels | None = None
+) -> Named | None:
     """Return the words newly given with those given before; None where words are not taught.
 
     Labels are words. Clicks teach none, whatever their queries are.
     """
     if given.clicks:
         return None
-    every = labels_given(database, given) if known is None else known
+    every = given_labels(database, given) if known is None else known
     return Named.of_labels(every) if every else None

@@ -48,3 +48,12 @@ class Added:
     learned_again: Learned | None = None
     unlearned: str = ""
     unlearned_words: str = ""
+
+    def note(self, again: Learned) -> None:
+        """Note what learning again came to, where anything was learned before."""
+        if any(trial and trial.method for trial in (again.similarity, again.words, again.codes)):
+            self.learned_again = again
+        if again.similarity is not None and not again.similarity.published:
+            self.unlearned = again.similarity.reason
+        if again.words is not None and not again.words.published:
+            self.unlearned_words = again.words.reason

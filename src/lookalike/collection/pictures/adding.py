@@ -70,7 +70,7 @@ def add(
         for row in opened.rankers.rows():
             feature = features[row.id]
             if row.ready and not isinstance(feature, str) and feature.is_fitted:
-                grow(opened.folder, database, row, feature, adder.added, progress)
+                adder.added.note(grow(opened, row, feature, progress))
                 opened.rankers.save_cache(opened.rankers.get(row.name, learned=False))
     adder.added.ignored = found.ignored
     adder.added.refused[:0] = found.problems

@@ -5,7 +5,6 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from lookalike.collection.log.models import NewFeature
-from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.store import pictures
@@ -134,7 +133,7 @@ def add_feature(
             progress=progress,
             decode=opened.decode,
         )
-        grow(opened.folder, database, row, used, Added(), silent)
+        grow(opened, row, used, silent)
         with opened.entry() as entry:
             ranker, ledger = opened.rankers.preparing(name), opened.rankers.ledger
             teach_earlier_votes(entry, ranker.id, ranker.votes, ledger)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lookalike.collection.log.entry import NewEntry, write_entry
+from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import Rankers
 from lookalike.collection.store import pictures, uploads
 from lookalike.collection.store.database import Database
@@ -16,11 +17,12 @@ from lookalike.images import Decode, decode
 
 @dataclass(frozen=True)
 class Opened:
-    """The parts of an open collection, handed to what works on it, and what decodes for it."""
+    """The parts of an open collection, its publish gate, and what decodes for it."""
 
     folder: Folder
     database: Database
     rankers: Rankers
+    gate: Gate
     decode: Decode = field(default=decode)
 
     @property

@@ -1,8 +1,8 @@
 """What was learned, as the tables keep it: how each model was made and judged, which are in use."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from sqlite3 import Connection
 from typing import Any, Literal, TypeAlias
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.store.database import Database, now, numbers
+from lookalike.core.errors import InvalidInput
 from lookalike.core.evidence import Difference
+from lookalike.core.stored import Stored
 from lookalike.core.text import counted
 
 
@@ -62,27 +64,6 @@ class Gain:
             f"judged by {counted(self.pictures, 'picture')}"
         )
 
-    @property
-    def fault(self) -> str:
-        """What keeps the similarity from being used, as a verb phrase."""
-        if self.mean_average_precision.is_loss:
-            return "ranks worse than the one in use"
-        if self.mean_average_precision.mean > 0 and self.precision_at_1.is_loss:
-            return "loses too many first matches"
-        return "is not clearly better than the one in use"
-
-
-def gain_text(before: Figures | None, after: Figures | None, gain: Gain | None) -> str:
-    """Return what a model gained, as the gate saw it; words are compared without an error."""
-    if gain is not None:
-        return gain.short
-    if before is None or after is None:
-        return ""
-    average = after.mean_average_precision - before.mean_average_precision
-    first = after.precision_at_1 - before.precision_at_1
-    judged = counted(after.queries, "picture")
-    return f"mAP {average:+.3f}, P@1 {first:+.3f}, judged by {judged}"
-
 
 @dataclass(frozen=True, slots=True)
 class CodeFigures:
@@ -124,6 +105,77 @@ class CodeFigures:
             f"{counted(self.candidates, 'candidate')} of {counted(self.pictures, 'picture')}, on "
             f"{counted(self.queries, 'held-out query', 'held-out queries')}"
         )
+
+
+def _gain_text(before: Figures | None, after: Figures | None, gain: Gain | None) -> str:
+    """Return what a model gained, as the gate saw it; words are compared without an error."""
+    if gain is not None:
+        return gain.short
+    if before is None or after is None:
+        return ""
+    average = after.mean_average_precision - before.mean_average_precision
+    first = after.precision_at_1 - before.precision_at_1
+    judged = counted(after.queries, "picture")
+    return f"mAP {average:+.3f}, P@1 {first:+.3f}, judged by {judged}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What learning one thing came to: a similarity, words or codes.
+
+    Attributes
+    ----------
+    before, after : Figures or None
+        What was in use and what was newly learned, on the pictures held out; None for codes, and
+        where nothing could be learned.
+    published : bool
+        Whether what was learned is used. A similarity must be better in mean average precision by
+        more than chance and no worse in precision at 1 by more than one standard error, both of
+        the paired differences; ``reason`` has them. Words must be at least as good in both; the
+        first words must be better, in mean average precision, than ranking them by how common
+        they are. Codes must need no more than half of the pictures as candidates, or the number of
+        candidates was given.
+    reason : str
+        Why it is published or not, or why nothing could be learned, in a sentence.
+    pictures, labels : int
+        Pictures of which something is known, held-back ones among them; labels, queries or words.
+        For codes, pictures that they were learned from, and labels that weigh their bits.
+    held_back : int
+        Pictures not learned from.
+    model : int or None
+        The number of the new model, if it was published.
+    method : str
+        What learned it, as ``oasis``, ``ridge`` or ``s3plh``; empty where nothing could be learned.
+    tried : dict
+        For words, the figures of every annotator that was trained to choose from, by name.
+    gain : Gain or None
+        What decided whether a similarity is used; None for others.
+    figures : CodeFigures or None
+        How well codes find candidates; None for others.
+    """
+
+    before: Figures | None
+    after: Figures | None
+    published: bool
+    reason: str
+    pictures: int
+    labels: int
+    held_back: int
+    model: int | None = None
+    method: str = ""
+    tried: dict[str, Figures] = field(default_factory=dict)
+    gain: Gain | None = None
+    figures: CodeFigures | None = None
+
+    @property
+    def gained(self) -> str:
+        """What it gained, as the gate saw it; empty for codes, and where nothing was learned."""
+        return _gain_text(self.before, self.after, self.gain)
+
+    @classmethod
+    def failed(cls, why: str, pictures: int = 0, labels: int = 0) -> "Trial":
+        """Return the trial of something that could not be learned."""
+        return cls(None, None, False, why, pictures, labels, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +220,12 @@ class ModelRow:
     @property
     def gained(self) -> str:
         """What it gained, as the gate saw it; empty for codes."""
-        return gain_text(self.before, self.after, self.gain)
+        return _gain_text(self.before, self.after, self.gain)
 
 
 Ids = NDArray[np.int64]
+
+NO_IDS = np.zeros(0, np.int64)
 
 Kind: TypeAlias = Literal["similarity", "words", "codes"]
 
@@ -181,24 +235,36 @@ IN_USE: dict[Kind, str] = {"similarity": "similarity", "words": "annotator", "co
 
 @dataclass(frozen=True)
 class NewModel:
-    """A model to be kept, whether it is published or not.
+    """What was learned once, to be kept whether it is published or not.
 
-    ``settings`` are the learner's as JSON; ``held_back`` and ``learned_from`` the pictures it was
-    judged by and learned from. ``figures`` are those of before and after, or those of codes;
-    ``gain`` is what decided whether a similarity is published.
+    ``model`` is None where nothing could be learned, and nothing is kept. ``settings`` are the
+    learner's; ``held_back`` and ``learned_from`` the pictures it was judged by and learned from.
     """
 
-    number: int
     kind: Kind
-    method: str
-    published: bool
-    source: str
-    threshold: float
-    settings: str
-    figures: tuple[Figures, Figures] | CodeFigures
-    held_back: Ids
-    learned_from: Ids
-    gain: Gain | None = None
+    trial: Trial
+    model: Stored | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+    threshold: float = 0.0
+    held_back: Ids = field(default_factory=lambda: NO_IDS)
+    learned_from: Ids = field(default_factory=lambda: NO_IDS)
+    number: int = 0
+
+    def numbered(self, number: int) -> "NewModel":
+        """Return the same with the number that its row and file get."""
+        model = number if self.trial.published else None
+        return replace(self, number=number, trial=replace(self.trial, model=model))
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise InvalidInput if settings cannot be kept."""
+    try:
+        json.dumps(settings)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"Collection.learn: settings must be text, numbers, true or false, or None; {error}."
+        ) from error
 
 
 def models(database: Database) -> list[ModelRow]:
@@ -213,29 +279,21 @@ def models(database: Database) -> list[ModelRow]:
         "SELECT number, kind, method, ranker, made, settings, figures, published FROM models "
         "ORDER BY number"
     )
-    found = []
+    stored = []
     for number, kind, method, ranker, made, settings, figures, published in rows:
         with database.parsing(f"model {number}"):
-            stored = json.loads(figures)
-            judged, gain = _figures(stored), _gain(stored)
-            known = dict(json.loads(settings))
-        found.append(
+            before, after, gain, codes = _figures(figures)
+            own = dict(json.loads(settings))
+        stored.append(
             ModelRow(
-                number=number,
-                kind=kind,
-                method=method,
-                ranker=names.get(ranker, ""),
-                made=made,
-                settings=known,
-                before=None if isinstance(judged, CodeFigures) else judged[0],
-                after=None if isinstance(judged, CodeFigures) else judged[1],
+                *(number, kind, method, names.get(ranker, ""), made, own, before, after),
                 published=bool(published),
                 current=number in current,
-                codes=judged if isinstance(judged, CodeFigures) else None,
+                codes=codes,
                 gain=gain,
             )
         )
-    return found
+    return stored
 
 
 def in_use(database: Database, ranker: int) -> dict[Kind, int]:
@@ -271,13 +329,11 @@ def before_the_last_run(database: Database) -> dict[tuple[int, Kind], tuple[int 
     }
 
 
-def settings_of(database: Database, number: int) -> tuple[str, str]:
-    """Return the method a model was learned by, and its settings as JSON."""
+def settings_of(database: Database, number: int) -> tuple[str, dict[str, Any]]:
+    """Return the method a model was learned by, and its settings."""
     row = database.row("SELECT method, settings FROM models WHERE number = ?", number)
     with database.parsing(f"model {number}"):
-        if row is None:
-            return "", "{}"
-        return str(row[0]), json.dumps(dict(json.loads(row[1])), sort_keys=True)
+        return ("", {}) if row is None else (str(row[0]), dict(json.loads(row[1])))
 
 
 def source_of(database: Database, number: int | None) -> tuple[str, float]:
@@ -318,34 +374,36 @@ def sides(database: Database, number: int | None) -> tuple[Ids, Ids] | None:
 
 
 def keep_run(
-    connection: Connection, ranker: int, run: Sequence[NewModel], previous: Mapping[Kind, int]
+    connection: Connection, ranker: int, run: Iterable[NewModel], previous: Mapping[Kind, int]
 ) -> None:
     """Store how the models of a run were learned and judged, and use those that are published.
 
     ``previous`` are the models in use so far; of each kind, the file of that one is kept too.
     """
-    for model in run:
-        before = previous.get(model.kind)
+    learned = [new for new in run if new.model is not None]
+    for new in learned:
+        trial, before = new.trial, previous.get(new.kind)
         connection.execute(
             "INSERT INTO models (number, ranker, kind, method, run, file, previous, published, "
             "source, threshold, settings, figures, held_back, learned_from, made) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(model.number, ranker, model.kind, model.method, run[0].number),
-                f"models/{model.number}.safetensors" if model.published else None,
-                *(before, model.published, model.source, model.threshold, model.settings),
-                _figures_text(model.figures, model.gain),
-                model.held_back.astype("<i8").tobytes(),
-                model.learned_from.astype("<i8").tobytes(),
+                *(new.number, ranker, new.kind, trial.method, learned[0].number),
+                f"models/{new.number}.safetensors" if trial.published else None,
+                *(before, trial.published, new.source, new.threshold),
+                json.dumps(new.settings, sort_keys=True),
+                _figures_text(trial),
+                new.held_back.astype("<i8").tobytes(),
+                new.learned_from.astype("<i8").tobytes(),
                 now(),
             ),
         )
-        if model.published:
-            use_model(connection, ranker, model.kind, model.number)
+        if trial.published:
+            use_model(connection, ranker, new.kind, new.number)
             connection.execute(
                 "UPDATE models SET file = NULL "
                 "WHERE kind = ? AND ranker = ? AND number NOT IN (?, ?)",
-                (model.kind, ranker, model.number, before or 0),
+                (new.kind, ranker, new.number, before or 0),
             )
 
 
@@ -377,49 +435,42 @@ def code_figures(database: Database, number: int) -> CodeFigures:
     """Return how many candidates the model of codes ``number`` finds, and how well."""
     row = database.row("SELECT figures FROM models WHERE number = ?", number)
     with database.parsing(f"model {number}"):
-        found = None if row is None else _figures(json.loads(row[0]))
-        if not isinstance(found, CodeFigures):
+        codes = None if row is None else _figures(row[0])[3]
+        if codes is None:
             raise ValueError(f"model {number} has no figures of codes")
-    return found
+    return codes
 
 
-def _figures_text(figures: tuple[Figures, Figures] | CodeFigures, gain: Gain | None) -> str:
-    if isinstance(figures, CodeFigures):
-        return json.dumps(asdict(figures))
-    before, after = map(asdict, figures)
-    # Older versions read what they know of the second, and no third.
-    return json.dumps([before, after if gain is None else {**after, "gain": asdict(gain)}])
+def _figures_text(trial: Trial) -> str:
+    """Return the figures of a trial as JSON: those of codes, or before and after with the gain."""
+    if trial.figures is not None:
+        return json.dumps(asdict(trial.figures))
+    if trial.before is None or trial.after is None:
+        raise ValueError("the trial has no figures")
+    gain = {} if trial.gain is None else {"gain": asdict(trial.gain)}
+    return json.dumps([asdict(trial.before), {**asdict(trial.after), **gain}])
 
 
-def _gain(stored: Any) -> Gain | None:
-    kept = stored[1].get("gain") if isinstance(stored, list) else None
-    if kept is None:
-        return None
-    average, first = (
-        Difference(float(kept[name]["mean"]), float(kept[name]["error"]))
-        for name in ("mean_average_precision", "precision_at_1")
-    )
-    return Gain(average, first, int(kept["pictures"]))
-
-
-def _figures(stored: Any) -> tuple[Figures, Figures] | CodeFigures:
+def _figures(text: str) -> tuple[Figures | None, Figures | None, Gain | None, CodeFigures | None]:
+    """Return what ``_figures_text`` wrote."""
+    stored = json.loads(text)
     if isinstance(stored, dict):
-        return CodeFigures(
-            candidates=int(stored["candidates"]),
-            chosen=bool(stored["chosen"]),
-            recall=float(stored["recall"]),
-            nearest=int(stored["nearest"]),
-            queries=int(stored["queries"]),
-            pictures=int(stored["pictures"]),
-            bits=int(stored["bits"]),
-            fingerprint=str(stored["fingerprint"]),
-            learned=bool(stored["learned"]),
-        )
-    before, after = map(_ranked, stored)
-    return before, after
+        types = CodeFigures.__annotations__
+        return None, None, None, CodeFigures(**{name: types[name](stored[name]) for name in types})
+    before, after = (_ranked(side) for side in stored)
+    gain = stored[1].get("gain")
+    return before, after, None if gain is None else _gain(gain), None
 
 
 def _ranked(stored: dict[str, float]) -> Figures:
     means = ("mean_average_precision", "precision_at_1", "precision_at_10")
     first, second, third = (float(stored[name]) for name in means)
     return Figures(first, second, third, int(stored["queries"]))
+
+
+def _gain(stored: dict[str, Any]) -> Gain:
+    average, first = (
+        Difference(float(stored[name]["mean"]), float(stored[name]["error"]))
+        for name in ("mean_average_precision", "precision_at_1")
+    )
+    return Gain(average, first, int(stored["pictures"]))

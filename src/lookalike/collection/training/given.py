@@ -1,13 +1,13 @@
-"""What is given to learn from: labels, folders or clicks, with the pictures they are about."""
+"""Read what is given to learn from: find the pictures that labels, folders or clicks are about."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from lookalike.collection.log.examples import NOTHING, Given
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.labels import Clicks, Labels, LabelSource
+from lookalike.collection.store.labels import Clicks, Labels
 from lookalike.collection.training.paths import AMBIGUOUS, Places
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import first_control, label_name
@@ -27,20 +27,6 @@ NamedClicks: TypeAlias = (
 """Weights by query and name of file."""
 
 
-@dataclass(frozen=True)
-class Given:
-    """What is newly given, and the names that stand for no picture.
-
-    ``source`` is where labels come from; those of folders are all that folders give.
-    """
-
-    labels: Labels = field(default_factory=dict)
-    source: LabelSource = "files"
-    clicks: Clicks = field(default_factory=dict)
-    unmatched: list[str] = field(default_factory=list)
-    threshold: float = 0.0
-
-
 def read_given(
     database: Database,
     labels: NamedLabels | None,
@@ -57,7 +43,7 @@ def read_given(
             f"clicks again, or leave it out: those given before keep theirs."
         )
     if labels is None and clicks is None and not folders:
-        return Given()
+        return NOTHING
     places, roots = pictures.all_places(database), pictures.roots(database)
     if labels is not None:
         found, unmatched = named_labels(labels, Places(places, roots))

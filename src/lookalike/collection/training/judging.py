@@ -15,7 +15,6 @@ from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.models import Figures, Gain
-from lookalike.collection.training.given import Given
 from lookalike.core.errors import InvalidInput
 from lookalike.core.evidence import paired_difference
 from lookalike.core.progress import Progress, part_of
@@ -59,7 +58,7 @@ def judge_similarity(similarity: Similarity, X: Vectors, relevance: Relevance) -
     return judge_in_blocks(scores, relevance.rows, X.shape[0], cutoffs=(1, 10))
 
 
-def gained(
+def paired_gain(
     judged: Sequence[tuple[Judgement, Judgement]], relevance: Relevance, splits: Sequence[Split]
 ) -> Gain:
     """Compare how two similarities rank the pictures held out, query by query over all splits."""
@@ -101,7 +100,7 @@ def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple
     sides = models.sides(database, models.last_model(database, "similarity", ranker.id))
     if sides is None:
         raise _unlearned(path, "labels, folders or clicks")
-    known = examples.alike(database, Given())
+    known = examples.alike(database)
     held = np.flatnonzero(np.isin(known.ids, np.intersect1d(sides[0], ranker.plain.ids)))
     judges = known.relevance.subset(held)
     if not judges.has_alike.any():
@@ -118,7 +117,7 @@ def evaluate_words(
 ) -> tuple[Figures, Figures]:
     """Judge the commonest words, and those in use, by the pictures that were last held out."""
     sides = models.sides(database, models.last_model(database, "words", ranker.id))
-    words = examples.named(database, Given())
+    words = examples.named(database)
     if sides is None or words is None:
         raise _unlearned(path, "labels or folders")
     held, learned = (

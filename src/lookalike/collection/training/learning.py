@@ -1,39 +1,27 @@
-"""Learn a similarity and words for a ranker, and judge both on pictures that were held out."""
+"""Learn a similarity, words and codes for a ranker, publish what passes the gate, and roll back."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lookalike.annotation.base import Annotator
 from lookalike.collection.log import examples
 from lookalike.collection.log.entry import Entry
-from lookalike.collection.log.examples import Alike, Named
+from lookalike.collection.log.examples import Given
 from lookalike.collection.log.labels import import_labels
 from lookalike.collection.log.log import imported_for, new_words
 from lookalike.collection.log.models import Learn, Rollback
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import labels, models
-from lookalike.collection.store.folder import Folder
-from lookalike.collection.store.models import Figures, Ids, Kind
+from lookalike.collection.store.models import Kind, NewModel
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.training import choosing
 from lookalike.collection.training.codes import BITS, CodesWanted, measure_again, teach_codes
-from lookalike.collection.training.gate import Lesson, Result, Run
-from lookalike.collection.training.given import Given
-from lookalike.collection.training.judging import (
-    LEARN,
-    fit_and_judge,
-    gained,
-    judge_similarity,
-    similarity_figures,
-    word_figures,
-)
-from lookalike.collection.training.trials import InUse, Learned, Trial
+from lookalike.collection.training.judging import LEARN
+from lookalike.collection.training.teaching import teach_similarity, teach_words
+from lookalike.collection.training.trials import InUse, Learned
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
-from lookalike.core.progress import Progress, part_of
-from lookalike.core.seeds import generator
+from lookalike.core.progress import Progress
 from lookalike.core.stored import parameters
 from lookalike.similarity.base import Similarity
 from lookalike.similarity.registry import SIMILARITIES
@@ -50,16 +38,6 @@ def new_learner(
     if "random_state" in parameters(SIMILARITIES.get(method)):
         chosen.setdefault("random_state", random_state)
     return SIMILARITIES.make(method, chosen)
-
-
-def settings_text(settings: Mapping[str, Any] | None, random_state: int | None) -> str:
-    """Return settings as JSON, or raise InvalidInput."""
-    try:
-        return json.dumps({"random_state": random_state, **(settings or {})}, sort_keys=True)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"Collection.learn: settings must be text, numbers, true or false, or None; {error}."
-        ) from error
 
 
 def codes_wanted(
@@ -81,7 +59,7 @@ def learn(
     *,
     words: str,
     by: str | None,
-    settings: str,
+    settings: Mapping[str, Any],
     hold_back: float,
     progress: Progress,
     codes: CodesWanted | None = None,
@@ -89,10 +67,11 @@ def learn(
     """Learn what is alike, and words where some are given, and publish what passes the gate.
 
     Codes are learned where they are wanted, beside what searches use then; without a learner,
-    nothing else is.
+    nothing else is. ``settings`` are the learner's, with the random state.
     """
-    database = opened.database
-    random_state = json.loads(settings)["random_state"]
+    database, gate = opened.database, opened.gate
+    models.check_settings(settings)
+    random_state = settings["random_state"]
     annotators = choosing.new_annotators(words, random_state)
     with opened.writing():
         if not database.count("pictures"):
@@ -100,10 +79,10 @@ def learn(
         # What a damaged model has learned is lost: the new one stands beside none.
         new, ranker = given(), opened.rankers.get(by, learned=False)
         annotator = None
-        known = examples.labels_given(database, new)
-        results: dict[Kind, Result] = {}
+        known = examples.given_labels(database, new)
+        run: dict[Kind, NewModel] = {}
         if learner is not None:
-            results["similarity"] = teach_similarity(
+            run["similarity"] = teach_similarity(
                 learner,
                 examples.alike(database, new, known=known).among(ranker.plain.ids),
                 ranker,
@@ -111,34 +90,34 @@ def learn(
                 current=ranker.similarity,
                 hold_back=hold_back,
                 settings=settings,
+                gate=gate,
                 progress=progress,
             )
             named = examples.named(database, new, known=known)
             if named is not None:
                 annotator = opened.rankers.sound_annotator(ranker)
-                results["words"] = teach_words(
+                run["words"] = teach_words(
                     annotators,
                     named.among(ranker.plain.ids),
                     ranker,
                     models.sides(database, ranker.annotator),
                     current=annotator,
                     hold_back=hold_back,
-                    settings=words_settings(words, random_state),
+                    settings={"random_state": random_state, "words": words},
+                    gate=gate,
                     progress=progress,
                 )
-        row = opened.rankers.row(by)
-        serving = _serving(opened, row, ranker, results.get("similarity"))
+        serving = _serving(opened, opened.rankers.row(by), ranker, run.get("similarity"))
         if codes is not None:
-            results["codes"] = teach_codes(codes, serving, known, progress)
+            run["codes"] = teach_codes(codes, serving, known, gate, progress)
         elif ranker.codes is not None and serving is not ranker:
-            results["codes"] = measure_again(ranker.codes, serving, database)
-        run = Run(results, models.next_model(database))
-        if not run.lessons:
-            raise InvalidInput(next(iter(results.values())).reason)
-        save_models(opened.folder, run, ranker.space.fingerprint)
+            run["codes"] = measure_again(ranker.codes, serving, database)
+        if all(one.model is None for one in run.values()):
+            raise InvalidInput(next(iter(run.values())).trial.reason)
+        run = save_models(opened, run, ranker.space.fingerprint)
         # With codes, searches read vectors from the cache.
         opened.rankers.save_cache(ranker)
-        learned = run.learned(new.unmatched)
+        learned = Learned.of(run.values(), new.unmatched)
         previous = models.in_use(database, ranker.id)
         if ranker.damage:
             del previous["similarity"]
@@ -149,7 +128,7 @@ def learn(
             if new.labels:
                 imported = import_labels(entry, new.source, new.labels, whole=whole)
             labels.keep_clicks(entry.connection, new.clicks)
-            models.keep_run(entry.connection, ranker.id, run.rows, previous)
+            models.keep_run(entry.connection, ranker.id, run.values(), previous)
             entry.append(
                 Learn(
                     **learned.summary(),
@@ -162,14 +141,12 @@ def learn(
     return replace(learned, labels=None if imported is None else Entry.of(imported))
 
 
-def _serving(opened: Opened, row: RankerRow, ranker: Ranker, result: Result | None) -> Ranker:
+def _serving(opened: Opened, row: RankerRow, ranker: Ranker, new: NewModel | None) -> Ranker:
     """Return the ranker with a similarity that was just learned, if that is to be used."""
-    if not isinstance(result, Lesson) or not result.published:
-        return ranker
-    if not isinstance(result.model, Similarity):
+    if new is None or not new.trial.published or not isinstance(new.model, Similarity):
         return ranker
     database = opened.database
-    fresh = Ranker.of(row, ranker.space, ranker.plain, database, similarity=result.model)
+    fresh = Ranker.of(row, ranker.space, ranker.plain, database, similarity=new.model)
     return fresh.following(database, opened.rankers.ledger)
 
 
@@ -213,120 +190,20 @@ def rollback(opened: Opened) -> InUse:
     return InUse(current.get("similarity"), current.get("words"), imported, current.get("codes"))
 
 
-def save_models(folder: Folder, run: Run, fingerprint: str) -> None:
-    """Write the models of a run that are to be published."""
-    for number, lesson in run.lessons.items():
-        if lesson.published:
+def save_models(
+    opened: Opened, run: Mapping[Kind, NewModel], fingerprint: str
+) -> dict[Kind, NewModel]:
+    """Write the models of a run that are to be published, and return all with their numbers."""
+    number = models.next_model(opened.database)
+    numbered = dict(run)
+    for kind, new in run.items():
+        if new.model is None:
+            continue
+        numbered[kind] = new.numbered(number)
+        if new.trial.published:
             try:
-                lesson.model.save(folder.model(number), fingerprint=fingerprint)
+                new.model.save(opened.folder.model(number), fingerprint=fingerprint)
             except OSError as error:
-                raise folder.not_written(error) from error
-
-
-def teach_similarity(
-    learner: Similarity,
-    known: Alike,
-    ranker: Ranker,
-    earlier: tuple[Ids, Ids] | None,
-    *,
-    current: Similarity,
-    hold_back: float,
-    settings: str,
-    progress: Progress,
-) -> Lesson | Trial:
-    """Train the learner on one side and judge it by the other, beside the current similarity.
-
-    Where few pictures judge, it is also cross-validated beside the start. Where what is known
-    does not allow that, the trial says why it failed.
-    """
-    known = known.for_learner(learner.learns_from)
-    rng = generator(json.loads(settings)["random_state"])
-    split = known.split(hold_back, rng, earlier)
-    if split.why:
-        return Trial.failed(split.why, len(known.ids), known.labels)
-    X = ranker.vectors(known.ids)
-    if "blocks" in parameters(type(learner)) and learner.get_params()["blocks"] is None:
-        learner.set_params(blocks=ranker.space.feature.blocks)
-    splits = [split, *known.more_splits(split, rng)]
-    judged = fit_and_judge(learner, known, splits, X, progress)
-    over_start = gained(judged, known.relevance, splits)
-    before, after = judged[0]
-    if current.learned:
-        # It has seen the pictures that further splits judge by, so only the first one is fair.
-        before = judge_similarity(current, X[split.held], known.relevance.subset(split.held))
-        gain = gained([(before, after)], known.relevance, [split])
-    else:
-        gain = over_start
-    return Lesson(
-        kind="similarity",
-        model=learner,
-        source=known.source,
-        threshold=known.threshold,
-        labels=known.labels,
-        before=similarity_figures(before),
-        after=similarity_figures(after),
-        held_back=known.ids[split.held],
-        learned_from=known.ids[split.train],
-        changes=current.learned or learner.learned,
-        settings=settings,
-        gain=gain,
-        over_start=over_start,
-    )
-
-
-def words_settings(words: str, random_state: int | None) -> str:
-    """Return as JSON what is kept of how words were learned, to learn them so again."""
-    return json.dumps({"random_state": random_state, "words": words}, sort_keys=True)
-
-
-def teach_words(
-    annotators: Mapping[str, Annotator],
-    words: Named,
-    ranker: Ranker,
-    earlier: tuple[Ids, Ids] | None,
-    *,
-    current: Annotator | None,
-    hold_back: float,
-    settings: str,
-    progress: Progress,
-) -> Lesson | Trial:
-    """Train annotators on one side, and judge the best by the other, beside the current one.
-
-    Without a current one, beside the commonest words, by mean average precision alone. Each is
-    also tuned and learns its confidence on the side held out, and the best is chosen there: the
-    annotator in use had the same advantage. What passes the gate is then fitted once more, from
-    both sides with the same settings, and keeps the annotator that was judged, to be judged by.
-    Where what is known does not allow that, the trial says why it failed.
-    """
-    split = words.split(hold_back, generator(json.loads(settings)["random_state"]), earlier)
-    if split.why:
-        return Trial.failed(split.why, len(words.ids), len(words.words))
-    X = ranker.vectors(words.ids)
-    taught = words.relevance.subset(split.train)
-    held, judges = X[split.held], words.relevance.subset(split.held)
-    tried: dict[str, Figures] = {}
-    for place, (name, annotator) in enumerate(annotators.items()):
-        part = part_of(progress, place, len(annotators))
-        annotator.fit(X[split.train], taught, validation=(held, judges), progress=part)
-        tried[name] = word_figures(annotator, held, judges)
-    chosen = choosing.best_of(tried)
-    before = words.commonest(split.train) if current is None else current.as_judged
-    lesson = Lesson(
-        kind="words",
-        model=annotators[chosen],
-        source="labels",
-        threshold=0.0,
-        labels=len(words.words),
-        before=word_figures(before, held, judges),
-        after=tried[chosen],
-        held_back=words.ids[split.held],
-        learned_from=words.ids[split.train],
-        changes=True,
-        beside_commonest=current is None,
-        settings=settings,
-        tried=tried,
-    )
-    model = annotators[chosen]
-    if not lesson.published or not model.refits:
-        return lesson
-    return replace(lesson, model=model.refitted(X[split.train], taught, (held, judges)))
+                raise opened.folder.not_written(error) from error
+        number += 1
+    return numbered

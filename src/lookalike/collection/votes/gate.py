@@ -56,9 +56,8 @@ class HeldLabels:
             return None
         try:
             from lookalike.collection.log.examples import alike
-            from lookalike.collection.training.given import Given
 
-            known = alike(database, Given(), number)
+            known = alike(database, number=number)
         except InvalidInput:
             return None
         held = np.flatnonzero(np.isin(known.ids, np.intersect1d(sides[0], index.ids)))

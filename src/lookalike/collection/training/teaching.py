@@ -1,0 +1,201 @@
+"""Teach a similarity and words: train on one side, judge by the other, and let the gate decide."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lookalike.annotation.base import Annotator
+from lookalike.collection.log.examples import Alike, Named
+from lookalike.collection.ranking.gate import Gate
+from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.store.models import Figures, Gain, Ids, NewModel, Trial
+from lookalike.collection.training import choosing
+from lookalike.collection.training.judging import (
+    fit_and_judge,
+    judge_similarity,
+    paired_gain,
+    similarity_figures,
+    word_figures,
+)
+from lookalike.core.progress import Progress, part_of
+from lookalike.core.seeds import generator
+from lookalike.core.stored import parameters
+from lookalike.similarity.base import Similarity
+
+_WORDS = (
+    "The new annotator ranks words no worse and is now in use.",
+    "The new annotator ranks words worse than the one in use, so nothing changed.",
+)
+
+_FIRST_WORDS = (
+    "The annotator ranks words better than by frequency and is now in use.",
+    "The annotator ranks words no better than by frequency, so it is not used.",
+)
+
+
+def teach_similarity(
+    learner: Similarity,
+    known: Alike,
+    ranker: Ranker,
+    earlier: tuple[Ids, Ids] | None,
+    *,
+    current: Similarity,
+    hold_back: float,
+    settings: Mapping[str, Any],
+    gate: Gate,
+    progress: Progress,
+) -> NewModel:
+    """Train the learner on one side and judge it by the other, beside the current similarity.
+
+    Where few pictures judge, it is also cross-validated beside the start. Where what is known
+    does not allow that, the trial says why it failed. ``settings`` have the random state.
+    """
+    known = known.for_learner(learner.learns_from)
+    rng = generator(settings["random_state"])
+    split = known.split(hold_back, rng, earlier)
+    if split.why:
+        return NewModel("similarity", Trial.failed(split.why, len(known.ids), known.labels))
+    X = ranker.vectors(known.ids)
+    if "blocks" in parameters(type(learner)) and learner.get_params()["blocks"] is None:
+        learner.set_params(blocks=ranker.space.feature.blocks)
+    splits = [split, *known.more_splits(split, rng, gate.min_judges)]
+    judged = fit_and_judge(learner, known, splits, X, progress)
+    over_start = paired_gain(judged, known.relevance, splits)
+    before, after = judged[0]
+    if current.learned:
+        # It has seen the pictures that further splits judge by, so only the first one is fair.
+        before = judge_similarity(current, X[split.held], known.relevance.subset(split.held))
+        gain = paired_gain([(before, after)], known.relevance, [split])
+    else:
+        gain = over_start
+    changes = current.learned or learner.learned
+    published, reason, deciding = decide_similarity(gate, gain, over_start, changes=changes)
+    trial = Trial(
+        before=similarity_figures(before),
+        after=similarity_figures(after),
+        published=published,
+        reason=reason,
+        pictures=len(known.ids),
+        labels=known.labels,
+        held_back=len(split.held),
+        method=learner.name,
+        gain=deciding,
+    )
+    return NewModel(
+        kind="similarity",
+        trial=trial,
+        model=learner,
+        settings=settings,
+        source=known.source,
+        threshold=known.threshold,
+        held_back=known.ids[split.held],
+        learned_from=known.ids[split.train],
+    )
+
+
+def teach_words(
+    annotators: Mapping[str, Annotator],
+    words: Named,
+    ranker: Ranker,
+    earlier: tuple[Ids, Ids] | None,
+    *,
+    current: Annotator | None,
+    hold_back: float,
+    settings: Mapping[str, Any],
+    gate: Gate,
+    progress: Progress,
+) -> NewModel:
+    """Train annotators on one side, and judge the best by the other, beside the current one.
+
+    Without a current one, beside the commonest words, by mean average precision alone. Each is
+    also tuned and learns its confidence on the side held out, and the best is chosen there: the
+    annotator in use had the same advantage. What passes the gate is then fitted once more, from
+    both sides with the same settings, and keeps the annotator that was judged, to be judged by.
+    Where what is known does not allow that, the trial says why it failed.
+    """
+    split = words.split(hold_back, generator(settings["random_state"]), earlier)
+    if split.why:
+        return NewModel("words", Trial.failed(split.why, len(words.ids), len(words.words)))
+    X = ranker.vectors(words.ids)
+    taught = words.relevance.subset(split.train)
+    held, judges = X[split.held], words.relevance.subset(split.held)
+    tried: dict[str, Figures] = {}
+    for place, (name, annotator) in enumerate(annotators.items()):
+        part = part_of(progress, place, len(annotators))
+        annotator.fit(X[split.train], taught, validation=(held, judges), progress=part)
+        tried[name] = word_figures(annotator, held, judges)
+    chosen = choosing.best_of(tried)
+    baseline = words.commonest(split.train) if current is None else current.as_judged
+    before = word_figures(baseline, held, judges)
+    published, reason = decide_words(gate, before, tried, chosen, first=current is None)
+    trial = Trial(
+        before=before,
+        after=tried[chosen],
+        published=published,
+        reason=reason,
+        pictures=len(words.ids),
+        labels=len(words.words),
+        held_back=len(split.held),
+        method=chosen,
+        tried=tried,
+    )
+    model = annotators[chosen]
+    if published and model.refits:
+        model = model.refitted(X[split.train], taught, (held, judges))
+    return NewModel(
+        kind="words",
+        trial=trial,
+        model=model,
+        settings=settings,
+        source="labels",
+        held_back=words.ids[split.held],
+        learned_from=words.ids[split.train],
+    )
+
+
+def decide_similarity(
+    gate: Gate, gain: Gain, over_start: Gain, *, changes: bool
+) -> tuple[bool, str, Gain]:
+    """Return whether a similarity is published, why in a sentence, and the gain that decided.
+
+    ``changes`` says whether it differs from what it would replace, and is not the start over the
+    start. The ``gain`` over the one in use decides, or that over the start where that is in doubt.
+    """
+    published = changes and gate.passes_similarity(gain, over_start)
+    deciding = over_start if gain.is_better and not published else gain
+    if not changes:
+        return False, "Learning did not improve the ranking, so nothing changed.", deciding
+    if published:
+        reason = f"The new similarity ranks better and is now in use: {gain}."
+    else:
+        reason = f"The new similarity {_fault(gain)}, so nothing changed: {deciding}."
+    return published, reason, deciding
+
+
+def _fault(gain: Gain) -> str:
+    """Return what keeps a similarity from being used, as a verb phrase."""
+    if gain.is_better:
+        return "is not clearly better than no learning"
+    if gain.mean_average_precision.is_loss:
+        return "ranks worse than the one in use"
+    if gain.mean_average_precision.mean > 0:
+        return "loses too many first matches"
+    return "is not clearly better than the one in use"
+
+
+def decide_words(
+    gate: Gate, before: Figures, tried: Mapping[str, Figures], chosen: str, *, first: bool
+) -> tuple[bool, str]:
+    """Return whether the chosen one of the annotators tried is published, and why in sentences.
+
+    ``first`` says that there is no annotator to judge it beside, only the commonest words.
+    """
+    published = gate.passes_words(before, tried[chosen], first=first)
+    good, bad = _FIRST_WORDS if first else _WORDS
+    means = {name: figures.mean_average_precision for name, figures in tried.items()}
+    own = means.pop(chosen)
+    choice = ""
+    if means:
+        others = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
+        close = "; less than a standard error apart" if own < max(means.values()) else ""
+        choice = f" Chosen: {chosen}, mean average precision {own:.3f} ({others}{close})."
+    return published, (good if published else bad) + choice

@@ -1,0 +1,33 @@
+"""Gates to pass to collections of tests, which are too small to prove anything beyond chance."""
+
+from dataclasses import dataclass
+
+from lookalike.collection import Gate
+
+
+@dataclass(frozen=True)
+class NoWorse(Gate):
+    """Publishes a similarity that ranks no worse, judged once."""
+
+    min_judges: int = 0
+
+    def passes_similarity(self, gain, over_start):
+        return all(
+            one.mean_average_precision.mean >= 0 and not one.precision_at_1.is_loss
+            for one in (gain, over_start)
+        )
+
+
+@dataclass(frozen=True)
+class Anything(NoWorse):
+    """Publishes whatever was learned."""
+
+    def passes_similarity(self, gain, over_start):
+        return True
+
+    def passes_words(self, before, after, *, first):
+        return True
+
+
+OPEN = NoWorse()
+EVERYTHING = Anything()
