@@ -1,25 +1,36 @@
 """Keep: pictures and what is said of them come in; a folder that searches and learns stays."""
 
+from typing import TYPE_CHECKING
+
 from lookalike.collection.collection import Collection
 from lookalike.collection.log.events import Event, WordsToLearn
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.albums import Album
 from lookalike.collection.search.completing import KnownWord
-from lookalike.collection.search.matches import Duplicates, Match, WordCounts
+from lookalike.collection.search.matches import Duplicates, Match, Source, WordCounts
 from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.filter import Where
+from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow
 from lookalike.collection.store.pictures import PictureRow
-from lookalike.collection.store.queries import Ask
+from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import CodesTrial, InUse, Learned, Trial
-from lookalike.collection.upkeep.backup import BackedUp, Restored, restore_backup
+from lookalike.collection.upkeep.backup import BackedUp, Restored, is_backup, restore_backup
 from lookalike.collection.upkeep.checking import Checked, Finding
+from lookalike.collection.vectors.queries import MOST_EXAMPLES, spread
 from lookalike.collection.votes.ledger import Standing
+from lookalike.core.lazy import exports as _exports
+
+if TYPE_CHECKING:
+    from lookalike.collection.search.exporting import recipe_beside
+    from lookalike.collection.training.choosing import new_annotators
+    from lookalike.collection.training.learning import codes_wanted
 
 __all__ = [
+    "MOST_EXAMPLES",
     "Added",
     "Album",
     "Ask",
@@ -32,6 +43,7 @@ __all__ = [
     "Event",
     "Figures",
     "Finding",
+    "Folder",
     "Gain",
     "InUse",
     "KnownWord",
@@ -41,8 +53,10 @@ __all__ = [
     "PictureRow",
     "PictureTag",
     "RankerInfo",
+    "Ref",
     "Restored",
     "SavedSearch",
+    "Source",
     "Standing",
     "Suggestion",
     "TaggedPicture",
@@ -51,5 +65,19 @@ __all__ = [
     "Where",
     "WordCounts",
     "WordsToLearn",
+    "codes_wanted",
+    "is_backup",
+    "new_annotators",
+    "recipe_beside",
     "restore_backup",
+    "spread",
 ]
+
+__getattr__ = _exports(
+    __name__,
+    {
+        "codes_wanted": "training.learning",
+        "new_annotators": "training.choosing",
+        "recipe_beside": "search.exporting",
+    },
+)

@@ -256,7 +256,7 @@ def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, mo
     assert "the bars are of the 53 held out" in text
     assert "not used: mAP +0.010 ± 0.015, P@1 +0.000 ± 0.018, judged by 300 pictures" in text
     assert "gained mAP +0.056, P@1 +0.057, judged by 53 pictures." in text
-    assert client.get("/api/models").json()["models"][0]["gain"]["pictures"] == 264
+    assert client.get("/api/models").json()[0]["gain"]["pictures"] == 264
 
 
 def test_history_is_paged_told_and_undone(client, store):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from lookalike.collection.log.events import Event
+from lookalike.collection import Event
 from lookalike.core.text import label_name
 from lookalike.service.web.api.answers import HASH
 from lookalike.service.web.api.errors import Route
