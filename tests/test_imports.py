@@ -71,6 +71,13 @@ def test_a_search_is_light(tmp_path):
         assert not modules & (slow | {"httpx", "uvicorn", "jinja2"})
 
 
+def test_the_client_is_light():
+    modules = loaded("import lookalike; lookalike.Client")
+    slow = {"scipy", "numba", "sklearn", "onnx", "onnxruntime", "matplotlib", "fastapi"}
+    assert "httpx" in modules
+    assert not modules & (slow | {"uvicorn", "jinja2"})
+
+
 def test_learned_similarities_and_annotators_are_light():
     modules = loaded("import lookalike.similarity.oasis, lookalike.annotation.ridge")
     assert not modules & {"scipy", "numba", "sklearn"}

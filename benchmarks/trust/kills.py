@@ -230,7 +230,7 @@ class World:
     def look(self, line: http.client.HTTPConnection, jobs: dict[str, list[str]]) -> None:
         """Search, and see which jobs are done."""
         self.ask(line, "GET", f"/api/search?like={self.some(1)[0]}&k=20")
-        known = self.ask(line, "GET", "/api/jobs")["jobs"]
+        known = self.ask(line, "GET", "/api/jobs")
         unfinished = {job["kind"] for job in known if job["state"] in ("waiting", "running")}
         self.learning = "learn" in unfinished
         for job in known:

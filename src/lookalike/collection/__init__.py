@@ -1,5 +1,7 @@
 """Keep: pictures and what is said of them come in; a folder that searches and learns stays."""
 
+from typing import TYPE_CHECKING
+
 from lookalike.collection.collection import Collection
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.log import NewWords
@@ -8,20 +10,29 @@ from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.albums import Album
 from lookalike.collection.search.completing import KnownWord
-from lookalike.collection.search.matches import Duplicates, Match, WordCounts
+from lookalike.collection.search.matches import Duplicates, Match, Source, WordCounts
 from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.filter import Where
+from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow, Trial
 from lookalike.collection.store.pictures import PictureRow
-from lookalike.collection.store.queries import Ask
+from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import InUse, Learned
-from lookalike.collection.upkeep.backup import BackedUp, Restored, restore_backup
+from lookalike.collection.upkeep.backup import BackedUp, Restored, is_backup, restore_backup
 from lookalike.collection.upkeep.checking import Checked, Finding
+from lookalike.collection.vectors.queries import MOST_EXAMPLES, spread
 from lookalike.collection.votes.ledger import Standing
+from lookalike.core.lazy import exports as _exports
+
+if TYPE_CHECKING:
+    from lookalike.collection.search.exporting import recipe_beside
+    from lookalike.collection.training.choosing import new_annotators
+    from lookalike.collection.training.learning import codes_wanted
 
 __all__ = [
+    "MOST_EXAMPLES",
     "Added",
     "Album",
     "Ask",
@@ -33,6 +44,7 @@ __all__ = [
     "Entry",
     "Figures",
     "Finding",
+    "Folder",
     "Gain",
     "Gate",
     "InUse",
@@ -44,8 +56,10 @@ __all__ = [
     "PictureRow",
     "PictureTag",
     "RankerInfo",
+    "Ref",
     "Restored",
     "SavedSearch",
+    "Source",
     "Standing",
     "Suggestion",
     "TaggedPicture",
@@ -53,5 +67,19 @@ __all__ = [
     "Trial",
     "Where",
     "WordCounts",
+    "codes_wanted",
+    "is_backup",
+    "new_annotators",
+    "recipe_beside",
     "restore_backup",
+    "spread",
 ]
+
+__getattr__ = _exports(
+    __name__,
+    {
+        "codes_wanted": "training.learning",
+        "new_annotators": "training.choosing",
+        "recipe_beside": "search.exporting",
+    },
+)

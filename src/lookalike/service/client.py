@@ -1,17 +1,32 @@
 """A client for a running server: search, vote, tag and import over HTTP."""
 
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack, cast
+from typing import Any, Literal, Self, TypeVar, cast
 from urllib.parse import quote
 
 import httpx
+from pydantic import TypeAdapter, ValidationError
 
+from lookalike.collection import (
+    Album,
+    Entry,
+    InUse,
+    KnownWord,
+    ModelRow,
+    RankerInfo,
+    Ref,
+    Standing,
+    Suggestion,
+    Where,
+    WordCounts,
+)
 from lookalike.core.errors import (
     CollectionBusy,
     CollectionError,
@@ -21,21 +36,32 @@ from lookalike.core.errors import (
     UnreadablePicture,
 )
 from lookalike.core.progress import Progress, silent
-from lookalike.service.client_answers import (
-    Album,
-    Event,
-    Filters,
-    Group,
-    Job,
-    Match,
+from lookalike.service.answers import (
+    Count,
+    DuplicateGroup,
+    DuplicatePage,
+    EventPage,
+    Feedback,
+    JobState,
     Picture,
-    Ranker,
-    Ref,
-    Said,
-    Standing,
+    PictureMatch,
+    PicturePage,
+    Problem,
+    Reasons,
+    SearchPage,
+    SelectionEvent,
+    Status,
+    StoredQuery,
+    Suggestions,
+    Upload,
 )
 
+T = TypeVar("T")
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
 _NAMES = {"tags": "tag", "formats": "format", "taken_from": "from", "taken_to": "to"}
+"""What filters are called in addresses, where that is not their name in ``Where``."""
 
 _ERRORS: dict[int, type[LookalikeError]] = {
     400: InvalidInput,
@@ -43,14 +69,16 @@ _ERRORS: dict[int, type[LookalikeError]] = {
     409: CollectionError,
     413: InvalidInput,
     422: InvalidInput,
+    503: CollectionError,
 }
 
 
 class Client:
     """A connection to a server that ``lookalike serve`` started.
 
-    Methods return dicts as described by the server's OpenAPI document, and raise the errors that
-    :class:`~lookalike.Collection` would raise. Proxies set in the environment are ignored.
+    Methods return the types that :class:`~lookalike.Collection` returns, or those of
+    :mod:`lookalike.service.answers`, and raise the errors that it would raise. Proxies set in the
+    environment are ignored.
 
     Parameters
     ----------
@@ -118,39 +146,38 @@ class Client:
         k: int = 10,
         by: str | None = None,
         offset: int = 0,
+        where: Where | None = None,
         min_score: float | None = None,
         learned: bool = True,
-        **where: Unpack[Filters],
-    ) -> list[Match]:
+    ) -> list[PictureMatch]:
         """Return the pictures most like some and unlike others, or those matching words.
 
         The best match comes first; of those matching words, the tagged ones (``source`` is
         ``given``), then those named so (``name``), then those they probably fit. ``by`` names a
         ranker, as :meth:`rankers` lists them; by default it is the first.
         """
-        asked = {
+        query = {
             **{"like": _several(like), "unlike": _several(unlike), "word": word},
             **{"k": k, "by": by, "offset": offset, "min_score": min_score, "learned": learned},
         }
-        answer = self._get("/api/search", {**asked, **_filters(where)})
-        return cast("list[Match]", answer["matches"])
+        return list(self._get(SearchPage, "/api/search", {**query, **_filters(where)}).matches)
 
     def count_word(
-        self, word: str, *, by: str | None = None, **where: Unpack[Filters]
-    ) -> dict[str, Any]:
+        self, word: str, *, by: str | None = None, where: Where | None = None
+    ) -> WordCounts:
         """Count the pictures that a search by words finds: tagged, named so, and probable ones."""
-        asked = {"word": word, "k": 1, "by": by, **_filters(where)}
-        return cast("dict[str, Any]", self._get("/api/search", asked)["counts"])
+        query = {"word": word, "k": 1, "by": by, **_filters(where)}
+        return cast("WordCounts", self._get(SearchPage, "/api/search", query).counts)
 
     def search_file(
-        self, path: str | Path, *, k: int = 10, by: str | None = None, **where: Unpack[Filters]
-    ) -> list[Match]:
+        self, path: str | Path, *, k: int = 10, by: str | None = None, where: Where | None = None
+    ) -> list[PictureMatch]:
         """Return the pictures most like a local file, best first; the file is not added."""
-        return self.search(self.keep_query(path), k=k, by=by, **where)
+        return self.search(self.keep_query(path), k=k, by=by, where=where)
 
     def keep_query(self, picture: str | Path | bytes) -> str:
         """Upload a picture to search with and vote on; return its token."""
-        return str(self._send("/api/queries", _content(picture))["token"])
+        return self._send(StoredQuery, "/api/queries", _content(picture)).token
 
     def vote(
         self,
@@ -162,7 +189,7 @@ class Client:
         shown: Iterable[int] = (),
         by: str | None = None,
         key: str | None = None,
-    ) -> Said:
+    ) -> Feedback:
         """Record which matches fit a search and which do not; the next search uses it.
 
         Votes teach every ranker; ``by`` names the one whose standing is returned.
@@ -171,32 +198,31 @@ class Client:
             **{"like": _several(like), "unlike": _several(unlike), "picked": list(picked)},
             **{"rejected": list(rejected), "shown": list(shown), "by": by, "key": key},
         }
-        return cast("Said", self._say("/api/votes", body))
+        return self._say(Feedback, "/api/votes", body)
 
-    def tag(self, picture: int, word: str, *, shows: bool = True) -> Event:
+    def tag(self, picture: int, word: str, *, shows: bool = True) -> Entry:
         """Add a label to a picture, or record that the word does not fit it."""
         body = {"picture": picture, "word": word, "shows": shows}
-        return cast("Event", self._say("/api/tags", body))
+        return self._say(Entry, "/api/tags", body)
 
     def tag_many(
         self,
-        pictures: Iterable[int] | None,
+        pictures: Iterable[int] | Where,
         word: str,
         *,
         shows: bool = True,
         key: str | None = None,
-        **where: Unpack[Filters],
-    ) -> Event:
+    ) -> Entry:
         """Add a label to many pictures, or take it from those that have it, as one event.
 
-        Without ``pictures``, to all that pass the filters.
+        The pictures are named by their ids, or are all that pass a filter.
         """
-        body = {**_chosen(pictures, where), "word": word, "shows": shows, "key": key}
-        return cast("Event", self._say("/api/selection/tag", body)["event"])
+        body = {**_selection(pictures), "word": word, "shows": shows, "key": key}
+        return self._say(SelectionEvent, "/api/selection/tag", body).event
 
     def albums(self) -> list[Album]:
         """Return the albums by name."""
-        return cast("list[Album]", self._get("/api/albums")["albums"])
+        return self._get(list[Album], "/api/albums")
 
     def save_album(
         self,
@@ -205,25 +231,24 @@ class Client:
         unlike: Ref | Iterable[Ref] = (),
         *,
         word: str | None = None,
+        where: Where | None = None,
         pictures: Iterable[int] = (),
         most: int | None = None,
-        **where: Unpack[Filters],
     ) -> Album:
         """Save a search or filter under a name, or exactly some pictures."""
-        search = {
-            **{"like": [str(ref) for ref in _several(like)]},
-            **{"unlike": [str(ref) for ref in _several(unlike)], "word": word, **_filters(where)},
-        }
-        given = {key: value for key, value in search.items() if value}
-        body = {"name": name, "pictures": list(pictures), "most": most, "search": given or None}
-        return cast("Album", self._say("/api/albums", body))
+        refs = {"like": [str(ref) for ref in _several(like)]}
+        refs["unlike"] = [str(ref) for ref in _several(unlike)]
+        search = {name: value for name, value in {**refs, "word": word}.items() if value}
+        search |= _filters(where)
+        body = {"name": name, "pictures": list(pictures), "most": most, "search": search or None}
+        return self._say(Album, "/api/albums", body)
 
     def open_album(self, number: int) -> Album:
         """Return an album by its id, and count all that is in it as seen from now on.
 
         Its pictures are listed by ``pictures(album=name)``.
         """
-        return cast("Album", self._ask("POST", f"/api/albums/{number}/opened").json())
+        return self._read(Album, "POST", f"/api/albums/{number}/opened")
 
     def delete_album(self, number: int) -> None:
         """Delete an album; its pictures, labels and votes stay."""
@@ -237,19 +262,18 @@ class Client:
         by: str | None = None,
         radius: int | None = None,
         like: float | None = None,
-    ) -> list[Group]:
+    ) -> list[DuplicateGroup]:
         """Return groups of near-duplicates, the most alike first; see Collection.duplicates.
 
         The first call may take minutes for a large collection, and is waited for.
         """
-        asked = _given({"k": k, "offset": offset, "by": by, "radius": radius, "like": like})
-        answer = self._ask("GET", "/api/duplicates", params=asked, timeout=None).json()
-        return cast("list[Group]", answer["groups"])
+        query = {"k": k, "offset": offset, "by": by, "radius": radius, "like": like}
+        return list(self._get(DuplicatePage, "/api/duplicates", query, timeout=None).groups)
 
-    def keep_one(self, picture: int, others: Iterable[int], *, key: str | None = None) -> Event:
+    def keep_one(self, picture: int, others: Iterable[int], *, key: str | None = None) -> Entry:
         """Keep one of some duplicates and move the others to the bin, as one event."""
         body = {"picture": picture, "remove": list(others), "key": key}
-        return cast("Event", self._say("/api/duplicates/keep", body))
+        return self._say(Entry, "/api/duplicates/keep", body)
 
     def not_duplicates(
         self,
@@ -258,37 +282,41 @@ class Client:
         *,
         verdict: Literal["different", "keep"] = "different",
         key: str | None = None,
-    ) -> Event:
+    ) -> Entry:
         """Record that pictures are not duplicates, of each other or of others."""
         body = {"pictures": list(pictures), "of": list(of), "verdict": verdict, "key": key}
-        return cast("Event", self._say("/api/duplicates/distinct", body))
+        return self._say(Entry, "/api/duplicates/distinct", body)
 
-    def undo(self, number: int) -> Said:
+    def undo(self, number: int) -> Feedback:
         """Undo an event."""
-        return cast("Said", self._say("/api/undo", {"event": number}))
+        return self._say(Feedback, "/api/undo", {"event": number})
 
-    def reset(self, of: str | None = None) -> Said:
+    def reset(self, of: str | None = None) -> Feedback:
         """Discard all votes so far, or those of one person."""
-        return cast("Said", self._say("/api/reset", {} if of is None else {"of": of}))
+        return self._say(Feedback, "/api/reset", {} if of is None else {"of": of})
 
-    def rollback(self) -> dict[str, int | None]:
+    def rollback(self) -> InUse:
         """Go back to the models used before the last learning; return their numbers."""
-        return cast("dict[str, int | None]", self._say("/api/rollback", {}))
+        return self._say(InUse, "/api/rollback", {})
 
     def history(
-        self, limit: int = 50, *, before: int | None = None, of: str | None = None
-    ) -> list[Event]:
+        self, k: int = 50, *, before: int | None = None, of: str | None = None
+    ) -> list[Entry]:
         """Return the events of the log, newest first, or only those of one person."""
-        answer = self._get("/api/events", {"limit": limit, "before": before, "of": of})
-        return cast("list[Event]", answer["events"])
+        query = {"k": k, "before": before, "of": of}
+        return list(self._get(EventPage, "/api/events", query).events)
 
     def standing(self, *, by: str | None = None) -> Standing:
         """Return whether searches use the votes, and the figures behind that decision."""
-        return cast("Standing", self._get("/api/standing", {"by": by}))
+        return self._get(Standing, "/api/standing", {"by": by})
 
-    def rankers(self) -> list[Ranker]:
+    def rankers(self) -> list[RankerInfo]:
         """Return the ways to search, the default first."""
-        return cast("list[Ranker]", self._get("/api/rankers")["rankers"])
+        return self._get(list[RankerInfo], "/api/rankers")
+
+    def models(self) -> list[ModelRow]:
+        """Return the models trained on labels and clicks, oldest first, published or not."""
+        return self._get(list[ModelRow], "/api/models")
 
     def reasons(
         self,
@@ -300,78 +328,72 @@ class Client:
         by: str | None = None,
     ) -> list[str]:
         """Explain in sentences why a picture matches a search."""
-        asked = {"like": _several(like), "unlike": _several(unlike), "picture": picture}
-        answer = self._get("/api/reasons", {**asked, "k": k, "by": by})
-        return cast("list[str]", answer["reasons"])
+        query = {"like": _several(like), "unlike": _several(unlike), "picture": picture}
+        return list(self._get(Reasons, "/api/reasons", {**query, "k": k, "by": by}).reasons)
 
     def view_weights(self, *, by: str | None = None) -> dict[str, float]:
         """Return how much each view counts in searches; empty for a feature of one view."""
-        return cast("dict[str, float]", self._get("/api/views", {"by": by})["weights"])
+        return self._get(dict[str, float], "/api/views", {"by": by})
 
-    def suggestions(
-        self, picture: Ref, k: int = 8, *, by: str | None = None
-    ) -> list[dict[str, Any]]:
+    def suggestions(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
         """Return words that may fit a picture, each with its confidence and a reason."""
-        answer = self._get(f"/api/suggestions/{picture}", {"k": k, "by": by})
-        return cast("list[dict[str, Any]]", answer["suggestions"])
+        path = f"/api/suggestions/{picture}"
+        return list(self._get(Suggestions, path, {"k": k, "by": by}).suggestions)
 
-    def words(self, start: str = "", k: int = 100) -> list[dict[str, Any]]:
+    def words(self, start: str = "", k: int = 100) -> list[KnownWord]:
         """Return words to search by: labels, start words and folder names that pictures have."""
-        answer = self._get("/api/words", {"start": start, "k": k})
-        return cast("list[dict[str, Any]]", answer["words"])
+        return self._get(list[KnownWord], "/api/words", {"start": start, "k": k})
 
     def pictures(
         self,
         k: int = 100,
         *,
         offset: int = 0,
+        where: Where | None = None,
         order: Literal["newest", "oldest", "added"] = "newest",
-        **where: Unpack[Filters],
     ) -> list[Picture]:
         """Return the pictures that pass the filters."""
-        asked = {"k": k, "offset": offset, "order": order, **_filters(where)}
-        return cast("list[Picture]", self._get("/api/pictures", asked)["pictures"])
+        query = {"k": k, "offset": offset, "order": order, **_filters(where)}
+        return list(self._get(PicturePage, "/api/pictures", query).pictures)
 
     def picture(self, number: int) -> Picture:
         """Return what is known about a picture."""
-        return cast("Picture", self._get(f"/api/pictures/{number}"))
+        return self._get(Picture, f"/api/pictures/{number}")
 
     def add(self, picture: str | Path | bytes) -> Picture:
         """Upload a picture file and add it to the collection."""
         name = "" if isinstance(picture, bytes) else Path(picture).name
         query = f"?name={quote(os.fsencode(name))}" if name else ""
-        return cast("Picture", self._send(f"/api/pictures{query}", _content(picture))["picture"])
+        return self._send(Upload, f"/api/pictures{query}", _content(picture)).picture
 
     def delete(self, number: int) -> None:
         """Move a picture to the bin."""
         self._ask("DELETE", f"/api/pictures/{number}", params=_given({"user": self._user or None}))
 
-    def remove(
-        self, pictures: Iterable[int] | None, *, key: str | None = None, **where: Unpack[Filters]
-    ) -> int:
+    def remove(self, pictures: Iterable[int] | Where, *, key: str | None = None) -> int:
         """Move pictures to the bin as one event, and return how many; see :meth:`tag_many`."""
-        body = {**_chosen(pictures, where), "key": key}
-        return int(self._say("/api/selection/remove", body)["removed"])
+        body = {**_selection(pictures), "key": key}
+        return self._say(Count, "/api/selection/remove", body).pictures
 
     def bin(self, k: int = 100, *, offset: int = 0) -> list[Picture]:
         """Return the pictures in the bin, the last removed first."""
-        return cast("list[Picture]", self._get("/api/bin", {"k": k, "offset": offset})["pictures"])
+        return list(self._get(PicturePage, "/api/bin", {"k": k, "offset": offset}).pictures)
 
     def restore(self, pictures: Iterable[int] | None = None) -> int:
         """Bring pictures back from the bin, or all in it, and return how many."""
         body = {"pictures": None if pictures is None else list(pictures)}
-        return int(self._say("/api/bin/restore", body)["restored"])
+        return self._say(Count, "/api/bin/restore", body).pictures
 
     def empty_bin(self, pictures: Iterable[int] | None = None) -> int:
         """Erase pictures of the bin, or all in it, and return how many."""
         body = {"pictures": None if pictures is None else list(pictures)}
-        return int(self._say("/api/bin/empty", body)["erased"])
+        return self._say(Count, "/api/bin/empty", body).pictures
 
     def look(self, number: int) -> Picture:
         """Look again for the files of a picture, and return what is known about it."""
-        return cast("Picture", self._say(f"/api/pictures/{number}/look", {}))
+        return self._say(Picture, f"/api/pictures/{number}/look", {})
 
-    def import_folder(self, path: str | Path, progress: Progress = silent) -> Job:
+    def import_folder(self, path: str | Path, progress: Progress = silent) -> JobState:
         """Import a folder on the server, and wait until that is done.
 
         Parameters
@@ -396,7 +418,7 @@ class Client:
         bits: int | None = None,
         candidates: int | None = None,
         progress: Progress = silent,
-    ) -> Job:
+    ) -> JobState:
         """Learn from the labels in the collection, or from folder names, and wait until done.
 
         Parameters
@@ -428,9 +450,9 @@ class Client:
         body |= {"feature": feature, "settings": dict(settings or {}), **_given(more)}
         return self._do(body, progress)
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[JobState]:
         """Return the jobs of the server, newest first."""
-        return cast("list[Job]", self._get("/api/jobs")["jobs"])
+        return self._get(list[JobState], "/api/jobs")
 
     def stop(self, job: str) -> None:
         """Stop a job; finished work is kept."""
@@ -450,21 +472,21 @@ class Client:
                 part.unlink()
             raise InvalidInput(f"Client: cannot write {target}: {error}.") from error
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """Return the version, the pictures and rankers, and whether folders are watched."""
-        return self._get("/api/status")
+        return self._get(Status, "/api/status")
 
-    def _do(self, body: dict[str, Any], progress: Progress) -> Job:
-        job = cast("Job", self._ask("POST", "/api/jobs", json=body).json())
-        while job["state"] in ("waiting", "running"):
-            for state in self._follow(job["id"]):
+    def _do(self, body: dict[str, Any], progress: Progress) -> JobState:
+        job = self._read(JobState, "POST", "/api/jobs", json=body)
+        while job.state in ("waiting", "running"):
+            for state in self._follow(job.id):
                 job = state
-                progress(job["done"], job["total"])
-        if job["state"] != "done":
-            raise CollectionError(job["message"])
+                progress(job.done, job.total)
+        if job.state != "done":
+            raise CollectionError(job.message)
         return job
 
-    def _follow(self, name: str) -> Iterator[Job]:
+    def _follow(self, name: str) -> Iterator[JobState]:
         """Yield the states of a job until it is over or the stream breaks off."""
         path = f"/api/jobs/{name}/events"
         try:
@@ -474,24 +496,27 @@ class Client:
                     raise _error(answer, upload=False)
                 for line in answer.iter_lines():
                     if line.startswith("data: "):
-                        yield json.loads(line.removeprefix("data: "))
+                        yield _parse(JobState, line.removeprefix("data: "))
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.ReadTimeout):
             return
         except httpx.HTTPError as error:
             raise self._silence(error) from error
 
-    def _get(self, path: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        found = self._ask("GET", path, params=_given(params or {})).json()
-        return cast("dict[str, Any]", found)
+    def _get(
+        self, kind: type[T], path: str, params: Mapping[str, Any] | None = None, **options: Any
+    ) -> T:
+        return self._read(kind, "GET", path, params=_given(params or {}), **options)
 
-    def _say(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _say(self, kind: type[T], path: str, body: dict[str, Any]) -> T:
         named = {**body, "user": self._user} if self._user else body
-        return cast("dict[str, Any]", self._ask("POST", path, json=named).json())
+        return self._read(kind, "POST", path, json=named)
 
-    def _send(self, path: str, content: bytes) -> dict[str, Any]:
-        kind = {"Content-Type": "application/octet-stream"}
-        answer = self._ask("POST", path, content=content, headers=kind)
-        return cast("dict[str, Any]", answer.json())
+    def _send(self, kind: type[T], path: str, content: bytes) -> T:
+        headers = {"Content-Type": "application/octet-stream"}
+        return self._read(kind, "POST", path, content=content, headers=headers)
+
+    def _read(self, kind: type[T], method: str, path: str, **options: Any) -> T:
+        return _parse(kind, self._ask(method, path, **options).content)
 
     def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
@@ -511,8 +536,8 @@ class Client:
 def _error(answer: httpx.Response, *, upload: bool) -> LookalikeError:
     """Return the error the server reported, with its message."""
     try:
-        message = str(answer.json()["error"])
-    except (ValueError, LookupError, TypeError):
+        message = _parse(Problem, answer.content).error
+    except CollectionError:
         message = f"The server responded with {answer.status_code} {answer.reason_phrase}."
     if "Retry-After" in answer.headers:
         return CollectionBusy(message)
@@ -525,26 +550,39 @@ def _several(refs: Ref | Iterable[Ref]) -> list[Ref]:
     return [refs] if isinstance(refs, int | str) else list(refs)
 
 
-def _filters(where: Filters) -> dict[str, Any]:
-    return {_NAMES.get(name, name): value for name, value in where.items()}
+def _filters(where: Where | None) -> dict[str, Any]:
+    """Return a filter as parameters of a request."""
+    if where is None:
+        return {}
+    if where.pictures is not None:
+        raise InvalidInput("Client: a filter for a server cannot name pictures by their ids.")
+    given = {one.name: getattr(where, one.name) for one in fields(where)}
+    return {
+        _NAMES.get(name, name): value for name, value in given.items() if value not in (None, ())
+    }
 
 
-def _chosen(pictures: Iterable[int] | None, where: Filters) -> dict[str, Any]:
-    """Return which pictures are meant: some, or all that pass the filters."""
-    if pictures is not None and where:
-        raise InvalidInput("Client: give either pictures or filters, not both.")
-    if pictures is not None:
-        return {"pictures": list(pictures)}
-    return {"all_of": _given(_filters(where))}
+def _selection(pictures: Iterable[int] | Where) -> dict[str, Any]:
+    """Return which pictures are meant: some, or all that pass a filter."""
+    if isinstance(pictures, Where):
+        return {"all_of": _filters(pictures)}
+    return {"pictures": list(pictures)}
+
+
+def _parse(kind: type[T], content: str | bytes) -> T:
+    """Return an answer of this type from its JSON, or raise CollectionError."""
+    adapter: TypeAdapter[T] = _adapter(kind)
+    try:
+        return adapter.validate_json(content)
+    except ValidationError as error:
+        raise CollectionError(
+            "The server's answer is not understood. Is it lookalike, of the same version?"
+        ) from error
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that are not None, with paths as text."""
-    return {
-        name: os.fspath(value) if isinstance(value, os.PathLike) else value
-        for name, value in params.items()
-        if value is not None
-    }
+    """Return the parameters that are not None."""
+    return {name: value for name, value in params.items() if value is not None}
 
 
 def _content(picture: str | Path | bytes) -> bytes:

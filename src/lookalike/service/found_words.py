@@ -1,6 +1,6 @@
 """What a search by words found, in words."""
 
-from lookalike.collection.search.matches import WordCounts
+from lookalike.collection import WordCounts
 from lookalike.core.text import shown
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lookalike.collection.log.models import Learn
+from lookalike.collection.log.models import Learn, Rollback
 from lookalike.collection.log.removals import Removal
 
 USED = {"published": True, "model": 2, "pictures": 50}
@@ -59,3 +59,14 @@ def test_learning_says_what_it_learned_from():
     assert (
         sentence({"words_since": 1, "labels": 1}) == "Learned from tags or folders: new similarity"
     )
+
+
+def test_history_says_what_of_the_learned_is_used():
+    used = Learn.read({"similarity": {"published": True}, "words": {"published": False}})
+    unused = Learn.read({"similarity": {"published": False}, "words": None})
+    for event in (used, unused):
+        assert ("new similarity" in event.sentence()) == (event is used)
+        assert ("not used" in event.sentence()) != (event is used)
+        assert "words" not in event.sentence()
+    rolled = Rollback.read({"models": {"similarity": 3, "words": None}})
+    assert rolled.sentence().startswith("Went back")

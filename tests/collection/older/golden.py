@@ -16,7 +16,7 @@ from PIL import Image
 from lookalike.collection import Ask, Collection, SavedSearch
 from lookalike.features import Visterms
 from tests.collection.colours import album
-from tests.conftest import opened
+from tests.gates import OPEN
 
 QUICK = {"steps": 50, "blend": 0.5}
 COUNT = 6
@@ -28,7 +28,7 @@ def make(folder):
     images = [Image.open(BytesIO(file.read_bytes())) for file in files]
     for number in (0, 4, 13):
         images[number].resize((64, 48)).save(folder / "pictures" / f"larger-{number}.png")
-    with opened(), Collection.create(folder / "collection", features=[small()]) as store:
+    with Collection.create(folder / "collection", features=[small()], gate=OPEN) as store:
         store.add([folder / "pictures"])
         store.learn(folders=True, settings=QUICK)
         store.say(1, "Straße", who="Ada")

@@ -178,11 +178,10 @@ def test_a_vote_changes_the_next_search_and_undo_takes_it_back(client):
     ]
 
 
-@pytest.mark.parametrize("name", ["k", "limit"])
-def test_the_log_comes_in_pages(client, name):
+def test_the_log_comes_in_pages(client):
     for number in range(2, 7):
         client.post("/api/votes", json={"like": [1], "picked": [number]})
-    page = got(client.get(f"/api/events?{name}=2"))
+    page = got(client.get("/api/events?k=2"))
     assert len(page["events"]) == 2
     numbers = [event["number"] for event in page["events"]]
     while page["next"]:
@@ -284,9 +283,9 @@ def test_many_pictures_are_labelled_and_one_undoing_takes_it_back(client, store)
 
 def test_removed_pictures_lie_in_the_bin(client, store):
     got(client.post("/api/tags", json={"picture": 2, "word": "Flur"}))
-    assert got(client.delete("/api/pictures/1")) == {"removed": 1}
+    assert got(client.delete("/api/pictures/1")) == {"pictures": 1}
     assert got(client.post("/api/selection/remove", json={"all_of": {"tag": ["flur"]}})) == {
-        "removed": 1
+        "pictures": 1
     }
     listed = got(client.get("/api/bin?k=1"))
     assert (listed["total"], [row["id"] for row in listed["pictures"]]) == (2, [2])
@@ -296,12 +295,12 @@ def test_removed_pictures_lie_in_the_bin(client, store):
     assert "2 removed pictures" in page
     part = client.post("/part/bin/restore", data={"picture": 1}).text
     assert "1 removed picture." in part
-    assert got(client.post("/api/bin/restore", json={})) == {"restored": 1}
+    assert got(client.post("/api/bin/restore", json={})) == {"pictures": 1}
     assert got(client.get("/api/pictures/2"))["labels"] == ["Flur"]
     assert "The bin is empty" in client.get("/bin").text
     got(client.delete("/api/pictures/1"))
     refused(client.post("/api/bin/restore", json={"pictures": [2]}), 404, "in the bin")
-    assert got(client.post("/api/bin/empty", json={})) == {"erased": 1}
+    assert got(client.post("/api/bin/empty", json={})) == {"pictures": 1}
     refused(client.post("/api/bin/restore", json={"pictures": [1]}), 404, "in the bin")
     assert len(store) == 23
 
@@ -423,7 +422,7 @@ def test_names_that_are_no_utf8_can_be_told(store, photos, client):
 
 def test_a_picture_is_deleted_and_its_file_stays(client, store):
     place = store.picture(5).places[0]
-    assert got(client.delete("/api/pictures/5")) == {"removed": 1}
+    assert got(client.delete("/api/pictures/5")) == {"pictures": 1}
     assert place.exists()
     assert 5 not in ids(got(client.get("/api/search?like=1&k=50")))
     refused(client.delete("/api/pictures/5"), 404, "5")
@@ -446,7 +445,7 @@ def test_emptying_the_bin_waits_for_a_job_but_not_for_ever(client):
         thread.join()
     refused(answers[0], 409, "A job is writing")
     assert answers[0].headers["Retry-After"]
-    assert got(client.post("/api/bin/empty", json={})) == {"erased": 0}
+    assert got(client.post("/api/bin/empty", json={})) == {"pictures": 0}
 
 
 def test_an_upload_is_kept_known_and_deleted_with_its_file(client, store):
@@ -590,18 +589,18 @@ def test_learning_words_and_models(client, store, tmp_path):
     assert "uses 40 % of what was learned" in client.get("/search?like=1").text
     assert got(client.get("/api/search?like=1&learned=false"))["reach"] is None
     assert got(client.get("/api/search?word=rot"))["reach"] is None
-    models = got(client.get("/api/models"))["models"]
+    models = got(client.get("/api/models"))
     assert {model["kind"] for model in models} == {"similarity", "words"}
     found = got(client.get("/api/search?word=ROT&k=4"))
     assert {match["path"].split("/")[-2] for match in found["matches"]} == {"rot"}
     assert client.get("/api/search?word=lila").json()["counts"]["unknown"] == ["lila"]
     assert isinstance(got(client.get("/api/reasons?like=1&picture=2"))["reasons"], list)
     used = got(client.post("/api/rollback", json={}))
-    assert set(used) == {"model", "annotator", "codes", "labels"}
+    assert set(used) == {"similarity", "annotator", "codes", "labels"}
     facets = got(client.get("/api/facets"))
-    assert {facet["value"]: facet["count"] for facet in facets["tags"]} == dict.fromkeys(PALETTE, 8)
-    assert facets["formats"] == [{"value": "PNG", "count": 24}]
-    assert sum(month["count"] for month in facets["months"]) == 24
+    assert facets["tags"] == dict.fromkeys(PALETTE, 8)
+    assert facets["formats"] == {"PNG": 24}
+    assert sum(facets["months"].values()) == 24
     assert len(facets["folders"]) == 4
 
 
@@ -628,7 +627,7 @@ def test_jobs_are_listed_followed_and_stopped(client, store, photos):
     paths = {"kind": "import", "paths": [str(photos / "rot"), str(photos / "new.png")]}
     assert job_over(client, got(client.post("/api/jobs", json=paths), 202))["total"] == 9
     assert job_over(client, got(client.post("/api/jobs", json={"kind": "rescan"}), 202))
-    listed = got(client.get("/api/jobs"))["jobs"]
+    listed = got(client.get("/api/jobs"))
     assert [one["kind"] for one in listed] == ["rescan", "import", "import"]
     assert got(client.delete(f"/api/jobs/{job['id']}"))["state"] == "done"
     refused(client.get("/api/jobs/0123456789abcdef"), 404, "0123456789abcdef")

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from lookalike.collection import Collection
+from lookalike.collection import Collection, InUse, Where
 from lookalike.core.errors import (
     CollectionBusy,
     CollectionError,
@@ -48,47 +48,50 @@ def client(server):
 
 
 def ids(matches):
-    return [match["id"] for match in matches]
+    return [match.id for match in matches]
 
 
 def test_search_vote_undo(client, store):
     found = client.search(1, k=11)
     assert ids(found) == [match.id for match in store.search(1, 11)]
     assert ids(client.search([1, 2], unlike=12, k=3, offset=1, learned=False))
-    said = client.vote(1, picked=[found[-1]["id"]], rejected=[found[0]["id"]], shown=ids(found))
-    assert (said["event"]["who"], said["standing"]["votes"]) == ("Ada", 1)
-    assert client.search(1, k=11)[-1]["verdict"] in (0, 1, -1)
-    assert client.history(1)[0]["number"] == said["event"]["number"]
-    assert client.undo(said["event"]["number"])["standing"]["votes"] == 0
-    assert client.standing()["votes"] == 0
+    said = client.vote(1, picked=[found[-1].id], rejected=[found[0].id], shown=ids(found))
+    assert (said.event.who, said.standing.votes) == ("Ada", 1)
+    assert client.search(1, k=11)[-1].verdict in (0, 1, -1)
+    assert client.history(1)[0] == said.event
+    assert client.undo(said.event.number).standing.votes == 0
+    assert client.standing() == store.standing()
+    assert client.standing().votes == 0
     client.vote(1, picked=[3])
-    assert client.reset()["standing"]["votes"] == 0
-    assert client.history(2, before=2)[0]["number"] == 1
+    assert client.reset().standing.votes == 0
+    assert client.history(2, before=2)[0].number == 1
 
 
-def test_filters_and_words(client, photos):
-    found = client.search(1, k=50, folder=photos / "rot", formats=["PNG"], min_side=1)
+def test_filters_and_words(client, store, photos):
+    found = client.search(
+        1, k=50, where=Where(folder=str(photos / "rot"), formats=("PNG",), min_side=1)
+    )
     assert len(found) == 4
-    assert client.search(1, taken_from="2000", taken_to="2001") == []
-    assert client.tag(1, "Abend")["kind"] == "tag"
-    assert [row["id"] for row in client.pictures(tags=["abend"])] == [1]
-    assert client.tag(1, "Abend", shows=False)["kind"] == "correction"
-    assert client.picture(1)["labels"] == []
+    assert client.search(1, where=Where(taken_from="2000", taken_to="2001")) == []
+    assert client.tag(1, "Abend").kind == "tag"
+    assert [row.id for row in client.pictures(where=Where(tags=("abend",)))] == [1]
+    assert client.tag(1, "Abend", shows=False).kind == "correction"
+    assert client.picture(1).labels == ()
     assert len(client.pictures(5, offset=10, order="oldest")) == 2
-    assert isinstance(client.suggestions(1), list)
+    assert client.suggestions(1) == store.suggest(1)
 
 
 def test_files_are_searched_with_added_and_deleted(client, store, tmp_path):
     file = tmp_path / "mine.png"
     file.write_bytes(png(PALETTE["blau"], 9))
-    assert {match["path"].split("/")[-2] for match in client.search_file(file, k=3)} == {"blau"}
+    assert {match.path.parent.name for match in client.search_file(file, k=3)} == {"blau"}
     assert client.keep_query(file.read_bytes()).startswith("u")
     added = client.add(file)
-    assert client.add(file)["id"] == added["id"]
+    assert client.add(file) == added
     assert len(store) == 13
-    client.delete(added["id"])
+    client.delete(added.id)
     assert len(store) == 12
-    assert client.history(1)[0]["who"] == "Ada"
+    assert client.history(1)[0].who == "Ada"
 
 
 def test_a_folder_is_imported_and_progress_told(client, store, photos):
@@ -96,24 +99,26 @@ def test_a_folder_is_imported_and_progress_told(client, store, photos):
         picture(photos / "new" / f"{number}.png", PALETTE["rot"], 200 + number)
     told = []
     job = client.import_folder(photos, lambda done, total: told.append((done, total)))
-    assert job["result"]["added"] == 3
+    assert job.result["added"] == 3
     assert told[-1] == (15, 15)
-    assert client.jobs()[0]["id"] == job["id"]
+    assert client.jobs()[0] == job
     assert len(store) == 15
 
 
 def test_learning_words_rolling_back_and_export(client, tmp_path):
     job = client.learn(folders=True)
-    assert job["state"] == "done"
+    assert job.state == "done"
     assert client.search(word="rot", k=2)
-    assert set(client.rollback()) == {"model", "annotator", "codes", "labels"}
+    assert isinstance(client.rollback(), InUse)
     client.vote(1, picked=[9], rejected=[2])
     client.export(tmp_path / "learned.safetensors")
     assert (tmp_path / "learned.safetensors").stat().st_size > 8
     client.export(tmp_path / "new" / "folder" / "learned.safetensors")
     with pytest.raises(InvalidInput, match="cannot write"):
         client.export(tmp_path / "learned.safetensors" / "such")
-    assert client.count_word("rot")["tagged"] == len(client.search(word="rot", tags=["rot"], k=99))
+    assert client.count_word("rot").tagged == len(
+        client.search(word="rot", where=Where(tags=("rot",)), k=99)
+    )
 
 
 def test_a_stream_that_breaks_off_is_taken_up_again(client, monkeypatch, photos):
@@ -127,7 +132,7 @@ def test_a_stream_that_breaks_off_is_taken_up_again(client, monkeypatch, photos)
         return follow(self, name)
 
     monkeypatch.setattr(Client, "_follow", broken)
-    assert client.import_folder(photos)["state"] == "done"
+    assert client.import_folder(photos).state == "done"
     assert len(calls) == 2
 
 
@@ -146,9 +151,9 @@ def test_a_job_that_fails_or_is_stopped_raises(client, server, photos):
         thread = threading.Thread(target=work)
         thread.start()
         with Client(str(server.base_url)) as other:
-            while not (waiting := [job for job in other.jobs() if job["state"] == "running"]):
+            while not (waiting := [job for job in other.jobs() if job.state == "running"]):
                 pass
-            other.stop(waiting[0]["id"])
+            other.stop(waiting[0].id)
     thread.join()
     assert "Stopped" in result[0]
 
@@ -181,7 +186,7 @@ def test_keys(store):
     with served(store, key=KEY) as server:
         url = str(server.base_url)
         with Client(url, KEY) as client:
-            assert client.status()["pictures"] == 12
+            assert client.status().pictures == 12
             client.vote(1, picked=[2])
         for wrong in (None, "wrong"):
             with Client(url, wrong) as client, pytest.raises(LookalikeError, match="key"):

@@ -71,9 +71,9 @@ def test_groups_are_paged_and_described(store):
         groups = answer["groups"] + rest["groups"]
         assert len({group["keeper"] for group in groups}) == 30
         for group in groups:
-            assert group["ids"] == [one["id"] for one in group["pictures"]]
-            assert group["ids"][0] == group["keeper"]
-            assert group["pictures"][0]["path"].endswith(".png")
+            assert group["pictures"] == [one["id"] for one in group["details"]]
+            assert group["pictures"][0] == group["keeper"]
+            assert group["details"][0]["path"].endswith(".png")
             assert group["reason"] == "largest, 120 × 80"
         assert client.get("/api/duplicates?like=2").status_code == 422
         assert client.get("/api/duplicates?radius=129").status_code == 422
@@ -87,24 +87,24 @@ def test_the_client_keeps_one_tells_apart_and_undoes(store):
         Client(str(running.base_url), user="Åsa") as client,
     ):
         first, second, *_ = client.duplicates()
-        client.tag(first["ids"][1], "Größe")
-        said = client.keep_one(first["ids"][0], first["ids"][1:], key="one")
-        assert client.keep_one(first["ids"][0], first["ids"][1:], key="one") == said
-        assert (said["kind"], said["who"]) == ("removal", "Åsa")
-        assert said["body"]["words"] == 1
-        assert client.picture(first["keeper"])["labels"] == ["Größe"]
-        assert len(client.bin()) == len(first["ids"]) - 1
+        client.tag(first.pictures[1], "Größe")
+        said = client.keep_one(first.pictures[0], first.pictures[1:], key="one")
+        assert client.keep_one(first.pictures[0], first.pictures[1:], key="one") == said
+        assert (said.kind, said.who) == ("removal", "Åsa")
+        assert said.body["words"] == 1
+        assert client.picture(first.keeper).labels == ("Größe",)
+        assert len(client.bin()) == len(first.pictures) - 1
         with pytest.raises(NotFound):
-            client.keep_one(first["ids"][1], first["ids"][:1])
-        apart = client.not_duplicates(second["ids"], verdict="keep")
-        left = {group["keeper"] for group in client.duplicates(100)}
-        assert not left & {first["keeper"], second["keeper"]}
-        client.undo(said["number"])
-        assert client.picture(first["keeper"])["labels"] == []
-        client.undo(apart["number"])
+            client.keep_one(first.pictures[1], first.pictures[:1])
+        apart = client.not_duplicates(second.pictures, verdict="keep")
+        left = {group.keeper for group in client.duplicates(100)}
+        assert not left & {first.keeper, second.keeper}
+        client.undo(said.number)
+        assert client.picture(first.keeper).labels == ()
+        client.undo(apart.number)
         assert len(client.duplicates(100)) == 30
         with pytest.raises(InvalidInput):
-            client.not_duplicates(first["ids"][:1])
+            client.not_duplicates(first.pictures[:1])
 
 
 def test_only_who_may_write_can_decide(store):
@@ -112,8 +112,8 @@ def test_only_who_may_write_can_decide(store):
     with served(store, **settings) as client:
         reading = {"Authorization": f"Bearer {READ_KEY}"}
         groups = client.get("/api/duplicates", headers=reading).json()["groups"]
-        body = {"picture": groups[0]["ids"][0], "remove": groups[0]["ids"][1:]}
-        for path, said in (("keep", body), ("distinct", {"pictures": groups[0]["ids"]})):
+        body = {"picture": groups[0]["pictures"][0], "remove": groups[0]["pictures"][1:]}
+        for path, said in (("keep", body), ("distinct", {"pictures": groups[0]["pictures"]})):
             answer = client.post(f"/api/duplicates/{path}", json=said, headers=reading)
             assert answer.status_code == 403
         part = client.get("/part/duplicates", headers=reading)

@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import asdict
 
 import pytest
 
@@ -14,7 +15,8 @@ from lookalike.images.xmp import EMPTY, FLAT, Packet
 from lookalike.service.web.api.errors import TooMuch
 from lookalike.service.web.fair_lock import MOST_WAITING, Turns
 from lookalike.service.web.jobs import imports as import_jobs
-from lookalike.service.web.jobs.jobs import Job, Jobs, jobs
+from lookalike.service.web.jobs import jobs
+from lookalike.service.web.jobs.jobs import Job, Jobs
 from lookalike.service.web.jobs.stream import stream
 from lookalike.service.web.settings import Settings
 from tests.collection.colours import PALETTE, Colours, album, picture
@@ -88,7 +90,7 @@ def test_refused_files_are_listed_up_to_a_limit(work, photos, monkeypatch):
 def test_a_name_that_is_no_utf8_can_be_told(work, photos):
     (photos / "caf\udce9.jpg").write_bytes(b"no picture")
     job = ended(work.bring_in([str(photos)]))
-    json.dumps(job.answer().model_dump(), ensure_ascii=False).encode()
+    json.dumps(asdict(job.snapshot()), ensure_ascii=False).encode()
     assert job.result["refusals"][0]["path"].endswith("caf\N{REPLACEMENT CHARACTER}.jpg")
 
 
@@ -475,7 +477,7 @@ def test_a_stream_tells_progress_and_the_end(work, store, photos, monkeypatch):
 def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypatch):
     monkeypatch.setattr("lookalike.service.web.jobs.stream.PAUSE", 0.001)
     monkeypatch.setattr("lookalike.service.web.jobs.stream.HEARTBEAT", 0.005)
-    job, closing, parts = Job("learn", lambda job: None), threading.Event(), []
+    job, closing, parts = Job(kind="learn", work=lambda job: None), threading.Event(), []
 
     def count():
         parts.append(1)

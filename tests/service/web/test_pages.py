@@ -6,9 +6,7 @@ import pytest
 
 from lookalike import Collection
 from lookalike.collection import Ask
-from lookalike.collection.log.events import Event
 from lookalike.service.web.app import make_app
-from lookalike.service.web.pages.history import told
 from lookalike.service.web.settings import Settings
 from tests.gates import OPEN
 from tests.service.pictures import draw
@@ -257,7 +255,7 @@ def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, mo
     assert "the bars are of the 53 held out" in text
     assert "not used: mAP +0.010 ± 0.015, P@1 +0.000 ± 0.018, judged by 300 pictures" in text
     assert "gained mAP +0.056, P@1 +0.057, judged by 53 pictures." in text
-    assert client.get("/api/models").json()["models"][0]["gain"]["pictures"] == 264
+    assert client.get("/api/models").json()[0]["gain"]["pictures"] == 264
 
 
 def test_history_is_paged_told_and_undone(client, store):
@@ -370,20 +368,6 @@ def test_what_is_gone_is_told_without_words_for_programmers(client, store):
         assert "removed" in text or "no longer there" in text, path
         assert "Collection.pictures" not in text
         assert "Ask:" not in text
-
-
-def test_history_says_what_of_the_learned_is_used(client, store):
-    used = {"similarity": {"published": True}, "words": {"published": False}}
-    for body in (used, {"similarity": {"published": False}, "words": None}):
-        event = Event(1, "2024-05-31T09:07:00Z", "learn", "", body, False)
-        text = told(store, [event])[0].text
-        assert ("new similarity" in text) == (body is used)
-        assert ("not used" in text) != (body is used)
-        assert "words" not in text
-    rolled = Event(
-        2, "2024-05-31T09:07:00Z", "rollback", "", {"similarity": 3, "words": None}, False
-    )
-    assert told(store, [rolled])[0].text.startswith("Went back")
 
 
 def test_folders_that_are_allowed_are_named_where_pictures_are_added(store, tmp_path):

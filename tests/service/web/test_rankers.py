@@ -54,7 +54,7 @@ def links(page):
 
 
 def test_rankers_are_listed(client):
-    told = got(client.get("/api/rankers"))["rankers"]
+    told = got(client.get("/api/rankers"))
     assert [one["name"] for one in told] == NAMES
     assert told[1] == {
         **{"name": "brightness", "feature": "brightness", "method": "cosine", "ready": True},
@@ -120,23 +120,23 @@ def test_a_learning_job_takes_method_ranker_and_settings(client, store):
     made = [model for model in store.models() if model.ranker == "brightness"]
     assert made[0].settings["aggressiveness"] == 0.05
     assert made[1].method == job["result"]["words"]["method"] == "linear"
-    told = got(client.get("/api/models"))["models"]
+    told = got(client.get("/api/models"))
     assert {model["ranker"] for model in told} == set(NAMES)
     assert {"oasis", "linear"} <= {model["method"] for model in told}
 
 
 def test_the_python_client_names_rankers(store):
     with served(store) as server, Client(str(server.base_url)) as client:
-        assert [one["name"] for one in client.rankers()] == NAMES
+        assert [one.name for one in client.rankers()] == NAMES
         by = {"by": "brightness"}
-        ids = [match["id"] for match in client.search(1, **by)]
+        ids = [match.id for match in client.search(1, **by)]
         assert ids == found(server, "/api/search?like=1&by=brightness&k=10")
         assert client.search_file(store.picture(1).places[0], **by)
         assert client.reasons(1, picture=ids[0], **by)
         assert client.suggestions(1, **by) is not None
-        assert client.vote(1, picked=[ids[3]], **by)["standing"] == client.standing(**by)
+        assert client.vote(1, picked=[ids[3]], **by).standing == client.standing(**by)
         job = client.learn(folders=True, feature="brightness", settings={"aggressiveness": 0.2})
-        assert job["state"] == "done"
+        assert job.state == "done"
         with pytest.raises(InvalidInput, match=CHOICES):
             client.search(1, by="dreams")
 
@@ -225,7 +225,7 @@ def test_a_ranker_in_trouble_is_told_and_others_go_on(client, store, without_bri
             assert "cannot be used" in page
             assert "is not installed. Install it" in page
             assert "Search by <select" not in inside.get("/search?like=1").text
-            told = got(inside.get("/api/rankers"))["rankers"][1]
+            told = got(inside.get("/api/rankers"))[1]
             assert (told["ready"], "not installed" in told["trouble"]) == (False, True)
             wrong = got(inside.get("/api/search?like=1&by=brightness"), 409)
             assert "not installed" in wrong["error"]

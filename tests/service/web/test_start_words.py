@@ -67,7 +67,7 @@ def test_suggestions_of_a_picture_say_so(client, fresh):
 
 
 def test_the_api_tells_words_and_sources(client):
-    words = client.get("/api/words?start=s&k=1").json()["words"]
+    words = client.get("/api/words?start=s&k=1").json()
     assert words == [{"word": "sky", "pictures": 4, "source": "start"}]
     matches = client.get("/api/search?word=skies&k=3").json()["matches"]
     assert [match["source"] for match in matches] == ["start"] * 3

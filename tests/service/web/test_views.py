@@ -73,7 +73,7 @@ class TestCommandLine:
 
 class TestPage:
     def test_weights_are_bars(self, client):
-        weights = client.get("/api/views").json()["weights"]
+        weights = client.get("/api/views").json()
         page = client.get("/learned").text
         card = page[page.index("<h3>Views</h3>") :]
         names = re.findall(r'figure-name">(\w+)<', card)
@@ -95,7 +95,7 @@ class TestPage:
     def test_one_view_shows_none(self, learned):
         with Collection.open(learned) as opened:
             inside = Inside(make_app(opened))
-            assert inside.get("/api/views").json() == {"weights": {}}
+            assert inside.get("/api/views").json() == {}
             assert inside.get("/api/reasons?like=1&picture=2").json()["views"] == {}
             assert "<h3>Views</h3>" not in inside.get("/learned").text
             assert "By view" not in inside.get("/part/reasons?like=1&picture=2").text

@@ -14,8 +14,7 @@ from typing import Any
 
 from lookalike.collection.store import sums
 from lookalike.collection.store.log_end import LogEnd, end_of
-from lookalike.collection.store.migrations import MIGRATIONS, migrate
-from lookalike.collection.store.schema import APPLICATION, SCHEMA, VERSION
+from lookalike.collection.store.schema import APPLICATION, OLDEST, SCHEMA, VERSION
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput
 
 _log = logging.getLogger(__name__)
@@ -301,10 +300,9 @@ class Database:
                 f"{self._path} has the version {version}; this lookalike reads up to {VERSION}. "
                 f"Update lookalike."
             )
-        oldest = min(MIGRATIONS)
-        if version < oldest:
+        if version < OLDEST:
             raise CollectionError(
-                f"{self._path} has the version {version}; this lookalike reads from {oldest} on. "
+                f"{self._path} has the version {version}; this lookalike reads from {OLDEST} on. "
                 f"Open it once with lookalike 0.1.0, or index again. Nothing was changed."
             )
         if version < VERSION and self.read_only:
@@ -317,6 +315,8 @@ class Database:
 
     def _migrate(self) -> None:
         """Bring the tables to this version, all or nothing."""
+        from lookalike.collection.store.migrations import migrate
+
         with _explained(self._path), closing(_connect(self._path)) as connection:
             connection.execute("PRAGMA foreign_keys = OFF")
             connection.execute(f"PRAGMA cache_size = -{WRITING_KIB}")

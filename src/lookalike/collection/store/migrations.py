@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from sqlite3 import Connection
 
+from lookalike.collection.store.log_of_version_8 import rewrite_log
 from lookalike.collection.store.schema import SCHEMA, VERSION, create_records, records_table
 from lookalike.collection.store.sums import RECORD, SUMMED
 from lookalike.core.errors import DamagedFile
@@ -20,16 +21,13 @@ def migrate(connection: Connection) -> None:
 
 
 def migrate_8_to_9(connection: Connection) -> None:
-    """Give every row its checksum, and every event a salt and a seal, if not the right one."""
+    """Give every row its checksum, and write the log anew."""
     tables = {**SUMMED, **dict.fromkeys(map(records_table, _rankers(connection)), RECORD)}
     for table, columns in tables.items():
         connection.execute(
             f"UPDATE {table} SET crc = row_sum({', '.join(columns)}) WHERE crc IS NULL"  # noqa: S608
         )
-    connection.execute(
-        "UPDATE events SET salt = ifnull(salt, x''), seal = ifnull(seal, x'') "
-        "WHERE salt IS NULL OR seal IS NULL"
-    )
+    rewrite_log(connection)
 
 
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {8: migrate_8_to_9}

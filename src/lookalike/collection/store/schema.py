@@ -4,6 +4,10 @@
 """
 
 VERSION = 9
+
+OLDEST = 8
+"""The oldest version that is brought to this one."""
+
 APPLICATION = 0x6C6F6F6B
 
 _COUNT = "BEGIN UPDATE state SET value = value + 1 WHERE key = 'changes'; END"

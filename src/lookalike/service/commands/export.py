@@ -27,8 +27,7 @@ def export(
 
     A page with about ten lines of NumPy, written next to the file, shows how.
     """
-    from lookalike.collection import Collection
-    from lookalike.collection.search.exporting import recipe_beside
+    from lookalike.collection import Collection, recipe_beside
 
     screen = Screen(as_json)
     with Collection.open(collection) as store, or_another(store):

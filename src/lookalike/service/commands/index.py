@@ -250,7 +250,7 @@ def _opened_or_made(
 
 def _unmake(store: "Collection", was_there: bool) -> None:
     """Remove an empty collection that this process created, unless another is writing to it."""
-    from lookalike.collection.store.folder import Folder
+    from lookalike.collection import Folder
     from lookalike.core.errors import LookalikeError
 
     with suppress(LookalikeError, OSError), Folder(store.path).writing():

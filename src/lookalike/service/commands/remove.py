@@ -79,8 +79,7 @@ def restore(
     the backup is verified and takes the collection's place, which no server may use meanwhile; what
     was there is kept beside it.
     """
-    from lookalike.collection import Collection
-    from lookalike.collection.upkeep.backup import is_backup
+    from lookalike.collection import Collection, is_backup
 
     screen = Screen(as_json)
     given = [from_home(Path(name)) for name in pictures or ()]

@@ -13,11 +13,12 @@ from starlette.exceptions import HTTPException
 from lookalike import __version__
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
+from lookalike.service.answers import Problem
 from lookalike.service.web import files
 from lookalike.service.web.api import errors as api_errors
 from lookalike.service.web.api import page as api_page
 from lookalike.service.web.api import routes as api
-from lookalike.service.web.api.answers import Problem
+from lookalike.service.web.api.schema import App
 from lookalike.service.web.decoding.decoder import Decoder
 from lookalike.service.web.jobs.jobs import Jobs
 from lookalike.service.web.jobs.watcher import Watcher
@@ -44,7 +45,7 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
     it runs, ``jobs`` and ``watcher``, the latter None if nothing is watched.
     """
     chosen = settings or Settings()
-    app = FastAPI(
+    app = App(
         title="lookalike",
         version=__version__,
         summary="Image search that learns what similar means from votes and labels.",

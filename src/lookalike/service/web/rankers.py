@@ -8,8 +8,7 @@ from lookalike.core.errors import InvalidInput, LookalikeError
 from lookalike.core.text import shown
 
 if TYPE_CHECKING:
-    from lookalike.collection import Collection, RankerInfo
-    from lookalike.collection.votes.ledger import Standing
+    from lookalike.collection import Collection, RankerInfo, Standing
     from lookalike.service.web.api.parameters import Search
 
 Asked = TypeVar("Asked", bound="Search")

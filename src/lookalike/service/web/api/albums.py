@@ -7,13 +7,11 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from lookalike.collection import Collection
-from lookalike.collection.search.albums import Album
+from lookalike.collection import Album
 from lookalike.core.text import shown
 from lookalike.service.album_export import album_rows, album_table
-from lookalike.service.web.api.answers import Answer
 from lookalike.service.web.api.errors import Route
-from lookalike.service.web.api.parameters import MAX_ID, MAX_K, MAX_WORD
+from lookalike.service.web.api.parameters import MAX_ID, MAX_WORD
 from lookalike.service.web.selection import Listed, Selection
 from lookalike.service.web.state import collection_of, speaker
 
@@ -34,85 +32,42 @@ class NewAlbum(Selection):
     )
 
 
-class AlbumAnswer(Answer):
-    """An album."""
-
-    id: int
-    name: str
-    made: str = Field(description="When it was saved, in UTC.")
-    opened: str = Field(description="When it was last opened, in UTC.")
-    like: list[str] = Field(description="Pictures its search is for; empty for none.")
-    unlike: list[str]
-    word: str | None
-    pictures: int = Field(description="Pictures in it now; list them with the filter `album`.")
-    new: list[int] = Field(description="Pictures that were not in it when it was last opened.")
-    gone: int = Field(description="Pictures saved in it that were removed from the collection.")
-    trouble: str = Field(description="Why its search cannot be made as saved; else empty.")
-
-    @classmethod
-    def of(cls, album: Album) -> "AlbumAnswer":
-        """Return the response for an album."""
-        ask = album.search.ask
-        return cls(
-            id=album.id,
-            name=shown(album.name),
-            made=album.made,
-            opened=album.opened,
-            like=[] if ask is None else [str(ref) for ref in ask.like],
-            unlike=[] if ask is None else [str(ref) for ref in ask.unlike],
-            word=album.search.word and shown(album.search.word),
-            pictures=len(album.members),
-            new=list(album.new[:MAX_K]),
-            gone=album.gone,
-            trouble=shown(album.trouble),
-        )
-
-
-class AlbumsAnswer(Answer):
-    """All albums, by name."""
-
-    albums: list[AlbumAnswer]
-
-
 @router.get("", summary="List the albums")
-def albums(request: Request) -> AlbumsAnswer:
-    """Return the albums by name, with how many pictures are in each and which are new."""
-    found = collection_of(request).albums()
-    return AlbumsAnswer(albums=[AlbumAnswer.of(album) for album in found])
+def albums(request: Request) -> list[Album]:
+    """Return the albums by name, with the pictures in each and those that are new."""
+    return collection_of(request).albums()
 
 
 @router.post("", summary="Save an album", status_code=201)
-def save(request: Request, said: NewAlbum) -> AlbumAnswer:
+def save(request: Request, said: NewAlbum) -> Album:
     """Save a search or filter under a name, or exactly the pictures given, or both."""
     collection = collection_of(request)
     speaker(request, said.user)
     pictures = said.ids(collection) if said.pictures or said.all_of is not None else []
     search = None if said.search is None else said.search.saved()
-    return AlbumAnswer.of(
-        collection.save_album(said.name, search, pictures=pictures, most=said.most)
-    )
+    return collection.save_album(said.name, search, pictures=pictures, most=said.most)
 
 
 @router.get("/{id}", summary="Get an album")
-def album(request: Request, number: Number) -> AlbumAnswer:
+def album(request: Request, number: Number) -> Album:
     """Return what is in an album, and what is new in it; it does not count as opened."""
-    return AlbumAnswer.of(collection_of(request).album(number))
+    return collection_of(request).album(number)
 
 
 @router.post("/{id}/opened", summary="Open an album")
-def opened(request: Request, number: Number) -> AlbumAnswer:
+def opened(request: Request, number: Number) -> Album:
     """Return an album, and count all that is in it as seen from now on."""
-    return AlbumAnswer.of(collection_of(request).open_album(number))
+    return collection_of(request).open_album(number)
 
 
 @router.delete("/{id}", summary="Delete an album")
-def delete(request: Request, number: Number) -> AlbumAnswer:
+def delete(request: Request, number: Number) -> Album:
     """Delete an album; its pictures, their labels and votes stay."""
     collection = collection_of(request)
     speaker(request, None)
-    found = collection.album(number)
+    deleted = collection.album(number)
     collection.delete_album(number)
-    return AlbumAnswer.of(found)
+    return deleted
 
 
 @router.get("/{id}/export", summary="Export an album", response_class=Response)
@@ -122,10 +77,10 @@ def export(
     form: Annotated[Literal["csv", "json"], Query(alias="format")] = "csv",
 ) -> Response:
     """Return the pictures of an album with their paths and labels, as CSV or JSON."""
-    collection: Collection = collection_of(request)
-    found = collection.album(number)
-    rows = album_rows(collection, found)
+    collection = collection_of(request)
+    exported = collection.album(number)
+    rows = album_rows(collection, exported)
     name = {"Content-Disposition": f'attachment; filename="album-{number}.{form}"'}
     if form == "json":
-        return JSONResponse({"name": shown(found.name), "pictures": rows}, headers=name)
+        return JSONResponse({"name": shown(exported.name), "pictures": rows}, headers=name)
     return Response(album_table(rows), media_type="text/csv; charset=utf-8", headers=name)

@@ -1,11 +1,12 @@
 """Error responses of the API: a status and one sentence for every expected error."""
 
 from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from lookalike.core.errors import (
@@ -22,9 +23,11 @@ from lookalike.core.errors import (
     NotFound,
     UnreadablePicture,
 )
-from lookalike.core.text import shown, without_method
-from lookalike.service.web.api.answers import Problem
+from lookalike.core.text import without_method
+from lookalike.service.answers import Problem
+from lookalike.service.web.api.answers import Answer
 from lookalike.service.web.api.patterns import PATTERNS, REF
+from lookalike.service.web.decoding.decoder import DecoderNotStarted
 
 # The first match decides.
 _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
@@ -34,6 +37,7 @@ _STATUSES: tuple[tuple[type[LookalikeError], int], ...] = (
     (DecoderFailed, 500),
     (DamagedFile, 500),
     (FingerprintMismatch, 500),
+    (DecoderNotStarted, 503),
     (CollectionError, 409),
     (NotFitted, 409),
     (MissingExtra, 409),
@@ -71,7 +75,10 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         "model": Problem,
         "description": "Too many requests; Retry-After says when to try again.",
     },
-    503: {"model": Problem, "description": "Too many uploads at once; try again in a moment."},
+    503: {
+        "model": Problem,
+        "description": "Too many uploads at once, or pictures cannot be decoded at the moment.",
+    },
 }
 """Error responses that every route may return, for OpenAPI."""
 
@@ -84,7 +91,7 @@ class TooMuch(LookalikeError):
         self.wait = wait
 
 
-def refuse(error: LookalikeError) -> JSONResponse:
+def refuse(error: LookalikeError) -> Response:
     """Return the response for an expected error."""
     if isinstance(error, TooMuch):
         return _problem(429, str(error), wait=error.wait)
@@ -93,10 +100,10 @@ def refuse(error: LookalikeError) -> JSONResponse:
     return _problem(status, without_method(str(error)), wait=wait)
 
 
-def refuse_values(error: RequestValidationError) -> JSONResponse:
+def refuse_values(error: RequestValidationError) -> Response:
     """Return the response for invalid values."""
-    told = dict.fromkeys(map(_in_words, error.errors()))
-    return _problem(422, f"{'; '.join(list(told)[:3])}.")
+    problems = dict.fromkeys(map(_in_words, error.errors()))
+    return _problem(422, f"{'; '.join(list(problems)[:3])}.")
 
 
 def _in_words(one: Mapping[str, Any]) -> str:
@@ -117,7 +124,11 @@ def _in_words(one: Mapping[str, Any]) -> str:
 
 
 class Route(APIRoute):
-    """A route that reports expected errors as JSON."""
+    """A route that answers in JSON, and reports expected errors so."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        status = options.get("status_code") or 200
+        super().__init__(path, _answering(endpoint, status), **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the handler."""
@@ -138,6 +149,19 @@ class Route(APIRoute):
         return refuse(error)
 
 
-def _problem(status: int, message: str, *, wait: int | None = None) -> JSONResponse:
+def _answering(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
+    """Return an endpoint whose dataclasses become JSON in the thread that made them."""
+    if iscoroutinefunction(endpoint):
+        return endpoint
+
+    @wraps(endpoint)
+    def answer(*args: Any, **values: Any) -> Response:
+        result = endpoint(*args, **values)
+        return result if isinstance(result, Response) else Answer(result, status)
+
+    return answer
+
+
+def _problem(status: int, message: str, *, wait: int | None = None) -> Response:
     headers = None if wait is None else {"Retry-After": str(wait)}
-    return JSONResponse({"error": shown(message)}, status, headers)
+    return Answer(Problem(message), status, headers)

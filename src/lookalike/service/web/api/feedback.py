@@ -5,16 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from lookalike.collection import Collection, Entry
-from lookalike.service.web.api.answers import (
-    EventAnswer,
-    EventsAnswer,
-    InUseAnswer,
-    ModelAnswer,
-    ModelsAnswer,
-    Said,
-    StandingAnswer,
-)
+from lookalike.collection import Entry, InUse, ModelRow, Standing
+from lookalike.service.answers import EventPage, Feedback
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import (
     MAX_ID,
@@ -72,7 +64,7 @@ class Undo(Judged):
 
 
 @router.post("/votes", summary="Vote on matches")
-def vote(request: Request, said: Vote) -> Said:
+def vote(request: Request, said: Vote) -> Feedback:
     """Record which matches fit a search and which do not; the next search uses it.
 
     The same vote sent twice counts once.
@@ -87,21 +79,20 @@ def vote(request: Request, said: Vote) -> Said:
         who=speaker(request, said.user),
         key=said.key,
     )
-    return _said(collection, event, said.by)
+    return Feedback(event, standing_of(collection, said.by))
 
 
 @router.post("/tags", summary="Label a picture")
-def tag(request: Request, said: Label) -> EventAnswer:
+def tag(request: Request, said: Label) -> Entry:
     """Add a label to a picture, or with `shows` false record that the word does not fit it."""
     who = speaker(request, said.user)
-    event = collection_of(request).say(
+    return collection_of(request).say(
         said.picture, said.word, shows=said.shows, who=who, key=said.key
     )
-    return EventAnswer.of(event)
 
 
 @router.post("/undo", summary="Undo an event")
-def undo(request: Request, said: Undo) -> Said:
+def undo(request: Request, said: Undo) -> Feedback:
     """Undo a vote, label, correction, import of labels, removal, restoration, reset or undo.
 
     This is itself an event.
@@ -109,7 +100,7 @@ def undo(request: Request, said: Undo) -> Said:
     collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
     check_ranker(collection, said.by)
     event = collection.undo(said.event, who=who, key=said.key)
-    return _said(collection, event, said.by)
+    return Feedback(event, standing_of(collection, said.by))
 
 
 class Reset(Judged):
@@ -119,65 +110,46 @@ class Reset(Judged):
 
 
 @router.post("/reset", summary="Discard votes")
-def reset(request: Request, said: Reset) -> Said:
+def reset(request: Request, said: Reset) -> Feedback:
     """Discard all votes so far, or those of one person; this can be undone."""
     collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
     check_ranker(collection, said.by)
     event = collection.reset_votes(of=said.of, who=who, key=said.key)
-    return _said(collection, event, said.by)
+    return Feedback(event, standing_of(collection, said.by))
 
 
 @router.post("/rollback", summary="Go back to earlier models")
-def rollback(request: Request, said: Statement) -> InUseAnswer:
+def rollback(request: Request, said: Statement) -> InUse:
     """Go back to the models used before the last learning from labels.
 
     Labels that were imported for that learning stay; undoing the event `labels` takes them back.
     """
     speaker(request, said.user, takes_back=True)
     with jobs_of(request).writing():
-        used = collection_of(request).rollback()
-    return InUseAnswer(
-        model=used.similarity, annotator=used.annotator, labels=used.labels, codes=used.codes
-    )
+        return collection_of(request).rollback()
 
 
 @router.get("/events", summary="List the log of events")
 def events(
     request: Request,
     k: Annotated[int, Query(ge=1, le=500, description="Most events to return.")] = 50,
-    limit: Annotated[
-        int | None, Query(ge=1, le=500, description="An older name of `k`.", deprecated=True)
-    ] = None,
     before: Annotated[EventNumber | None, Query(description="Only events before this one.")] = None,
     of: Annotated[Person, Query(description="Only events of this person.")] = None,
-) -> EventsAnswer:
+) -> EventPage:
     """Return the events of the log, newest first."""
-    most = k if limit is None else limit
-    found = collection_of(request).history(most + 1, before=before, of=of)
-    page = found[:most]
-    more = len(found) > most
-    return EventsAnswer(
-        events=[EventAnswer.of(event) for event in page],
-        next=next_page(request, more, before=page[-1].number) if page else None,
-    )
+    newest = collection_of(request).history(k + 1, before=before, of=of)
+    page = tuple(newest[:k])
+    more = len(newest) > k
+    return EventPage(page, next_page(request, more, before=page[-1].number) if page else None)
 
 
 @router.get("/standing", summary="Get the state of the votes")
-def standing(request: Request, by: Annotated[By, Query()] = None) -> StandingAnswer:
+def standing(request: Request, by: Annotated[By, Query()] = None) -> Standing:
     """Return whether searches use the votes, and the figures behind that decision."""
-    return StandingAnswer.of(collection_of(request).standing(by))
+    return collection_of(request).standing(by)
 
 
 @router.get("/models", summary="List the trained models")
-def models(request: Request) -> ModelsAnswer:
+def models(request: Request) -> list[ModelRow]:
     """Return the models trained on labels and clicks, oldest first, published or not."""
-    found = collection_of(request).models()
-    return ModelsAnswer(models=[ModelAnswer.of(row) for row in found])
-
-
-def _said(collection: Collection, event: Entry, by: str | None) -> Said:
-    standing = standing_of(collection, by)
-    return Said(
-        event=EventAnswer.of(event),
-        standing=None if standing is None else StandingAnswer.of(standing),
-    )
+    return collection_of(request).models()

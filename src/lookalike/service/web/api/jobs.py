@@ -7,10 +7,8 @@ from fastapi import Path as InPath
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from lookalike.collection.training.choosing import AUTO
-from lookalike.collection.training.learning import METHOD
 from lookalike.core.errors import InvalidInput, NotFound
-from lookalike.service.web.api.answers import JobAnswer, JobsAnswer, Kind
+from lookalike.service.answers import JobKind, JobState
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_NAME, MAX_PATH
 from lookalike.service.web.jobs.jobs import Job
@@ -30,7 +28,7 @@ class NewJob(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    kind: Kind
+    kind: JobKind
     folder: FilePath | None = Field(None, description="For an import: the folder.")
     paths: list[FilePath] | None = Field(
         None, min_length=1, max_length=MOST_PATHS, description="For an import: files and folders."
@@ -39,10 +37,10 @@ class NewJob(BaseModel):
         False, description="For learning: use each picture's folder as its label."
     )
     method: str = Field(
-        METHOD, max_length=MAX_NAME, description="For learning: the similarity to train."
+        "oasis", max_length=MAX_NAME, description="For learning: the similarity to train."
     )
     words: str = Field(
-        AUTO,
+        "auto",
         max_length=MAX_NAME,
         description="For learning: the annotator to train; by default the best of several.",
     )
@@ -69,7 +67,7 @@ class NewJob(BaseModel):
 
 
 @router.post("/jobs", summary="Start a job", status_code=202)
-def start(request: Request, wanted: NewJob) -> JobAnswer:
+def start(request: Request, wanted: NewJob) -> JobState:
     """Start an import, a rescan of all folders, or learning.
 
     An import takes a `folder` or `paths`, which must be absolute and inside the folders of the
@@ -80,9 +78,9 @@ def start(request: Request, wanted: NewJob) -> JobAnswer:
     if (wanted.kind == "import") != bool(sources) or (wanted.paths and wanted.folder):
         raise InvalidInput("jobs: an import needs either folder or paths; other jobs take neither.")
     if wanted.kind == "import":
-        return jobs.bring_in(sources).answer()
+        return jobs.bring_in(sources).snapshot()
     if wanted.kind == "rescan":
-        return jobs.rescan().answer()
+        return jobs.rescan().snapshot()
     job = jobs.learn(
         folders=wanted.folders,
         method=wanted.method,
@@ -93,27 +91,27 @@ def start(request: Request, wanted: NewJob) -> JobAnswer:
         bits=wanted.bits,
         candidates=wanted.candidates,
     )
-    return job.answer()
+    return job.snapshot()
 
 
 @router.get("/jobs", summary="List the jobs")
-def jobs(request: Request) -> JobsAnswer:
+def jobs(request: Request) -> list[JobState]:
     """Return the jobs since the server started, newest first; the last 50 are kept."""
-    return JobsAnswer(jobs=[job.answer() for job in jobs_of(request).all()])
+    return [job.snapshot() for job in jobs_of(request).all()]
 
 
 @router.get("/jobs/{id}", summary="Get a job")
-def job(request: Request, name: JobId) -> JobAnswer:
+def job(request: Request, name: JobId) -> JobState:
     """Return the state of a job."""
-    return _job(request, name).answer()
+    return _job(request, name).snapshot()
 
 
 @router.delete("/jobs/{id}", summary="Stop a job")
-def stop(request: Request, name: JobId) -> JobAnswer:
+def stop(request: Request, name: JobId) -> JobState:
     """Stop a job at its next step; finished work is kept."""
     found = _job(request, name)
     jobs_of(request).stop(found)
-    return found.answer()
+    return found.snapshot()
 
 
 @router.get(

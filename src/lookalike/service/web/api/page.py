@@ -61,12 +61,12 @@ def _field(
 ) -> dict[str, Any]:
     about = schema.get("description", "")
     default = schema.get("default")
-    told = [about, f"Default: {default}." if default not in (None, "", []) else ""]
+    parts = [about, f"Default: {default}." if default not in (None, "", []) else ""]
     return {
         "name": name,
         "place": f"{place}, required" if required else place,
         "type": _type(document, schema),
-        "about": " ".join(filter(None, told)),
+        "about": " ".join(filter(None, parts)),
     }
 
 
@@ -85,7 +85,7 @@ def _answer(document: dict[str, Any], operation: dict[str, Any]) -> list[dict[st
 
 def _type(document: dict[str, Any], schema: dict[str, Any]) -> str:
     if "$ref" in schema:
-        return str(schema["$ref"]).rpartition("/")[2].removesuffix("Answer")
+        return str(schema["$ref"]).rpartition("/")[2]
     if "enum" in schema:
         return ", ".join(map(str, schema["enum"]))
     choices = [_type(document, one) for one in schema.get("anyOf", []) if one != {"type": "null"}]

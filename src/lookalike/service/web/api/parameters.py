@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lookalike.collection.store.filter import Where
-from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection import Ask, Ref, Where
 from lookalike.core.errors import InvalidInput
 from lookalike.service.web.api.patterns import DATE, REF
 from lookalike.service.web.security.users import User

@@ -4,7 +4,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,16 +14,9 @@ from lookalike.core.errors import CollectionError, UnreadablePicture
 from lookalike.core.text import nfc, without_controls
 from lookalike.images import content_hash
 from lookalike.images.thumbnails import THUMBNAIL_SIDE
-from lookalike.service.web.api.answers import (
-    Added,
-    Answer,
-    Erased,
-    PictureAnswer,
-    PicturesAnswer,
-    Removed,
-    Restored,
-    Token,
-)
+from lookalike.service.answers import Count, Picture, PicturePage, StoredQuery, Upload
+from lookalike.service.web.api import answers
+from lookalike.service.web.api.answers import Answer
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import (
     MAX_ID,
@@ -36,7 +29,6 @@ from lookalike.service.web.api.parameters import (
     Reach,
     Statement,
 )
-from lookalike.service.web.facts import picture_answers
 from lookalike.service.web.files import original
 from lookalike.service.web.security import rooms
 from lookalike.service.web.security.users import User
@@ -87,37 +79,30 @@ class Range(Filters):
     order: Order = Field("newest", description="By the time taken, or by the time added.")
 
 
-class IdsAnswer(Answer):
-    """The ids of pictures."""
-
-    pictures: list[int]
-
-
 @router.get("/pictures", summary="List pictures")
-def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturesAnswer:
+def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturePage:
     """Return one page of the pictures that pass the filters."""
     collection, where = collection_of(request), asked.where()
     found = collection.browse(asked.k, offset=asked.offset, where=where, order=asked.order)
     total, after = collection.count(where), asked.offset + asked.k
     more = total > after and after + asked.k <= MAX_REACH
-    return PicturesAnswer(
-        pictures=picture_answers(collection, found),
+    return PicturePage(
+        pictures=answers.pictures(collection, found),
         total=total,
         next=next_page(request, more, offset=after),
     )
 
 
 @router.get("/pictures/ids", summary="List the ids of pictures")
-def picture_ids(request: Request, asked: Annotated[Range, Query()]) -> IdsAnswer:
+def picture_ids(request: Request, asked: Annotated[Range, Query()]) -> list[int]:
     """Return the ids of a part of the list of pictures."""
-    found = collection_of(request).browse_ids(
+    return collection_of(request).browse_ids(
         asked.k, offset=asked.offset, where=asked.where(), order=asked.order
     )
-    return IdsAnswer(pictures=found)
 
 
 @router.get("/pictures/{id}", summary="Get a picture")
-def picture(request: Request, number: Id) -> PictureAnswer:
+def picture(request: Request, number: Id) -> Picture:
     """Return what is known about a picture."""
     return _answer(collection_of(request), number)
 
@@ -127,10 +112,10 @@ def delete(
     request: Request,
     number: Id,
     user: Annotated[User, Query()] = None,
-) -> Removed:
+) -> Count:
     """Move a picture to the bin. Its file is kept, and so is everything stored about it."""
     who = speaker(request, user)
-    return Removed(removed=collection_of(request).remove([number], who=who))
+    return Count(collection_of(request).remove([number], who=who))
 
 
 class Binned(Statement):
@@ -140,7 +125,7 @@ class Binned(Statement):
 
 
 @router.post("/pictures/{id}/look", summary="Look for a missing file")
-def look(request: Request, number: Id) -> PictureAnswer:
+def look(request: Request, number: Id) -> Picture:
     """Look again whether the files of a picture are there."""
     collection = collection_of(request)
     collection.find_missing(collection.picture(number).places)
@@ -148,53 +133,51 @@ def look(request: Request, number: Id) -> PictureAnswer:
 
 
 @router.get("/bin", summary="List the bin")
-def binned(request: Request, asked: Annotated[Reach, Query()]) -> PicturesAnswer:
+def binned(request: Request, asked: Annotated[Reach, Query()]) -> PicturePage:
     """Return the pictures in the bin, the last removed first."""
     collection = collection_of(request)
     found, total = collection.bin(asked.k, offset=asked.offset), collection.bin_size()
     after = asked.offset + asked.k
-    return PicturesAnswer(
-        pictures=[PictureAnswer.of(row) for row in found],
+    return PicturePage(
+        pictures=answers.pictures(collection, found),
         total=total,
         next=next_page(request, total > after and after + asked.k <= MAX_REACH, offset=after),
     )
 
 
 @router.post("/bin/restore", summary="Restore pictures")
-def restore(request: Request, said: Binned) -> Restored:
+def restore(request: Request, said: Binned) -> Count:
     """Bring pictures back from the bin, or all in it, with everything stored about them."""
     who = speaker(request, said.user)
-    restored = collection_of(request).restore(said.pictures, who=who, key=said.key)
-    return Restored(restored=restored)
+    return Count(collection_of(request).restore(said.pictures, who=who, key=said.key))
 
 
 @router.post("/bin/empty", summary="Empty the bin")
-def empty(request: Request, said: Binned) -> Erased:
+def empty(request: Request, said: Binned) -> Count:
     """Erase pictures of the bin, or all in it: what is stored about them, and uploaded files.
 
     Files in your folders are never touched. This cannot be undone.
     """
     who = speaker(request, said.user)
     with jobs_of(request).writing():
-        erased = collection_of(request).empty_bin(said.pictures, who=who)
-    return Erased(erased=erased)
+        return Count(collection_of(request).empty_bin(said.pictures, who=who))
 
 
 @router.post(
     "/pictures",
     summary="Upload a picture",
     status_code=201,
-    responses={200: {"model": Added, "description": "It was already in the collection."}},
+    response_model=Upload,
+    responses={200: {"model": Upload, "description": "It was already in the collection."}},
     openapi_extra=_PICTURE,
 )
 def add(
     request: Request,
     data: Body,
-    response: Response,
     name: Annotated[
         str, Query(max_length=255, description="The file's name, which it keeps as far as it can.")
     ] = "",
-) -> Added:
+) -> Answer:
     """Add a picture file and store it; one already in the collection is not added again.
 
     One that is in the bin is restored.
@@ -203,8 +186,7 @@ def add(
     sha256 = content_hash(data)
     known = collection.find_content(sha256)
     if known is not None:
-        response.status_code = 200
-        return Added(picture=_answer(collection, known), new=False)
+        return Answer(Upload(_answer(collection, known), False), 200)
     facts = decoder_of(request).decode(data, side=THUMBNAIL_SIDE).facts
     ending = _ENDINGS.get(facts.format, facts.format.lower())
     with jobs_of(request).writing():
@@ -225,14 +207,14 @@ def add(
                 path.unlink(missing_ok=True)
     if number is None:
         raise UnreadablePicture(added.refused[0].reason if added.refused else "the file is gone")
-    return Added(picture=_answer(collection, number), new=added.added > 0)
+    return Answer(Upload(_answer(collection, number), added.added > 0), 201)
 
 
 @router.post("/queries", summary="Upload a picture to search with", openapi_extra=_PICTURE)
-def keep_query(request: Request, data: Body) -> Token:
+def keep_query(request: Request, data: Body) -> StoredQuery:
     """Store a picture to search with and vote on, without adding it to the collection."""
     collection = collection_of(request)
-    return Token.of(collection.keep_query(data, limits=request.app.state.settings.upload_limits))
+    return _stored(collection.keep_query(data, limits=request.app.state.settings.upload_limits))
 
 
 class Region(BaseModel):
@@ -247,11 +229,11 @@ class Region(BaseModel):
 
 
 @router.post("/queries/region", summary="Select a part of a picture to search with")
-def keep_region(request: Request, region: Region) -> Token:
+def keep_region(request: Request, region: Region) -> StoredQuery:
     """Store a part of a picture to search with and vote on."""
     collection, settings = collection_of(request), request.app.state.settings
     data, _ = original(collection, collection.picture(region.picture), settings)
-    return Token.of(collection.keep_query(data, box=region.box, limits=settings.limits))
+    return _stored(collection.keep_query(data, box=region.box, limits=settings.limits))
 
 
 def free_place(folder: Path, name: str, sha256: str, ending: str) -> Path:
@@ -277,5 +259,9 @@ def free_place(folder: Path, name: str, sha256: str, ending: str) -> Path:
     return folder / f"{sha256}.{ending}"
 
 
-def _answer(collection: Collection, number: int) -> PictureAnswer:
-    return picture_answers(collection, [collection.picture(number)])[0]
+def _answer(collection: Collection, number: int) -> Picture:
+    return answers.pictures(collection, [collection.picture(number)])[0]
+
+
+def _stored(token: str) -> StoredQuery:
+    return StoredQuery(token, f"/query/{token}.jpg")

@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from lookalike import __version__
-from lookalike.core.text import shown
+from lookalike.collection import RankerInfo
+from lookalike.service.answers import Facets, Status, Watch
 from lookalike.service.web.api import albums as api_albums
 from lookalike.service.web.api import duplicates as api_duplicates
 from lookalike.service.web.api import feedback as api_feedback
@@ -15,14 +16,6 @@ from lookalike.service.web.api import jobs as api_jobs
 from lookalike.service.web.api import pictures as api_pictures
 from lookalike.service.web.api import search as api_search
 from lookalike.service.web.api import selection as api_selection
-from lookalike.service.web.api.answers import (
-    Facet,
-    FacetsAnswer,
-    RankerAnswer,
-    RankersAnswer,
-    StatusAnswer,
-    Watching,
-)
 from lookalike.service.web.api.errors import REFUSALS, Route
 from lookalike.service.web.api.parameters import By, Filters
 from lookalike.service.web.state import collection_of, jobs_of
@@ -31,42 +24,41 @@ _general = APIRouter(tags=["collection"], route_class=Route)
 
 
 @_general.get("/facets", summary="List the values to filter by")
-def facets(request: Request, asked: Annotated[Filters, Query()]) -> FacetsAnswer:
+def facets(request: Request, asked: Annotated[Filters, Query()]) -> Facets:
     """Return folders, formats and labels, most used first, and the months of filtered pictures."""
     collection = collection_of(request)
-    return FacetsAnswer(
-        folders=Facet.all_of(collection.folders()),
-        formats=Facet.all_of(collection.formats()),
-        tags=Facet.all_of(collection.labels_used()),
-        months=Facet.all_of(collection.months(asked.where())),
+    return Facets(
+        folders=dict(collection.folders()),
+        formats=dict(collection.formats()),
+        tags=dict(collection.labels_used()),
+        months=dict(collection.months(asked.where())),
     )
 
 
 @_general.get("/status", summary="Get the state of the server")
-def status(request: Request) -> StatusAnswer:
+def status(request: Request) -> Status:
     """Return the version, the pictures, rankers and jobs, and whether folders are watched."""
     collection, jobs = collection_of(request), jobs_of(request)
     watcher = getattr(request.app.state, "watcher", None)
-    return StatusAnswer(
+    return Status(
         version=__version__,
         pictures=len(collection),
         refused=len(collection.refused()),
-        roots=[shown(root) for root in collection.roots()],
-        rankers=[RankerAnswer.of(info) for info in collection.rankers()],
+        roots=tuple(collection.roots()),
+        rankers=tuple(collection.rankers()),
         jobs=sum(not job.over for job in jobs.all()),
-        watching=Watching(
+        watching=Watch(
             on=watcher is not None,
-            folders=[] if watcher is None else [shown(folder) for folder in watcher.folders],
+            folders=() if watcher is None else tuple(watcher.folders),
             trouble=(watcher.trouble if watcher is not None else "") or jobs.trouble,
         ),
     )
 
 
 @_general.get("/rankers", summary="List the ways to search")
-def rankers(request: Request) -> RankersAnswer:
+def rankers(request: Request) -> list[RankerInfo]:
     """Return the rankers to search by, the default first, and what is wrong with any of them."""
-    found = collection_of(request).rankers()
-    return RankersAnswer(rankers=[RankerAnswer.of(info) for info in found])
+    return collection_of(request).rankers()
 
 
 @_general.get(

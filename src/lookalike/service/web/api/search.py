@@ -1,25 +1,14 @@
 """The API: searches, suggested words, and reasons for a match."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from lookalike.collection.store.queries import Ask
-from lookalike.core.text import shown
-from lookalike.service.web.api.answers import (
-    ReasonsAnswer,
-    SearchAnswer,
-    SuggestionAnswer,
-    SuggestionsAnswer,
-    ViewsAnswer,
-    WordAnswer,
-    WordsAnswer,
-    plain,
-)
+from lookalike.collection import Ask, KnownWord
+from lookalike.service.answers import Reasons, SearchPage, Suggestions
+from lookalike.service.web.api.answers import matches
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import (
     MAX_REACH,
@@ -31,14 +20,13 @@ from lookalike.service.web.api.parameters import (
     ask,
     ref,
 )
-from lookalike.service.web.facts import match_facts
 from lookalike.service.web.state import collection_of, next_page
 
 router = APIRouter(tags=["search"], route_class=Route)
 
 
-@router.get("/search", summary="Search by pictures or by words", response_model=SearchAnswer)
-def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
+@router.get("/search", summary="Search by pictures or by words")
+def search(request: Request, asked: Annotated[Search, Query()]) -> SearchPage:
     """Return the pictures most like some and unlike others, or those matching words, best first.
 
     Give `like`, once or several times, or `word`: one word or several, all of which must fit.
@@ -79,21 +67,16 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> JSONResponse:
         counts = collection.count_word(
             asked.word or "", by=asked.by, learned=asked.learned, where=asked.where()
         )
-        warning = shown(collection.words_damage(asked.by)) if asked.learned else ""
+        warning = collection.words_damage(asked.by) if asked.learned else ""
     after = asked.offset + asked.k
     more = len(found) > asked.k and after + asked.k <= MAX_REACH
-    matches = match_facts(collection, found[: min(asked.k, most)], verdicts)
-    following = next_page(request, more, offset=after)
-    rejected = [number for number, verdict in verdicts.items() if verdict < 0]
-    return JSONResponse(
-        {
-            "matches": matches,
-            "rejected": rejected,
-            "counts": None if counts is None else plain(asdict(counts)),
-            "reach": reach,
-            "warning": warning,
-            "next": following,
-        }
+    return SearchPage(
+        matches=matches(collection, found[: min(asked.k, most)], verdicts),
+        rejected=tuple(number for number, verdict in verdicts.items() if verdict < 0),
+        counts=counts,
+        reach=reach,
+        warning=warning,
+        next=next_page(request, more, offset=after),
     )
 
 
@@ -102,19 +85,13 @@ def words(
     request: Request,
     start: Annotated[str, Query(max_length=200, description="What they begin with.")] = "",
     k: Annotated[int, Query(ge=1, le=1000, description="Most words to return.")] = 100,
-) -> WordsAnswer:
+) -> list[KnownWord]:
     """Return labels, start words and folder names that some pictures have, most used first.
 
     Those that begin with `start` come first, then those that contain it; where none does, those
     spelled most like it. Of several words, the last is completed.
     """
-    found = collection_of(request).words_like(start, k)
-    return WordsAnswer(
-        words=[
-            WordAnswer(word=shown(one.word), pictures=one.pictures, source=one.source)
-            for one in found
-        ]
-    )
+    return collection_of(request).words_like(start, k)
 
 
 @router.get("/suggestions/{ref}", summary="Suggest words for a picture")
@@ -123,14 +100,11 @@ def suggestions(
     name: Annotated[RefText, InPath(alias="ref")],
     k: Annotated[int, Query(ge=1, le=100, description="Most words to return.")] = 8,
     by: Annotated[By, Query()] = None,
-) -> SuggestionsAnswer:
+) -> Suggestions:
     """Return words that may fit a picture or stored query, neither given nor rejected yet."""
     collection = collection_of(request)
-    found = collection.suggest(ref(name), k, by=by)
-    return SuggestionsAnswer(
-        suggestions=[SuggestionAnswer.of(one) for one in found],
-        warning=shown(collection.words_damage(by)),
-    )
+    suggested = tuple(collection.suggest(ref(name), k, by=by))
+    return Suggestions(suggested, collection.words_damage(by))
 
 
 class Question(BaseModel):
@@ -148,15 +122,16 @@ class Question(BaseModel):
 
 
 @router.get("/reasons", summary="Explain why a picture matches")
-def reasons(request: Request, asked: Annotated[Question, Query()]) -> ReasonsAnswer:
+def reasons(request: Request, asked: Annotated[Question, Query()]) -> Reasons:
     """Return in sentences why a picture matches: labels, words and learned directions."""
     collection = collection_of(request)
-    found = collection.reasons(asked.ask(), asked.picture, asked.k, by=asked.by)
-    views = collection.view_parts(asked.ask(), asked.picture, by=asked.by)
-    return ReasonsAnswer(reasons=[shown(one) for one in found], views=views)
+    return Reasons(
+        tuple(collection.reasons(asked.ask(), asked.picture, asked.k, by=asked.by)),
+        collection.view_parts(asked.ask(), asked.picture, by=asked.by),
+    )
 
 
 @router.get("/views", summary="Tell how much each view counts")
-def views(request: Request, by: Annotated[By, Query()] = None) -> ViewsAnswer:
+def views(request: Request, by: Annotated[By, Query()] = None) -> dict[str, float]:
     """Return the weights of a ranker's views, if its feature has several."""
-    return ViewsAnswer(weights=collection_of(request).view_weights(by))
+    return collection_of(request).view_weights(by)

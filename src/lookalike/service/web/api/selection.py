@@ -1,12 +1,10 @@
 """The API: what is done with many pictures at once, each as one event that one undo takes back."""
 
 from fastapi import APIRouter, Request
-from pydantic import Field
 
-from lookalike.collection import SavedSearch, Where
-from lookalike.collection.vectors.queries import MOST_EXAMPLES, spread
+from lookalike.collection import MOST_EXAMPLES, SavedSearch, Where, spread
 from lookalike.core.errors import InvalidInput
-from lookalike.service.web.api.answers import Answer, EventAnswer, Removed
+from lookalike.service.answers import Count, Examples, SelectionEvent
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import Word
 from lookalike.service.web.selection import Selection
@@ -22,22 +20,8 @@ class Tagged(Selection):
     shows: bool = True
 
 
-class TaggedAnswer(Answer):
-    """What tagging many pictures came to."""
-
-    event: EventAnswer
-    pictures: int = Field(description="How many pictures it is about.")
-
-
-class ExamplesAnswer(Answer):
-    """Pictures to search with in place of many."""
-
-    like: list[int] = Field(description="At most as many as a search may have, evenly spread.")
-    pictures: int = Field(description="How many pictures they stand for.")
-
-
 @router.post("/tag", summary="Tag many pictures")
-def tag(request: Request, said: Tagged) -> TaggedAnswer:
+def tag(request: Request, said: Tagged) -> SelectionEvent:
     """Add a label to pictures, or with `shows` false take it from those that have it.
 
     It is one event, which one undo takes back.
@@ -50,18 +34,18 @@ def tag(request: Request, said: Tagged) -> TaggedAnswer:
         if not ids:
             raise InvalidInput(f"None of these pictures is tagged “{said.word}”.")
     event = collection.say_many(ids, said.word, shows=said.shows, who=who, key=said.key)
-    return TaggedAnswer(event=EventAnswer.of(event), pictures=len(ids))
+    return SelectionEvent(event, len(ids))
 
 
 @router.post("/remove", summary="Remove many pictures")
-def remove(request: Request, said: Selection) -> Removed:
+def remove(request: Request, said: Selection) -> Count:
     """Move pictures to the bin; their files are kept, and so is everything stored about them."""
     collection, who = collection_of(request), speaker(request, said.user)
-    return Removed(removed=collection.remove(said.ids(collection), who=who, key=said.key))
+    return Count(collection.remove(said.ids(collection), who=who, key=said.key))
 
 
 @router.post("/examples", summary="Search with many pictures")
-def examples(request: Request, said: Selection) -> ExamplesAnswer:
+def examples(request: Request, said: Selection) -> Examples:
     """Return the pictures to be like, to search for what many pictures have in common."""
     ids = said.ids(collection_of(request))
-    return ExamplesAnswer(like=spread(sorted(ids), MOST_EXAMPLES), pictures=len(ids))
+    return Examples(tuple(spread(sorted(ids), MOST_EXAMPLES)), len(ids))

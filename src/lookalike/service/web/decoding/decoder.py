@@ -108,8 +108,10 @@ class Decoder:
             With a short reason.
         DecoderFailed
             If the fault is the decoder's, not the picture's.
+        DecoderNotStarted
+            If the decoder does not start.
         CollectionError
-            If the decoder does not start, or was closed.
+            If it was closed.
         """
         told, pixels = self._ask("pixels", data, side, box, limits)
         try:
@@ -161,7 +163,7 @@ class Decoder:
         for _ in range(2):
             try:
                 return worker.ask(header, data, most)
-            except _NotStarted as error:
+            except DecoderNotStarted as error:
                 failed: Exception = error
             except _LOST:
                 if worker.late:
@@ -172,14 +174,8 @@ class Decoder:
         raise failed
 
 
-class _NotStarted(CollectionError):
-    """A process ended, or was not understood, before it was ready."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"Cannot start the process that decodes pictures; no file was read. To see why, run: "
-            f"python -m {_MODULE} {1 << 30} 20 < /dev/null"
-        )
+class DecoderNotStarted(CollectionError):
+    """The process that decodes pictures could not be started; no file was read."""
 
 
 class _Worker:
@@ -226,7 +222,7 @@ class _Worker:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise CollectionError(
+                raise DecoderNotStarted(
                     f"Cannot start the process that decodes pictures: {error}. Free some memory "
                     f"and try again."
                 ) from error
@@ -237,7 +233,10 @@ class _Worker:
         except BaseException as error:
             self.end()
             if isinstance(error, _LOST):
-                raise _NotStarted from error
+                raise DecoderNotStarted(
+                    f"Cannot start the process that decodes pictures; no file was read. To see "
+                    f"why, run: python -m {_MODULE} {1 << 30} 20 < /dev/null"
+                ) from error
             raise
         return process
 

@@ -5,18 +5,17 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Condition, Event, Thread
 from typing import Any
 
-from lookalike.collection import Collection, Learned
-from lookalike.collection.training.choosing import AUTO, new_annotators
-from lookalike.collection.training.learning import METHOD, codes_wanted
+from lookalike.collection import Collection, Learned, codes_wanted, new_annotators
 from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError
-from lookalike.service.web.api.answers import JobAnswer, Kind, State, plain
+from lookalike.service.answers import JobPhase, JobState
+from lookalike.service.web.api.answers import plain
 from lookalike.service.web.api.errors import TooMuch
 from lookalike.service.web.fair_lock import Turns
 from lookalike.service.web.jobs import imports as import_jobs
@@ -40,21 +39,13 @@ class Stopped(Exception):
     """A job was told to stop."""
 
 
-@dataclass(slots=True, eq=False)
-class Job:
+@dataclass(slots=True, eq=False, kw_only=True)
+class Job(JobState):
     """A task, updated by the thread that runs it and read by others."""
 
-    kind: Kind
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
     work: Callable[["Job"], None]
     same: object = None
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    state: State = "waiting"
-    done: int = 0
-    total: int = 0
-    message: str = ""
-    result: dict[str, Any] | None = None
-    started: str | None = None
-    ended: str | None = None
     stopping: Event = field(default_factory=Event)
 
     @property
@@ -73,19 +64,9 @@ class Job:
         if self.stopping.wait(seconds):
             raise Stopped
 
-    def answer(self) -> JobAnswer:
+    def snapshot(self) -> JobState:
         """Return the state of the job."""
-        return JobAnswer(
-            id=self.id,
-            kind=self.kind,
-            state=self.state,
-            done=self.done,
-            total=self.total,
-            message=self.message,
-            result=self.result,
-            started=self.started,
-            ended=self.ended,
-        )
+        return JobState(**{one.name: getattr(self, one.name) for one in fields(JobState)})
 
 
 class Jobs:
@@ -124,7 +105,7 @@ class Jobs:
         def work(job: Job) -> None:
             import_jobs.bring_in(self, job, self._collection, self._settings, paths)
 
-        return self._start(Job("import", work, same=("import", *paths)))
+        return self._start(Job(kind="import", work=work, same=("import", *paths)))
 
     def rescan(self) -> Job:
         """Start to scan all roots for new, changed and deleted files."""
@@ -132,7 +113,7 @@ class Jobs:
         def work(job: Job) -> None:
             import_jobs.rescan(self, job, self._collection, self._settings)
 
-        return self._start(Job("rescan", work, same="rescan"))
+        return self._start(Job(kind="rescan", work=work, same="rescan"))
 
     def follow(self, changed: Sequence[Path], gone: Sequence[Path]) -> Job:
         """Start to import files that changed under the roots, and to remove those gone."""
@@ -140,14 +121,14 @@ class Jobs:
         def work(job: Job) -> None:
             import_jobs.follow(self, job, self._collection, self._settings, changed, gone)
 
-        return self._start(Job("import", work))
+        return self._start(Job(kind="import", work=work))
 
     def learn(
         self,
         *,
         folders: bool = False,
-        method: str = METHOD,
-        words: str = AUTO,
+        method: str = "oasis",
+        words: str = "auto",
         feature: str | None = None,
         settings: Mapping[str, Any] | None = None,
         codes: str | None = None,
@@ -174,8 +155,8 @@ class Jobs:
 
         return self._start(
             Job(
-                "learn",
-                work,
+                kind="learn",
+                work=work,
                 same=("learn", folders, method, words, feature, settings or None, wanted),
             )
         )
@@ -192,7 +173,7 @@ class Jobs:
             job.progress(0, 0)
             learn = partial(self._collection.learn, progress=job.progress, **how)
             learned = import_jobs.when_free(job, learn)
-        job.result = plain(asdict(learned))
+        job.result = plain(learned)
         return outcome(learned)
 
     def all(self) -> list[Job]:
@@ -324,7 +305,7 @@ class Jobs:
             job.message = " ".join(dict.fromkeys(told))
 
         with suppress(CollectionBusy, TooMuch):
-            self._start(Job("learn", work, same="learn by itself"))
+            self._start(Job(kind="learn", work=work, same="learn by itself"))
 
 
 def outcome(learned: Learned) -> str:
@@ -344,7 +325,7 @@ def outcome(learned: Learned) -> str:
     return " ".join(told)
 
 
-def _end(job: Job, state: State, message: str) -> None:
+def _end(job: Job, state: JobPhase, message: str) -> None:
     job.message, job.ended = str(plain(message)), _now()
     job.state = state
 

@@ -5,7 +5,8 @@ import time
 from collections.abc import AsyncIterator
 from threading import Event
 
-from lookalike.service.web.api.answers import JobAnswer
+from lookalike.service.answers import JobState
+from lookalike.service.web.api.answers import json_bytes
 from lookalike.service.web.jobs.jobs import Job
 
 MEDIA_TYPE = "text/event-stream"
@@ -21,22 +22,22 @@ async def stream(job: Job, closing: Event) -> AsyncIterator[str]:
     The job is polled, so that a slow or lost reader costs it nothing.
     """
     yield "retry: 1000\n\n"
-    told: JobAnswer | None = None
+    sent: JobState | None = None
     last = time.monotonic()
     while not closing.is_set():
         over = job.over
-        state = job.answer()
+        state = job.snapshot()
         if over:
             yield _event("end", state)
             return
-        if state != told:
+        if state != sent:
             yield _event("progress", state)
-            told, last = state, time.monotonic()
+            sent, last = state, time.monotonic()
         elif time.monotonic() - last >= HEARTBEAT:
             yield ": still running\n\n"
             last = time.monotonic()
         await asyncio.sleep(PAUSE)
 
 
-def _event(name: str, state: JobAnswer) -> str:
-    return f"event: {name}\ndata: {state.model_dump_json()}\n\n"
+def _event(name: str, state: JobState) -> str:
+    return f"event: {name}\ndata: {json_bytes(state).decode()}\n\n"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Request, Response
 from fastapi import Path as InPath
 
-from lookalike.collection import Where
-from lookalike.collection.search.albums import Album
+from lookalike.collection import Album, Where
 from lookalike.service.web.api.parameters import MAX_ID, Search
 from lookalike.service.web.pages.results import by_pairs
 from lookalike.service.web.pages.routes import PageRoute, page, results_page, templates

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from lookalike.core.text import shown
-from lookalike.service.web.api.answers import thumbnail_address
-from lookalike.service.web.api.duplicates import Sought, facts
+from lookalike.service.answers import Picture
+from lookalike.service.web.api.duplicates import Sought, details
 from lookalike.service.web.pages.routes import PageRoute, page, templates
 from lookalike.service.web.pages.views import Pairs, folder_name, moment, size
 from lookalike.service.web.state import collection_of
 
 if TYPE_CHECKING:
-    from lookalike.collection import Collection, Duplicates, PictureRow
+    from lookalike.collection import Collection, Duplicates
 
 GROUPS, EACH = 20, 12
 """Groups shown at once, and pictures of each."""
@@ -27,11 +27,7 @@ Asked = Annotated[Sought, Query()]
 class Member:
     """A picture of a group; ``facts`` are names and values, and whether the values differ."""
 
-    id: int
-    name: str
-    thumbnail: str
-    width: int
-    height: int
+    picture: Picture
     likeness: float
     facts: list[tuple[str, str, bool]]
 
@@ -56,7 +52,7 @@ def show(request: Request, asked: Asked) -> Response:
 def groups(request: Request, asked: Asked) -> Response:
     """Return some groups."""
     collection = collection_of(request)
-    found = asked.found(request)
+    found = asked.groups(request)
     some = found[asked.offset : asked.offset + GROUPS]
     content = {
         "groups": _shown(collection, some),
@@ -84,38 +80,33 @@ def _pairs(asked: Sought) -> Pairs:
     return [(name, str(value)) for name, value in given.items() if value is not None]
 
 
-def _shown(collection: "Collection", found: "list[Duplicates]") -> list[Group]:
-    rows = facts(collection, found, EACH)
-    groups = []
-    for group in found:
-        pairs = zip(group.pictures, group.likeness, strict=True)
-        here = [(rows[number], score) for number, score in pairs if number in rows]
-        told = [_facts(row, labels) for (row, labels), _ in here]
-        same = set.intersection(*(set(it.items()) for it in told)) if told else set()
-        members = [
-            Member(
-                row.id,
-                shown(row.places[0].name),
-                thumbnail_address(row.id, row.sha256),
-                row.width,
-                row.height,
-                score,
-                [(*fact, fact not in same) for fact in own.items()],
-            )
-            for ((row, _), score), own in zip(here, told, strict=True)
-        ]
-        groups.append(Group(group.keeper, group.reason, list(group.pictures), members))
-    return groups
+def _shown(collection: "Collection", groups: "list[Duplicates]") -> list[Group]:
+    pictures = details(collection, groups, EACH)
+    return [
+        Group(group.keeper, group.reason, list(group.pictures), _members(group, pictures))
+        for group in groups
+    ]
 
 
-def _facts(row: "PictureRow", labels: list[str]) -> dict[str, str]:
+def _members(group: "Duplicates", pictures: dict[int, Picture]) -> list[Member]:
+    pairs = zip(group.pictures, group.likeness, strict=True)
+    here = [(pictures[number], likeness) for number, likeness in pairs if number in pictures]
+    facts = [_facts(picture) for picture, _ in here]
+    same = set.intersection(*(set(own.items()) for own in facts)) if facts else set()
+    return [
+        Member(picture, likeness, [(*fact, fact not in same) for fact in own.items()])
+        for (picture, likeness), own in zip(here, facts, strict=True)
+    ]
+
+
+def _facts(picture: Picture) -> dict[str, str]:
     """Return what may tell duplicates apart, in words."""
     return {
-        "Size": f"{row.width:,} × {row.height:,}",
-        "File": size(row.bytes),
-        "Format": row.format,
-        "Taken": moment(row.taken),
-        "Folder": folder_name(row.places[0].parent),
-        "Tags": ", ".join(map(shown, labels)) or "none",
-        **({"Missing": "the file is missing"} if row.missing else {}),
+        "Size": f"{picture.width:,} × {picture.height:,}",
+        "File": size(picture.bytes),
+        "Format": picture.format,
+        "Taken": moment(picture.taken),
+        "Folder": folder_name(picture.places[0].parent),
+        "Tags": ", ".join(map(shown, picture.labels)) or "none",
+        **({"Missing": "the file is missing"} if picture.missing else {}),
     }

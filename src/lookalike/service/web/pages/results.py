@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lookalike.collection.search.matches import WordCounts
-from lookalike.collection.store.filter import Where
+from lookalike.collection import Where, WordCounts
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,

@@ -9,8 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
-from lookalike.collection.store.filter import Where
-from lookalike.collection.store.pictures import PictureRow
+from lookalike.collection import PictureRow, Where
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown, without_method, word_key
 from lookalike.service.web.api.answers import thumbnail_address

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from lookalike.collection.store.pictures import PictureRow
-from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection import Ask, PictureRow, Ref
 from lookalike.core.errors import CollectionError
 from lookalike.core.text import shown
 from lookalike.service.web.api.answers import thumbnail_address

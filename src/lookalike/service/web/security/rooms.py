@@ -4,8 +4,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from lookalike.collection import Collection
-from lookalike.collection.store.folder import Folder
+from lookalike.collection import Collection, Folder
 from lookalike.images import Limits, is_inside, real_folders
 from lookalike.service.web.settings import Settings
 

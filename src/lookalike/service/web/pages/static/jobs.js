@@ -51,7 +51,7 @@ function waitForEnd() {
 
 async function find(room) {
   const answer = await send("GET", "/api/jobs");
-  for (const job of (answer?.jobs ?? []).reverse()) {
+  for (const job of (answer ?? []).reverse()) {
     if (!OVER.has(job.state)) follow(room, job);
     else if (Date.now() - Date.parse(job.ended) < RECENT) show(boxFor(room, job), job);
   }

@@ -89,7 +89,7 @@ async function chooseUpTo(tile, on) {
     query.set("offset", from);
     query.set("k", to - from + 1);
     const answer = await send("GET", `/api/pictures/ids?${query}`);
-    if (answer) choose(answer.pictures.map(String), on);
+    if (answer) choose(answer.map(String), on);
   } else {
     const tiles = Array.from(list.querySelectorAll(".tile"));
     const ends = [begin.id, tile.dataset.id].map((id) => tiles.findIndex((one) => one.dataset.id === id));
