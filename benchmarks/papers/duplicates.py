@@ -102,10 +102,10 @@ def on_copies(
         with Collection.create(Path(folder) / "collection", features=[feature]) as store:
             store.add([Path(folder) / "pictures"])
             begin = time.perf_counter()
-            groups = store.duplicates()
+            groups = store.duplicates.find()
             seconds = time.perf_counter() - begin
             named: dict[int, Hashable] = {
-                row.id: photograph(row.places[0]) for row in store.pictures()
+                row.id: photograph(row.places[0]) for row in store.pictures.all()
             }
     halves = [
         {it: key for it, key in named.items() if zlib.crc32(str(key).encode()) % 2 == half}
@@ -126,12 +126,12 @@ def on_skin_tones() -> list[Figure]:
     ):
         store.add([sample.path for sample in samples])
         truth: dict[int, Hashable] = {}
-        for row in store.pictures():
+        for row in store.pictures.all():
             parts = row.places[0].stem.split("-")
             truth[row.id] = "-".join(part for part in parts if part not in TONES)
         found = []
         for like in (duplicates.LIKE, 0.9, 0.8):
-            recall, precision = judged(store.duplicates(like=like), truth)
+            recall, precision = judged(store.duplicates.find(like=like), truth)
             found += [
                 Figure(f"skin tones, like {like}: recall", recall),
                 Figure(f"skin tones, like {like}: precision", precision),

@@ -243,7 +243,7 @@ def measure(options: Options) -> list[Figure]:
                         copy = Path(shutil.copytree(made, Path(place) / "collection"))
                         with Collection.open(copy) as collection:
                             labels = dict(half)
-                            classes = {p.id: labels[p.places[0]] for p in collection.pictures()}
+                            classes = {p.id: labels[p.places[0]] for p in collection.pictures.all()}
                             world = World(collection, classes)
                             runs.append(session(world, seed, wrong=wrong, person=person))
                 figures += _figures(name, runs, person=person, wrong=wrong)

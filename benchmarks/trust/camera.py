@@ -193,13 +193,13 @@ def fill(folder: Path, options: Options) -> None:
 def contents(place: Path) -> Answers:
     """Return what a collection knows of each file."""
     with Collection.open(place) as store:
-        labels = store.labels()
+        labels = store.labels.all()
         return {
             row.sha256: [
                 *(row.format, row.width, row.height, row.taken, row.bytes),
-                *(labels.get(row.id, []), store.thumbnail(row.id).hex()),
+                *(labels.get(row.id, []), store.pictures.thumbnail(row.id).hex()),
             ]
-            for row in store.pictures()
+            for row in store.pictures.all()
         }
 
 
@@ -216,7 +216,7 @@ def run_job(server: Server, body: dict[str, Any]) -> None:
 def refusals(place: Path) -> Answers:
     """Return why each file was refused, by its name."""
     with Collection.open(place) as store:
-        return {refused.path.name: refused.reason for refused in store.refused()}
+        return {refused.path.name: refused.reason for refused in store.pictures.refused()}
 
 
 def index(files: Path, place: Path) -> None:

@@ -200,14 +200,14 @@ def of_collections(times: Times, folder: Path, pictures: int, pairs: int) -> Non
 
     def open_and_search() -> None:
         with Collection.open(folder / "c") as store:
-            store.facts_of(store.search(1, 50))
+            store.pictures.facts_of(store.search(1, 50))
 
     compare(times, "opening a collection and searching once", open_and_search, pairs)
     with Collection.open(folder / "c") as store:
 
         def search() -> None:
             for number in range(1, 21):
-                store.facts_of(store.search(number, 50))
+                store.pictures.facts_of(store.search(number, 50))
 
         compare(times, "20 searches of a collection", search, pairs)
 

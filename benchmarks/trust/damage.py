@@ -81,7 +81,7 @@ def prepare(world: Path) -> Path:
         store.learn(folders=True, settings={"steps": 500, "blend": 0.5})
         for query in range(1, 11):
             store.vote(Ask((query,)), picked=[query + 3], rejected=[query + 4])
-        store.say(3, "Straße")
+        store.label(3, "Straße")
         store.remove([5, 6])
     return world / "c"
 
@@ -109,14 +109,14 @@ def asked() -> dict[str, Callable[[Collection], Any]]:
         "search": lambda store: [store.search(n, 10) for n in range(10, 20)],
         "learned": lambda store: [store.search(n, 10, learned=False) for n in range(10, 20)],
         "word": lambda store: store.search_word("r", 10),
-        "facts": lambda store: list(store.pictures()),
-        "labels": lambda store: store.labels(),
-        "thumbnails": lambda store: [store.thumbnail(n) for n in range(10, 40)],
-        "history": lambda store: store.history(100),
-        "verdicts": lambda store: store.verdicts(Ask((1,))),
-        "standing": lambda store: store.standing(),
-        "models": lambda store: store.models(),
-        "bin": lambda store: store.bin(),
+        "facts": lambda store: list(store.pictures.all()),
+        "labels": lambda store: store.labels.all(),
+        "thumbnails": lambda store: [store.pictures.thumbnail(n) for n in range(10, 40)],
+        "history": lambda store: store.log.history(100),
+        "verdicts": lambda store: store.votes.verdicts(Ask((1,))),
+        "standing": lambda store: store.votes.standing(),
+        "models": lambda store: store.models.all(),
+        "bin": lambda store: store.bin.browse(),
         "size": len,
     }
 
@@ -169,7 +169,7 @@ def checked(place: Path) -> bool:
     """Return whether ``lookalike check`` finds damage."""
     try:
         with Collection.open(place) as store:
-            return not store.check().sound
+            return not store.upkeep.check().sound
     except LookalikeError:
         return True
 
@@ -234,7 +234,7 @@ def current(place: Path) -> int:
     """Return the number of the similarity in use."""
     with Collection.open(place) as store:
         return next(
-            row.number for row in store.models() if row.current and row.kind == "similarity"
+            row.number for row in store.models.all() if row.current and row.kind == "similarity"
         )
 
 

@@ -83,10 +83,10 @@ def prepare(world: Path) -> None:
         store.add([world / "pictures"])
         store.learn(folders=True, settings={"steps": 50})
         store.vote(Ask((1,)), picked=[2], rejected=[9])
-        store.say(3, "Straße")
-        store.save_album("Red", SavedSearch(Ask((1,))))
+        store.label(3, "Straße")
+        store.albums.save("Red", SavedSearch(Ask((1,))))
         store.remove([5, 6])
-        store.backup(world / "backup")
+        store.upkeep.backup(world / "backup")
     with tarfile.open(OLDER) as content:
         content.extractall(world / "older", filter="data")
 
@@ -127,20 +127,20 @@ def commands(world: Path) -> dict[str, Callable[[Said], None]]:
         "learn": run("learn", "--folders", "--set", "steps=50"),
         "learn --codes": run("learn", "--codes", "itq", "--bits", "8"),
         "say and vote": opened(
-            lambda store: store.say(4, "Wort"),
-            lambda store: store.say_many([1, 2, 4], "Wörter"),
+            lambda store: store.label(4, "Wort"),
+            lambda store: store.label([1, 2, 4], "Wörter"),
             lambda store: store.vote(Ask((2,)), picked=[4], rejected=[8]),
             lambda store: store.undo(1),
         ),
         "duplicates and albums": opened(
-            lambda store: store.not_duplicates([1, 2]),
-            lambda store: store.keep_one(1, [2]),
-            lambda store: store.save_album("Few", pictures=[3, 4]),
-            lambda store: store.open_album("Red"),
-            lambda store: store.delete_album("Red"),
+            lambda store: store.duplicates.tell_apart([1, 2]),
+            lambda store: store.duplicates.keep_one(1, [2]),
+            lambda store: store.albums.save("Few", pictures=[3, 4]),
+            lambda store: store.albums.open("Red"),
+            lambda store: store.albums.delete("Red"),
         ),
         "a query": opened(
-            lambda store: store.keep_query((world / "new/r/21.png").read_bytes()),
+            lambda store: store.queries.keep((world / "new/r/21.png").read_bytes()),
         ),
         "remove": run("remove", str(pictures / "r/0.png")),
         "restore": run("restore"),
@@ -205,8 +205,8 @@ def judged(place: Path, said: Said) -> str:
     """Open a collection, and say what is wrong with it."""
     try:
         with Collection.open(place) as store:
-            log = {event.number for event in store.history(1000)}
-            found = [one.problem for one in store.check().findings if one.damage]
+            log = {event.number for event in store.log.history(1000)}
+            found = [one.problem for one in store.upkeep.check().findings if one.damage]
             store.search(1)
             lost = sorted(set(said) - log)
     except BaseException as error:
@@ -268,7 +268,7 @@ def inside(options: Options) -> list[Figure]:
 def numbers(place: Path) -> Said:
     """Return the numbers of all events of a collection."""
     with Collection.open(place) as store:
-        return [event.number for event in store.history(1000)]
+        return [event.number for event in store.log.history(1000)]
 
 
 def _plan(counts: dict[str, int]) -> list[tuple[str, int, int]]:

@@ -306,14 +306,14 @@ def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]
                 f"SELECT id FROM pictures WHERE id NOT IN (SELECT picture FROM {table})"
             )
             expect(not rows, f"pictures lack their {table}: {rows}")
-        store.check_log()
+        store.log.check()
         with_snapshot = ledger.Ledger.read(database)
         without = ledger.Ledger.read(database, ledger.Ledger())
         same = ledger.packed(with_snapshot.votes) == ledger.packed(without.votes)
         expect(same, "reading the log with and without the snapshot differs")
         check_words(store)
         if len(store):
-            expect(bool(store.search(next(iter(store.pictures())).id, 5)), "nothing is found")
+            expect(bool(store.search(next(iter(store.pictures.all())).id, 5)), "nothing is found")
         rows = database.rows(
             "SELECT number, kind, key, body FROM events WHERE key = ? "
             "OR number IN (SELECT value FROM json_each(?)) "
@@ -343,7 +343,7 @@ def check_words(store: Collection) -> None:
         )
         if event not in undone
     }
-    labels = store.labels()
+    labels = store.labels.all()
     for (number, key), shows in last.items():
         if database.rows("SELECT 1 FROM pictures WHERE id = ?", number):
             has = any(word_key(label) == key for label in labels.get(number, []))
@@ -393,17 +393,17 @@ def unkilled() -> Any:
 def look_into_older(place: Path) -> dict[str, Any]:
     """Return what a collection of an older version answers once it is up to date."""
     with Collection.open(place / "collection") as store:
-        store.check_log()
+        store.log.check()
         return {
             "pictures": len(store),
-            "labels": {str(number): names for number, names in store.labels().items()},
+            "labels": {str(number): names for number, names in store.labels.all().items()},
             "plain": {
                 str(n): [m.id for m in store.search(n, 10, learned=False)] for n in (1, 9, 18)
             },
             "learned": {str(n): [m.id for m in store.search(n, 10)] for n in (1, 9, 18)},
             "with others": [match.id for match in store.search(Ask((1, 2), (9,)), 10)],
             "of a word": [match.id for match in store.search_word("rot", 10)],
-            "history": [[e.number, e.kind, e.undone] for e in store.history(100)],
+            "history": [[e.number, e.kind, e.undone] for e in store.log.history(100)],
         }
 
 
@@ -418,7 +418,7 @@ def restore_and_kill(place: Path, chance: random.Random) -> str:
     if child == 0:
         try:
             with Collection.open(copy) as store:
-                store.backup(backup)
+                store.upkeep.backup(backup)
             restore_backup(backup, copy)
         finally:
             os._exit(0)
@@ -459,15 +459,15 @@ def learn_and_kill(place: Path, chance: random.Random) -> str:
 def models_of(place: Path) -> list[list[Any]]:
     """Return the models of a collection by number and kind, oldest first."""
     with Collection.open(place) as store:
-        return sorted([row.number, row.kind] for row in store.models())
+        return sorted([row.number, row.kind] for row in store.models.all())
 
 
 def numbers_of(place: Path) -> list[int]:
     """Return what a collection has, once it is found sound."""
     with Collection.open(place) as store:
-        found = store.check()
+        found = store.upkeep.check()
         expect(found.sound, f"damaged: {found.findings}")
-        return [len(store), len(store.history(1000)), len(store.labels())]
+        return [len(store), len(store.log.history(1000)), len(store.labels.all())]
 
 
 def survive(kills: int, seed: int) -> dict[str, Any]:

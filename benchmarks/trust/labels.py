@@ -89,7 +89,7 @@ class Walk:
             path.write_bytes(drawn(seed))
         with Collection.create(self._collection, features=[Visterms(dimension=16)]) as store:
             store.add([self.files], threads=1)
-            self.ids = {row.sha256: row.id for row in store.pictures()}
+            self.ids = {row.sha256: row.id for row in store.pictures.all()}
         self.store = self.open()
         self.note()
 
@@ -136,14 +136,14 @@ class Walk:
 
     def some(self, store: Collection) -> list[int]:
         """Return ids of pictures that are there."""
-        there = [row.id for row in store.pictures()]
+        there = [row.id for row in store.pictures.all()]
         return self.random.sample(there, min(len(there), self.random.randint(1, 12)))
 
     def tag(self, store: Collection) -> None:
         """Say a word of a picture, or that it does not fit."""
         for number in self.some(store)[:1]:
             shows = self.random.random() < 0.7
-            store.say(number, self.random.choice(WORDS), shows=shows)
+            store.label(number, self.random.choice(WORDS), shows=shows)
 
     def tag_many(self, store: Collection) -> None:
         """Say a word of many pictures, named or by a filter."""
@@ -151,15 +151,15 @@ class Walk:
         chosen: Any = self.some(store)
         if self.random.random() < 0.3:
             chosen = Where(tags=(self.random.choice(WORDS),))
-        if isinstance(chosen, Where) and not store.count(chosen):
+        if isinstance(chosen, Where) and not store.pictures.count(chosen):
             return
         if chosen:
-            store.say_many(chosen, word, shows=shows)
+            store.label(chosen, word, shows=shows)
 
     def import_files(self, store: Collection) -> None:
         """Import labels for some pictures, and learn from them."""
         given = {
-            str(store.picture(number).places[0]): self.random.sample(WORDS, 2)
+            str(store.pictures.get(number).places[0]): self.random.sample(WORDS, 2)
             for number in self.some(store)
         }
         self._learn(store, labels=given)
@@ -177,7 +177,7 @@ class Walk:
                 store.rollback()
 
     def _learn(self, store: Collection, **given: Any) -> None:
-        if not store.pictures():
+        if not store.pictures.all():
             return  # all were removed
         try:
             store.learn(**given, settings=QUICK, words="ridge")
@@ -221,7 +221,7 @@ class Walk:
     def rescan(self, store: Collection) -> None:
         """Do what the page's rescan and ``lookalike index`` do."""
         store.add([self.files], threads=1)
-        store.find_missing()
+        store.pictures.find_missing()
 
     def remove(self, store: Collection) -> None:
         """Remove a few pictures."""
@@ -229,19 +229,19 @@ class Walk:
 
     def restore(self, store: Collection) -> None:
         """Restore some of the bin."""
-        rows = [row.id for row in store.bin()]
+        rows = [row.id for row in store.bin.browse()]
         store.restore(self.random.sample(rows, min(len(rows), 2)))
 
     def erase(self, store: Collection) -> None:
         """Erase a picture of the bin, if most are still there."""
-        rows = store.bin()
+        rows = store.bin.browse()
         if rows and len(store) > PICTURES // 2:
             gone = self.random.choice(rows)
-            store.empty_bin([gone.id])
+            store.bin.empty([gone.id])
 
     def undo(self, store: Collection) -> None:
         """Undo one of the last events."""
-        found = [event for event in store.history(30) if not event.undone]
+        found = [event for event in store.log.history(30) if not event.undone]
         try:
             store.undo(self.random.choice(found).number)
         except InvalidInput as error:
@@ -269,7 +269,7 @@ class Walk:
 
     def note(self) -> None:
         """Take over what the log says was said, also by a process that was killed."""
-        log = [event for event in self.store.history(RECENT) if event.number > self.seen]
+        log = [event for event in self.store.log.history(RECENT) if event.number > self.seen]
         for event in reversed(log):
             self.said += self._told(event)
             self.erased += event.body["pictures"] if event.kind == "erasure" else 0
@@ -306,7 +306,7 @@ class Walk:
         """Compare what is shown with the model; what is in the bin is looked at in a copy."""
         expected = self.expected()
         self._compare(self.store, expected)
-        if self.store.bin_size():
+        if self.store.bin.count():
             copy = self.place / "copy"
             shutil.copytree(self._collection, copy)
             with Collection.open(copy) as store:
@@ -315,9 +315,10 @@ class Walk:
             shutil.rmtree(copy)
 
     def _compare(self, store: Collection, expected: dict[tuple[int, str], bool]) -> None:
-        there = {row.id for row in store.pictures()}
+        there = {row.id for row in store.pictures.all()}
         has = {
-            number: {word_key(name) for name in names} for number, names in store.labels().items()
+            number: {word_key(name) for name in names}
+            for number, names in store.labels.all().items()
         }
         wrong = [
             (number, key, shows)
@@ -328,11 +329,11 @@ class Walk:
             print(f"lost or brought back: {wrong[:5]}", file=sys.stderr)
         self.lost += len(wrong)
         self.checked += sum(number in there for number, _ in expected)
-        gone = {*self.ids.values()} - there - {row.id for row in store.bin()}
+        gone = {*self.ids.values()} - there - {row.id for row in store.bin.browse()}
         if len(gone) > self.erased:
             print(f"pictures are gone: {sorted(gone)}", file=sys.stderr)
             self.lost += len(gone) - self.erased
-        store.check_log()
+        store.log.check()
 
 
 def measure(options: Options, actions: int) -> list[Figure]:

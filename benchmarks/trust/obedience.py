@@ -107,7 +107,7 @@ def give_thumbs(
 def ask_all(place: Path, searches: list[Asked]) -> dict[str, float]:
     """Ask all searches again, in each way; return the shares that are obeyed."""
     with Collection.open(place) as store:
-        paths = {row.id: row.places[0] for row in store.pictures()}
+        paths = {row.id: row.places[0] for row in store.pictures.all()}
         library = [
             one.obeyed([match.id for match in store.search(Ask(one.like), 500)]) for one in searches
         ]
@@ -158,7 +158,7 @@ def measure(options: Options) -> list[Figure]:
             source = indexed(name, [(path, "") for path in pictures])
             place = Path(shutil.copytree(source, Path(folder) / "collection"))
             with Collection.open(place) as store:
-                labels = {row.id: pictures[row.places[0]] for row in store.pictures()}
+                labels = {row.id: pictures[row.places[0]] for row in store.pictures.all()}
             ids = [*labels]
             searches = [Asked(like) for like in different_searches(ids, count, rng)]
             server = Server(place)

@@ -67,7 +67,7 @@ def labelled(place: Path, classes: dict[Path, str], folder: Path) -> Path:
     """Return a copy of a collection that has learned from half of its pictures' classes."""
     copy = Path(shutil.copytree(place, folder))
     with Collection.open(copy) as collection:
-        rows = {p.id: p.places[0] for p in collection.pictures()}
+        rows = {p.id: p.places[0] for p in collection.pictures.all()}
         some = np.random.default_rng(0).choice([*rows], len(rows) // 2, replace=False)
         told = collection.learn({rows[n]: [classes[rows[n]]] for n in some.tolist()})
         print(told.similarity.reason, file=sys.stderr)
@@ -88,7 +88,7 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(place, Path(folder) / "collection"))
         with Collection.open(copy) as collection:
-            rows = {p.id: p.places[0] for p in collection.pictures()}
+            rows = {p.id: p.places[0] for p in collection.pictures.all()}
             world = World(collection, {number: classes[path] for number, path in rows.items()})
             return session(world, 0, people, malicious, votes, only_honest=only_honest, kind=kind)
 

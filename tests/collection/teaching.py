@@ -9,7 +9,7 @@ def words(collection):
     """Labels of every picture: its colour, and its number's last digit but for some."""
     return {
         row.places[0]: [row.places[0].parent.name, f"Nr. {row.id % 4}"][: 1 + row.id % 3]
-        for row in collection.pictures()
+        for row in collection.pictures.all()
     }
 
 
@@ -20,7 +20,7 @@ def learn(collection, labels=None, **options):
 
 def clicks(collection):
     chosen = {}
-    for row in collection.pictures():
+    for row in collection.pictures.all():
         chosen.setdefault(row.places[0].parent.name, {})[str(row.places[0])] = 1.0
     return chosen
 
@@ -33,11 +33,11 @@ def in_use(collection):
 def seen(collection):
     """What a user sees of all that was learned."""
     return (
-        collection.labels(),
-        collection.models(),
+        collection.labels.all(),
+        collection.models.all(),
         in_use(collection),
         collection.search(1, 9),
-        collection.words(),
+        collection.words.learned(),
         collection.search_word("rot", 9),
-        collection.tag([collection.picture(1).places[0]]).pictures[0].tags[0].word,
+        collection.words.tag([collection.pictures.get(1).places[0]]).pictures[0].tags[0].word,
     )

@@ -49,7 +49,7 @@ def test_search_ranks_like_cosine(collection, pictures):
 
 def test_every_way_to_name_a_query_gives_the_same(collection, pictures, tmp_path, monkeypatch):
     path = pictures / "grün" / "grün-3.png"
-    by_id = collection.search(next(r.id for r in collection.pictures() if path in r.places), 4)
+    by_id = collection.search(next(r.id for r in collection.pictures.all() if path in r.places), 4)
     copy = tmp_path / "copy.png"
     copy.write_bytes(path.read_bytes())
     monkeypatch.chdir(pictures)
@@ -72,9 +72,9 @@ def test_an_unknown_id_is_told(collection, query):
     with pytest.raises(CollectionError, match=f"no picture {query}"):
         collection.search(query)
     with pytest.raises(CollectionError, match=f"no picture {query}"):
-        collection.picture(query)
+        collection.pictures.get(query)
     with pytest.raises(CollectionError, match=f"no picture {query}"):
-        collection.thumbnail(query)
+        collection.pictures.thumbnail(query)
 
 
 @pytest.mark.parametrize("query", ["nowhere.png", b"", b"no picture", "."])
@@ -103,7 +103,7 @@ def test_a_huge_k_costs_no_more_than_the_collection(collection):
 
 def test_a_changed_file_is_searched_as_it_is_now(collection, pictures):
     path = pictures / "grün" / "grün-3.png"
-    number = next(row.id for row in collection.pictures() if path in row.places)
+    number = next(row.id for row in collection.pictures.all() if path in row.places)
     before = collection.search(path, 8)
     # New content is a foreign query, and the picture that lay there is among what is found.
     picture(path, PALETTE["blau"], 12345)
@@ -136,19 +136,19 @@ def test_an_empty_collection_finds_nothing(tmp_path):
         assert len(collection) == 0
         assert collection.search(Image.new("RGB", (9, 9))) == []
         assert collection.add([]).added == 0
-        assert list(collection.pictures()) == []
+        assert list(collection.pictures.all()) == []
 
 
 def test_thumbnails_are_small_jpegs(collection):
-    assert collection.thumbnail(1).startswith(b"\xff\xd8\xff")
+    assert collection.pictures.thumbnail(1).startswith(b"\xff\xd8\xff")
 
 
 def test_open_gives_what_was_kept(collection, pictures):
     expected = collection.search(5, 9)
-    rows = list(collection.pictures())
+    rows = list(collection.pictures.all())
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert again.search(5, 9) == expected
-        assert list(again.pictures()) == rows
+        assert list(again.pictures.all()) == rows
 
 
 def test_a_reader_sees_what_a_writer_finished(collection, pictures):
@@ -198,7 +198,7 @@ def test_a_second_writer_is_sent_away(collection, pictures):
     ):
         for work in (
             lambda: second.add([pictures]),
-            lambda: second.empty_bin(),
+            lambda: second.bin.empty(),
             lambda: second.learn(folders=True),
             second.rollback,
         ):
@@ -231,12 +231,12 @@ def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([pictures])
         collection.learn(folders=True, settings={"steps": 50})
-        row = collection.picture(3)
+        row = collection.pictures.get(3)
         raw = collection._opened.database.row("SELECT record FROM records_1 WHERE picture = 3")[0]
         traces = {
             "vector": raw,
             "cached vector": collection._opened.rankers.get().vectors([3])[0].tobytes(),
-            "thumbnail": collection.thumbnail(3)[200:],
+            "thumbnail": collection.pictures.thumbnail(3)[200:],
             "hash": row.sha256.encode(),
             "name": row.places[0].name.encode(),
         }
@@ -250,11 +250,11 @@ def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped
             if stopped:
                 patch.setattr("lookalike.collection.vectors.space.Space.save_index", stop)
             collection.remove([3])
-            collection.empty_bin()
+            collection.bin.empty()
         assert found() == set()
         assert any((tmp_path / "c" / "cache").iterdir()) != stopped
         assert 3 not in ids(collection.search(1, 99))
-        assert 3 not in collection.labels()
+        assert 3 not in collection.labels.all()
 
 
 def test_create_refuses_what_is_there(collection, tmp_path):

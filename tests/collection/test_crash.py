@@ -104,7 +104,7 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             database = collection._opened.database
             assert database.rows("PRAGMA integrity_check") == [("ok",)]
             assert database.rows("PRAGMA foreign_key_check") == []
-            rows = list(collection.pictures())
+            rows = list(collection.pictures.all())
             ids = sorted(row.id for row in rows)
             for table in ("records_1", "thumbnails"):
                 kept = f"SELECT count(*) FROM {table} JOIN pictures ON id = picture"
@@ -123,10 +123,10 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             np.testing.assert_allclose(
                 fresh.vectors[order], ranker.plain.vectors[cached], atol=1e-4
             )
-            assert len(collection.models()) >= learned
+            assert len(collection.models.all()) >= learned
             assert len(collection.search(ids[-1], 5)) == 5
             if ranker.annotator is not None:
-                words += len(collection.search_word(next(iter(collection.words())), 5)) == 5
+                words += len(collection.search_word(next(iter(collection.words.learned())), 5)) == 5
             # Whoever writes next tidies up.
             collection.add([])
             assert not [f for f in (tmp_path / "c").rglob("*") if f.name.startswith(".")]
@@ -156,15 +156,15 @@ def test_killed_at_each_commit(tmp_path, writers, step):
 def everything(folder):
     """All that a reader can see of what was learned, and what it does with it."""
     with Collection.open(folder, features=[Colours()]) as collection:
-        tags = [picture.tags for picture in collection.tag([folder.parent / "p"], 3).pictures]
+        tags = [picture.tags for picture in collection.words.tag([folder.parent / "p"], 3).pictures]
         return (
-            collection.labels(),
-            collection.models(),
+            collection.labels.all(),
+            collection.models.all(),
             collection._opened.rankers.row(),
             collection.search(1, 9),
             [[tag.word for tag in some] for some in tags],
             collection.search_word("rot", 9),
-            collection.evaluate_words(),
+            collection.models.evaluate_words(),
         )
 
 
@@ -290,7 +290,7 @@ def test_each_statement_of_a_write_may_fail(collection, pictures, monkeypatch):
         told = []
         try:
             collection.add([pictures], removed=True)
-            collection.remove([row.id for row in collection.pictures()][-1:])
+            collection.remove([row.id for row in collection.pictures.all()][-1:])
         except CollectionError as error:
             told.append(str(error))
         assert len(told) == len(failed)
@@ -300,5 +300,5 @@ def test_each_statement_of_a_write_may_fail(collection, pictures, monkeypatch):
         if not failed:
             break
         if len(collection) == 25:
-            collection.remove([row.id for row in collection.pictures()][-1:])
+            collection.remove([row.id for row in collection.pictures.all()][-1:])
     assert nth > 10

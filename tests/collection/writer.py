@@ -36,11 +36,11 @@ def work(folder, seed):
                 for n in range(7)
             ]
             collection.add(new)
-            held = {str(place): row.id for row in collection.pictures() for place in row.places}
+            held = {str(place): row.id for row in collection.pictures.all() for place in row.places}
             say("added", *(f"{held[str(path)]}={path}" for path in new))
             collection.learn(folders=True, settings={"steps": 20, "blend": 0.5})
-            say("learned", len(collection.models()))
-            gone = [row.id for row in collection.pictures()][:3]
+            say("learned", len(collection.models.all()))
+            gone = [row.id for row in collection.pictures.all()][:3]
             say("removing", *gone)
             collection.remove(gone)
             say("removed", *gone)
@@ -111,7 +111,7 @@ def teach(folder, step):
     arrays.write_whole = write_whole
     with Collection.open(folder / "c", features=[Colours()]) as collection:
         labels = {
-            row.places[0]: [row.places[0].parent.name, "bild"] for row in collection.pictures()
+            row.places[0]: [row.places[0].parent.name, "bild"] for row in collection.pictures.all()
         }
         labels |= {path: ["bunt"] for path in [*labels][::3]}
         settings = {"steps": 20, "blend": 0.5}

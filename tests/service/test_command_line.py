@@ -140,7 +140,7 @@ def test_labels_are_written_with_their_sources(run, photos, changeable, tmp_path
     from lookalike.collection import Collection
 
     with Collection.open(changeable) as store:
-        store.say(store.find(photos / "red" / "0.png"), 'Fünf, "sechs"')
+        store.label(store.pictures.find(photos / "red" / "0.png"), 'Fünf, "sechs"')
     told = run("labels", "--out", tmp_path / "l.json", "-c", changeable, "--json").json
     rows = {row["file"]: row for row in json.loads((tmp_path / "l.json").read_text())}
     assert told["pictures"] == len(rows)
@@ -160,7 +160,7 @@ def test_rollback(run, photos, changeable):
     unlearned = run(*query, "--no-learning").json["matches"]
     ran = run("rollback", "-c", changeable)
     with Collection.open(changeable) as store:
-        current = any(model.current for model in store.models())
+        current = any(model.current for model in store.models.all())
     assert ran.code == 0
     assert "Searches no longer use a learned similarity" in ran.out
     assert "no annotator in use" in ran.out
@@ -355,11 +355,11 @@ def test_reproduce_says_what_it_lacks(run, tmp_path, given, told):
 
 def test_rollback_of_votes(run, changeable):
     with Collection.open(changeable) as store:
-        first, second, third = [picture.id for picture in store.pictures()][:3]
+        first, second, third = [picture.id for picture in store.pictures.all()][:3]
         store.vote(Ask((first,)), picked=[second], rejected=[third])
     ran = run("rollback", "--votes", "-c", changeable)
     assert "Discarded 1 vote." in ran.out
     again = run("rollback", "--votes", "-c", changeable, "--json").json
     assert (again["votes"], again["event"]) == (0, None)
     with Collection.open(changeable) as store:
-        assert [event.kind for event in store.history(2)] == ["reset", "vote"]
+        assert [event.kind for event in store.log.history(2)] == ["reset", "vote"]

@@ -62,7 +62,7 @@ def test_demo_and_again(run, few, tmp_path, monkeypatch):
 def test_demo_learns_neither_from_its_queries_nor_from_variants(run, few, tmp_path):
     run("demo", tmp_path / "demo")
     with Collection.open(tmp_path / "demo" / "collection") as store:
-        labelled = {store.picture(number).places[0] for number in store.labels()}
+        labelled = {store.pictures.get(number).places[0] for number in store.labels.all()}
     shown = demo.pick_queries(few)
     assert len(shown) == 3
     assert not labelled & {sample.path for sample in shown}
@@ -111,5 +111,5 @@ def test_the_words_of_names_find_pictures(run, few, tmp_path):
         few[place] = Sample(sample.path, f"smiling {sample.name.lower()}", sample.category, "sub")
     run("demo", tmp_path / "demo")
     with Collection.open(tmp_path / "demo" / "collection") as store:
-        assert store.count_word("smiling").tagged == 30
-        assert store.count_word("smiling Red").tagged == 10
+        assert store.words.count("smiling").tagged == 30
+        assert store.words.count("smiling Red").tagged == 10

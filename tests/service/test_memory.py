@@ -23,7 +23,7 @@ def store(tmp_path_factory):
     with Collection.create(folder / "c", features=[Visterms(dimension=100)]) as made:
         made.add([folder / "pictures"])
         made.vote(Ask((1,)), picked=[2], rejected=[20])
-        made.say(3, "Straße")
+        made.label(3, "Straße")
     return folder / "c"
 
 
@@ -54,9 +54,9 @@ def test_with_too_little_memory_nothing_is_lost(store, command, megabytes):
         assert done.returncode
     with Collection.open(store) as after:
         assert len(after) == 24
-        assert {1, 2} <= {event.number for event in after.history()}
-        assert "Straße" in after.labels()[3]
-        assert after.check().sound
+        assert {1, 2} <= {event.number for event in after.log.history()}
+        assert "Straße" in after.labels.all()[3]
+        assert after.upkeep.check().sound
         assert after.search(1, 5)
 
 

@@ -3,81 +3,58 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, suppress
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
-
-from lookalike import images
 from lookalike.collection.log import labels as by_hand
-from lookalike.collection.log import log
-from lookalike.collection.log.duplicates import Difference, keep_one, tell_apart
-from lookalike.collection.log.entry import Entry, check_names
-from lookalike.collection.log.log import NewWords
+from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.removals import Removal, Restoration, move
 from lookalike.collection.log.undo import undo
-from lookalike.collection.log.votes import Reset
-from lookalike.collection.pictures import browsing, missing, removing
+from lookalike.collection.nouns.albums import Albums
+from lookalike.collection.nouns.bin import Bin
+from lookalike.collection.nouns.duplicates import DuplicateGroups
+from lookalike.collection.nouns.labels import Labels
+from lookalike.collection.nouns.log import Log
+from lookalike.collection.nouns.models import Models
+from lookalike.collection.nouns.pictures import Pictures
+from lookalike.collection.nouns.queries import Queries
+from lookalike.collection.nouns.selection import Named, in_bin, matching, named
+from lookalike.collection.nouns.upkeep import Upkeep
+from lookalike.collection.nouns.votes import Votes
+from lookalike.collection.nouns.words import Words
 from lookalike.collection.pictures.added import Added
-from lookalike.collection.pictures.describing import read_picture
+from lookalike.collection.ranking.answers import Answers
 from lookalike.collection.ranking.gate import GATE, Gate
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.rankers import RankerInfo, Rankers
-from lookalike.collection.search import albums, searching
-from lookalike.collection.search.albums import Album
-from lookalike.collection.search.completing import KnownWord, words_like
-from lookalike.collection.search.matches import Duplicates, Match, WordCounts
+from lookalike.collection.search import searching
+from lookalike.collection.search.matches import Match
 from lookalike.collection.search.suggesting import Suggestion
-from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
-from lookalike.collection.search.words import Ranked, check_text, known_word, rank_word
-from lookalike.collection.store import albums as stored_albums
 from lookalike.collection.store import bin as bin_rows
-from lookalike.collection.store import labels, models, pictures, rankers
-from lookalike.collection.store.albums import SavedSearch
+from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.filter import Where
 from lookalike.collection.store.folder import Folder
-from lookalike.collection.store.labels import LabelSource
-from lookalike.collection.store.models import Figures, ModelRow
-from lookalike.collection.store.pictures import PictureRow
 from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import InUse, Learned
-from lookalike.collection.upkeep.backup import BackedUp
-from lookalike.collection.upkeep.checking import Checked
-from lookalike.collection.vectors import queries
-from lookalike.collection.vectors.queries import Box, Query
-from lookalike.collection.votes.ledger import Standing
+from lookalike.collection.vectors.queries import Query
 from lookalike.collection.votes.recording import checked_vote, record_vote
-from lookalike.core.checks import check_whole
 from lookalike.core.errors import (
-    CollectionBusy,
     DamagedFile,
     FingerprintMismatch,
     InvalidInput,
     LookalikeError,
-    NotFound,
 )
 from lookalike.core.progress import Progress, silent
-from lookalike.core.text import word_key
 from lookalike.features import Feature
-from lookalike.images import Decode, Limits, Refused, find_pictures
+from lookalike.images import Limits
 from lookalike.index.reranker import Reranker
 
 if TYPE_CHECKING:
-    from lookalike.collection.search.near import NearCopies
     from lookalike.collection.training.given import NamedClicks, NamedLabels
-
-T = TypeVar("T")
-
-MOST_KEPT = 32
-"""Answers that are kept to be given again."""
 
 
 class Collection:
@@ -112,9 +89,19 @@ class Collection:
     def __init__(
         self, folder: Folder, database: Database, features: Iterable[Feature], gate: Gate
     ) -> None:
-        self._opened = Opened(folder, database, Rankers(folder, database, features), gate)
-        self._answers: dict[tuple[Hashable, ...], tuple[int, object]] = {}
-        self._copies: tuple[Hashable, NearCopies] | None = None
+        rankers = Rankers(folder, database, features)
+        self._opened = Opened(folder, database, rankers, gate, Answers(database))
+        self.pictures = Pictures(self._opened)
+        self.labels = Labels(self._opened)
+        self.words = Words(self._opened)
+        self.queries = Queries(self._opened)
+        self.votes = Votes(self._opened)
+        self.log = Log(self._opened)
+        self.models = Models(self._opened)
+        self.albums = Albums(self._opened)
+        self.bin = Bin(self._opened)
+        self.duplicates = DuplicateGroups(self._opened)
+        self.upkeep = Upkeep(self._opened)
 
     @classmethod
     def create(
@@ -221,13 +208,6 @@ class Collection:
     ) -> None:
         self.close()
 
-    def decode_with(self, decode: Decode | None) -> None:
-        """Decode pictures from now on with another function, such as one in another process.
-
-        A server does, so that a hostile file cannot harm it. None stands for this process.
-        """
-        self._opened = replace(self._opened, decode=decode or images.decode)
-
     def __len__(self) -> int:
         """Count the pictures."""
         return self._opened.database.count("pictures")
@@ -252,10 +232,6 @@ class Collection:
             except LookalikeError:
                 continue
         return found
-
-    def rankers(self) -> list[RankerInfo]:
-        """Return the ways to search, the first being the one that is used by default."""
-        return self._opened.rankers.infos()
 
     # Pictures
 
@@ -350,17 +326,7 @@ class Collection:
             threads=threads,
             progress=progress,
         )
-        return next(info for info in self.rankers() if info.name == called)
-
-    def undescribed(self, by: str | None = None) -> list[Refused]:
-        """Return the pictures that a ranker could not describe, with the reasons."""
-        lacking = rankers.undescribed(self._opened.database, self._opened.rankers.row(by).id)
-        places = pictures.places_of(self._opened.database, lacking)
-        return [
-            Refused(places[number][0], reason)
-            for number, reason in lacking.items()
-            if number in places
-        ]
+        return next(info for info in self.models.rankers() if info.name == called)
 
     def remove(
         self,
@@ -393,7 +359,7 @@ class Collection:
         with self._opened.entry(who, key) as entry:
             if not entry.is_new:
                 return 0
-            return move(entry, Removal, self._named("remove", pictures))
+            return move(entry, Removal, named(self._opened, "remove", pictures))
 
     def restore(
         self,
@@ -419,176 +385,14 @@ class Collection:
         with self._opened.entry(who, key) as entry:
             if not entry.is_new:
                 return 0
-            ids = None if pictures is None else self._in_bin("restore", pictures)
+            ids = None if pictures is None else in_bin(self._opened, "restore", pictures)
             return move(entry, Restoration, bin_rows.contents(entry.connection, ids))
 
-    def bin(self, k: int = 100, *, offset: int = 0) -> list[PictureRow]:
-        """Return pictures that are in the bin, the last removed first."""
-        return browsing.binned(self._opened.database, k, offset)
+    # Labels
 
-    def bin_size(self) -> int:
-        """Count the pictures in the bin."""
-        return self._opened.database.count("bin")
-
-    def empty_bin(
-        self, pictures: Iterable[int | str | Path] | None = None, *, who: str = ""
-    ) -> int:
-        """Erase pictures of the bin for good, or all in it, and return how many.
-
-        What is kept of them goes, uploaded files included, and so does what was said of them in
-        the log, which keeps that something was said, by whom and when. Files in other folders are
-        never touched. Models keep what they have learned until they learn again.
-        """
-        check_names(who)
-        ids = None if pictures is None else self._in_bin("empty_bin", pictures)
-        return removing.empty(self._opened, ids, who=who)
-
-    def tidy(self) -> None:
-        """Delete what a writer that was stopped left behind; nothing while another one writes."""
-        with suppress(CollectionBusy), self._opened.writing():
-            pass
-
-    def find_missing(self, among: Iterable[str | Path] | None = None) -> int:
-        """Look which files are missing, and which are back.
-
-        A picture stays with all that was said of it when its files go: it is *missing*, as
-        :class:`~lookalike.collection.PictureRow` tells and ``Where(missing=True)`` finds, until
-        one of its files is back or it is removed.
-
-        Parameters
-        ----------
-        among : iterable of str or Path, optional
-            Look only for files at or below these paths.
-
-        Returns
-        -------
-        int
-            How many pictures are missing that were not before.
-        """
-        return missing.look(self._opened.database, among)
-
-    def pictures(self) -> Iterator[PictureRow]:
-        """Go over all pictures by rising id."""
-        return pictures.pictures(self._opened.database, 0)
-
-    def picture(self, number: int) -> PictureRow:
-        """Return what is known of a picture."""
-        for found in pictures.pictures(self._opened.database, number, number):
-            return found
-        raise self._opened.unknown(number)
-
-    def facts_of(self, matches: Iterable[Match]) -> list[tuple[Match, PictureRow, list[str]]]:
-        """Return matches with what is known of their pictures, and their labels.
-
-        Those deleted meanwhile are left out.
-        """
-        return browsing.facts_of(self._opened.database, matches)
-
-    def find(self, path: str | Path) -> int | None:
-        """Return the picture whose file lies at a path, or None."""
-        return pictures.find_id(self._opened.database, path)
-
-    def find_content(self, sha256: str) -> int | None:
-        """Return the picture with the content of this SHA-256, or None."""
-        return pictures.find_content(self._opened.database, sha256)
-
-    def is_unchanged(self, path: Path) -> bool:
-        """Return whether a file is in the collection as it is now."""
-        try:
-            facts = path.stat()
-        except OSError:
-            return False
-        known = pictures.file_facts(self._opened.database, path)
-        return known == (facts.st_size, facts.st_mtime_ns)
-
-    def holds_below(self, path: Path) -> bool:
-        """Return whether a picture of the collection lies, or lay, at a path or below it."""
-        return pictures.lies_below(self._opened.database, path)
-
-    def roots(self) -> list[Path]:
-        """Return the folders that were added."""
-        return [Path(root) for root in pictures.roots(self._opened.database)]
-
-    def thumbnail(self, number: int) -> bytes:
-        """Return a small JPEG of a picture."""
-        found = pictures.thumbnail(self._opened.database, number)
-        if found is None:
-            raise self._opened.unknown(number)
-        return found
-
-    def refused(self) -> list[Refused]:
-        """Return the files that could not be used when they were last read."""
-        return pictures.refused(self._opened.database)
-
-    def browse(
-        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
-    ) -> list[PictureRow]:
-        """Return pictures in an order, a page at a time.
-
-        Parameters
-        ----------
-        k, offset : int
-            How many to return, and how many to leave out before them.
-        where : Where, optional
-            Which pictures to return.
-        order : {"newest", "oldest", "added"}
-            By when they were taken, those of unknown date last; or the last added first.
-        """
-        return browsing.browse(self._opened.database, k, offset, self._plain(where), order)
-
-    def browse_ids(
-        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
-    ) -> list[int]:
-        """Return the ids of the pictures that :meth:`browse` returns."""
-        return browsing.browse_ids(self._opened.database, k, offset, self._plain(where), order)
-
-    def count(self, where: Where | None = None) -> int:
-        """Count the pictures that pass a filter."""
-        return self._once(browsing.count, self._plain(where))
-
-    def months(self, where: Where | None = None) -> list[tuple[str, int]]:
-        """Count pictures by month, as ``2024-05``, newest first; unknown dates last, as ``""``."""
-        return list(self._once(browsing.months, self._plain(where)))
-
-    def folders(self) -> list[tuple[str, int]]:
-        """Return the folders that pictures lie in or below, and how many."""
-        return list(self._once(browsing.folders))
-
-    def formats(self) -> list[tuple[str, int]]:
-        """Return the formats of pictures, and how many have each."""
-        return list(self._once(browsing.formats))
-
-    # Labels and words that people gave
-
-    def labels(self) -> dict[int, list[str]]:
-        """Return the labels of all pictures that have any."""
-        return labels.labels(self._opened.database)
-
-    def labels_used(self) -> list[tuple[str, int]]:
-        """Return the labels of pictures, and how many have each, the most used first."""
-        return list(self._once(browsing.labels_used))
-
-    def labels_of(self, pictures: Iterable[int]) -> dict[int, list[str]]:
-        """Return the labels of some pictures."""
-        return browsing.labels_of(self._opened.database, pictures)
-
-    def refused_for(self, word: str, pictures: Iterable[int]) -> set[int]:
-        """Return the pictures, among some, that were said not to show a word."""
-        return labels.refused_for(self._opened.database, word, pictures)
-
-    def say(
-        self, picture: int, word: str, *, shows: bool = True, who: str = "", key: str | None = None
-    ) -> Entry:
-        """Record that a picture shows what a word names, or that it does not.
-
-        It is a label from then on, or none any more, and that word is not suggested again. Models
-        learn it when they are next trained.
-        """
-        return self.say_many([picture], word, shows=shows, who=who, key=key)
-
-    def say_many(
+    def label(
         self,
-        pictures: Iterable[int | str | Path] | Where,
+        pictures: Named | Iterable[Named] | Where,
         word: str,
         *,
         shows: bool = True,
@@ -601,8 +405,8 @@ class Collection:
 
         Parameters
         ----------
-        pictures : iterable of int, str or Path, or Where
-            Ids or paths; or all that pass a filter.
+        pictures : int, iterable of int, str or Path, or Where
+            A picture by its id, several by ids or paths, or all that pass a filter.
         word : str
         shows : bool
             Whether the word fits.
@@ -621,7 +425,7 @@ class Collection:
         name = by_hand.check_word(word)
         with self._opened.entry(who, key) as entry:
             if entry.is_new:
-                ids = self._named("say_many", pictures)
+                ids = named(self._opened, "label", pictures)
                 if not ids:
                     raise InvalidInput(
                         "Collection.label: there are no pictures to label. Name some, or use a "
@@ -629,20 +433,6 @@ class Collection:
                     )
                 by_hand.label(entry, ids, name, shows=shows)
         return entry.result
-
-    def said_of(self, picture: int, word: str) -> list[Entry]:
-        """Return what was said of a picture and a word and still counts, the last first."""
-        return log.labels_of(self._opened.database, picture, word_key(word))
-
-    def label_sources(
-        self, pictures: Iterable[int] | None = None
-    ) -> dict[int, list[tuple[str, LabelSource]]]:
-        """Return the labels of pictures with their sources; one that several give comes from each.
-
-        The sources are ``hand`` (what people said), ``keywords`` (read in files and sidecars),
-        ``files`` (imported) and ``folders``.
-        """
-        return labels.labels_by_source(self._opened.database, pictures)
 
     # Training
 
@@ -750,34 +540,6 @@ class Collection:
             codes=wanted,
         )
 
-    def models(self) -> list[ModelRow]:
-        """Return what was learned, oldest first, published or not."""
-        return models.models(self._opened.database)
-
-    def evaluate(self, by: str | None = None) -> tuple[Figures, Figures]:
-        """Judge cosine and what searches use now, on the pictures last held out."""
-        from lookalike.collection.training import judging
-
-        return judging.evaluate_similarity(
-            self.path, self._opened.database, self._opened.rankers.get(by)
-        )
-
-    def evaluate_words(self, by: str | None = None) -> tuple[Figures, Figures]:
-        """Judge the commonest words and those in use now, on the pictures last held out.
-
-        The first is the ranking of all words by how many pictures have them, the same for each
-        picture.
-        """
-        from lookalike.collection.training import judging
-
-        ranker = self._opened.rankers.get(by)
-        annotator = self._opened.rankers.annotator(ranker)
-        return judging.evaluate_words(self.path, self._opened.database, ranker, annotator)
-
-    def words_to_learn(self) -> NewWords:
-        """Return the words given or imported since models were last trained or rolled back."""
-        return log.new_words(self._opened.database)
-
     def rollback(self) -> InUse:
         """Undo the last learning that is in use: searches and words are as they were before it.
 
@@ -831,41 +593,6 @@ class Collection:
                 record_vote(self._opened.database, entry, preferences, rankers.ledger, vote)
         return entry.result
 
-    def verdicts(self, ask: Ask) -> dict[int, int]:
-        """Return what was said of pictures found for a query: +1 for picked, -1 for rejected."""
-        queries.check_ask(ask)
-        return self._opened.rankers.ledger.verdicts(str(ask))
-
-    def votes_on(self, ask: Ask, picture: int, who: str = "") -> list[int]:
-        """Return the events in which a person voted on a picture for a query, the last first."""
-        queries.check_ask(ask)
-        return self._opened.rankers.ledger.votes_on(str(ask), picture, who)
-
-    def standing(self, by: str | None = None) -> Standing:
-        """Return what votes have taught a ranker, how that was judged, and if searches use it."""
-        return self._opened.rankers.get(by).votes.standing
-
-    def reset_votes(self, *, of: str | None = None, who: str = "", key: str | None = None) -> Entry:
-        """Discard all votes given so far; undoing this event makes them count again.
-
-        Parameters
-        ----------
-        of : str, optional
-            Discard only the votes of the person with this name; one without a name is ``""``.
-        who, key
-            As for :meth:`vote`.
-        """
-        if of is not None:
-            check_names(of)
-            if not any(vote.who == of for vote in self._opened.rankers.ledger.votes):
-                raise NotFound(
-                    f"Collection.reset_votes: no vote of {of or 'a person without a name'} counts."
-                )
-        with self._opened.entry(who, key) as entry:
-            if entry.is_new:
-                entry.append(Reset(of))
-        return entry.result
-
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Entry:
         """Take back an event: a vote, a word, a removal, that pictures are no duplicates and so on.
 
@@ -881,51 +608,7 @@ class Collection:
                 undo(entry, number)
         return entry.result
 
-    def history(
-        self, limit: int = 50, *, before: int | None = None, of: str | None = None
-    ) -> list[Entry]:
-        """Return what was said, newest first: the last ``limit`` events, or those before one.
-
-        With ``of`` only what the person with this name said.
-        """
-        check_whole("Collection.history", "limit", limit, 1, 1000)
-        return log.history(self._opened.database, limit, before, of)
-
-    def check_log(self) -> None:
-        """Check that no event was changed since it was written; DamagedFile names one that was."""
-        log.check(self._opened.database)
-
     # Upkeep
-
-    def serving(self) -> AbstractContextManager[None]:
-        """Return a context in which nobody can put a backup in the place of the collection."""
-        return self._opened.folder.serving()
-
-    def check(self, progress: Progress = silent) -> Checked:
-        """Check all of the collection: database, log, rows, files, uploads and missing files.
-
-        Nothing is changed. Each finding says what to do.
-        """
-        from lookalike.collection.upkeep.checking import check
-
-        return check(self._opened, progress)
-
-    def backup(self, to: str | Path, progress: Progress = silent) -> BackedUp:
-        """Back up the collection into a new folder, while others may use and change it.
-
-        The backup is of one moment, and verified before it takes its place. Put it back with
-        :func:`~lookalike.collection.restore_backup`.
-
-        Parameters
-        ----------
-        to : str or Path
-            A folder that does not exist yet.
-        progress : callable
-            Called with the files copied, and all there are.
-        """
-        from lookalike.collection.upkeep.backup import back_up
-
-        return back_up(self._opened, Path(to), progress)
 
     # Searching
 
@@ -977,22 +660,13 @@ class Collection:
             first=self._opened.rankers.row().fingerprint,
             learned=learned,
             offset=offset,
-            among=self._matching(where),
+            among=matching(self._opened, where),
             min_score=min_score,
             limits=limits,
         )
         if found is None:
             raise self._opened.unknown(query)
         return found
-
-    def reach(self, ask: Ask, *, by: str | None = None) -> float | None:
-        """Return the share of what was learned from labels or clicks that a search uses.
-
-        From 0 to 1, the more the nearer the query is to what was taught; None if nothing was
-        learned. Votes count besides.
-        """
-        ranker, ledger = self._opened.rankers.get(by), self._opened.rankers.ledger
-        return searching.reach(self._opened.database, ranker, ledger, ask)
 
     def search_word(
         self,
@@ -1041,111 +715,8 @@ class Collection:
             Each says by its ``source`` where it comes from: ``given``, ``name``, ``learned`` or
             ``start``. Empty if nothing fits.
         """
-        ranked = self._ranked(word, by, where, learned)
+        ranked = self.words.ranked(word, by, where, learned)
         return ranked.page(self._opened, k, offset, min_score)
-
-    def count_word(
-        self,
-        word: str,
-        *,
-        by: str | None = None,
-        learned: bool = True,
-        where: Where | None = None,
-    ) -> WordCounts:
-        """Count the pictures that :meth:`search_word` finds, in each of its parts."""
-        return self._ranked(word, by, where, learned).counts
-
-    def words_damage(self, by: str | None = None) -> str:
-        """Return why searches by words and suggestions do without something that was learned.
-
-        That is what is damaged, and what to do; empty if nothing is.
-        """
-        return self._opened.rankers.words_damage(by)
-
-    def words_like(self, typed: str, k: int = 12) -> list[KnownWord]:
-        """Complete what was typed to words that pictures have.
-
-        Labels, start words and names of folders that contain it: at their start, at a word's start,
-        then elsewhere; where none does, those spelled most like it. Of several words, the last is
-        completed.
-        """
-        most = check_whole("words_like", "k", k, 1)
-        return words_like(typed, most, self.labels_used(), self.start_words(), self.folders())
-
-    def keep_query(
-        self,
-        picture: bytes | Image.Image,
-        *,
-        box: Box | None = None,
-        content: bytes | None = None,
-        limits: Limits | None = None,
-    ) -> str:
-        """Keep a picture to search with that is not in the collection, and return its token.
-
-        Parameters
-        ----------
-        picture : bytes or Image
-            The content of a file, or a decoded picture.
-        box : (float, float, float, float), optional
-            The part of it that matters.
-        content : bytes, optional
-            The file that a decoded picture was made of: the same file gets the same token.
-        limits : Limits, optional
-            What it may cost to decode before it is refused.
-        """
-        return searching.keep_query(self._opened, picture, box=box, content=content, limits=limits)
-
-    def keep_region(self, picture: int, box: Box, *, limits: Limits | None = None) -> str:
-        """Keep a part of a picture of the collection to search with, and return its token."""
-        data = read_picture(self.picture(picture), limits)
-        return self.keep_query(data, box=box, limits=limits)
-
-    def query_thumbnail(self, token: str) -> bytes:
-        """Return a small JPEG of a kept query."""
-        found = queries.stored_thumbnail(self._opened.database, token)
-        if found is None:
-            raise self._opened.unknown(token)
-        return found
-
-    def reasons(
-        self,
-        ask: Ask,
-        picture: int,
-        k: int = 5,
-        *,
-        by: str | None = None,
-        named: Callable[[Ref], str] | None = None,
-    ) -> list[str]:
-        """Explain why a picture was found for a query, in sentences, the most telling first.
-
-        Other pictures are named by their files, or as ``named`` says.
-        """
-        from lookalike.collection.search.explaining import reasons
-
-        queries.check_ask(ask)
-        ranker = self._opened.rankers.get(by)
-        annotator = self._opened.rankers.sound_annotator(ranker)
-        return reasons(ranker, annotator, self._opened.database, ask, picture, k, named)
-
-    def view_weights(self, by: str | None = None) -> dict[str, float]:
-        """Return how much each view counts in searches, as shares, the largest first.
-
-        Empty for a feature of one view, and for a method that does not weigh views.
-        """
-        from lookalike.collection.search.view_parts import view_weights
-
-        return view_weights(self._opened.rankers.get(by))
-
-    def view_parts(self, ask: Ask, picture: int, *, by: str | None = None) -> dict[str, float]:
-        """Return how far each view lifts a match above the average picture, the largest first.
-
-        They are shares, negative for views that lower it, and 1 together without their signs.
-        Empty for a feature of one view.
-        """
-        from lookalike.collection.search.explaining import Case
-
-        queries.check_ask(ask)
-        return Case(self._opened.rankers.get(by), None, self._opened.database, ask, picture).views()
 
     def export(self, path: str | Path, *, by: str | None = None) -> None:
         """Write what was learned so that vectors kept elsewhere can be searched with it.
@@ -1158,268 +729,9 @@ class Collection:
 
     # Albums
 
-    def save_album(
-        self,
-        name: str,
-        search: SavedSearch | None = None,
-        *,
-        pictures: Iterable[int | str | Path] = (),
-        most: int | None = None,
-    ) -> Album:
-        """Save a search, a filter or some pictures under a name.
-
-        The album goes on learning: what is picked in its search joins it, what is rejected leaves,
-        and its best matches follow what was learned since. Votes stay with the search, in the log.
-
-        Parameters
-        ----------
-        name : str
-            Case and Unicode form do not tell names apart.
-        search : SavedSearch, optional
-            What to search for, or to filter by.
-        pictures : iterable of int, str or Path
-            Pictures that belong to it whatever a search says. Without a search, the album is
-            exactly these, and its search is for pictures like them.
-        most : int, optional
-            How many pictures the best matches may bring it to; by default 100, and 0 for pictures
-            without a search.
-
-        Raises
-        ------
-        InvalidInput
-            If there is an album of that name, or nothing to save.
-        """
-        with self._opened.rankers.lock:
-            named = self._named("save_album", pictures)
-            row = albums.checked(self._opened, name, search, named, most)
-            inside, _ = albums.members(self._opened, row, self._matching)
-            with self._opened.database.transaction() as connection:
-                stored_albums.add(connection, row.name, row.search, row.pictures, row.most, inside)
-        return self.album(row.name)
-
-    def albums(self) -> list[Album]:
-        """Return the albums by name, each with what is in it now."""
-        rows = stored_albums.albums(self._opened.database)
-        return [self._told(row) for row in rows]
-
-    def album_names(self) -> list[str]:
-        """Return the names of the albums."""
-        return [row.name for row in stored_albums.albums(self._opened.database)]
-
-    def album(self, name: str | int) -> Album:
-        """Return an album, by its name or id, with what is in it now and what of that is new.
-
-        Raises
-        ------
-        NotFound
-            If there is none.
-        """
-        return self._told(albums.find(self._opened, name))
-
-    def open_album(self, name: str | int) -> Album:
-        """Return an album, and count all that is in it as seen from now on."""
-        found = self.album(name)
-        with self._opened.database.transaction() as connection:
-            stored_albums.mark_opened(connection, found.id, found.members)
-        return found
-
-    def delete_album(self, name: str | int) -> None:
-        """Delete an album; its pictures, their labels and votes stay."""
-        row = albums.find(self._opened, name)
-        with self._opened.database.transaction() as connection:
-            stored_albums.delete(connection, row.id)
-
-    def all_of(self, search: SavedSearch) -> NDArray[np.int64]:
-        """Return the ids of all that a search finds, best first, or a filter lets pass, rising."""
-        return albums.found_ids(self._opened, search, self._matching)
-
     # Duplicates
 
-    def duplicates(
-        self,
-        *,
-        by: str | None = None,
-        radius: int | None = None,
-        like: float | None = None,
-        progress: Progress = silent,
-    ) -> list[Duplicates]:
-        """Find groups of near-duplicates: resized, recompressed or slightly cropped copies.
-
-        The vectors of a ranker become codes of 128 bits; pictures whose codes differ in few bits
-        are compared by their thumbnails. A group holds the copies of one picture, the one to keep:
-        the largest, then that of the richest format (TIFF, PNG and BMP before others, GIF last),
-        of the largest file, with tags or votes, the oldest. A copy of a copy that is not a copy of
-        that picture is not in its group, so that a series of frames does not become one. Nothing
-        is changed. What was found is kept in memory, and only new pictures are looked at again.
-
-        Parameters
-        ----------
-        by : str, optional
-            The ranker whose vectors to use; by default the first.
-        radius : int, optional
-            In how many of the 128 bits the codes of two copies may differ; by default 40,
-            or 48 for a sparse feature. A larger one compares more pictures, and takes longer.
-        like : float, optional
-            How alike the thumbnails of two copies are at least: 1 for the same, 0 for unrelated
-            ones; by default 0.96.
-        progress : callable
-            Told how many pictures are done.
-
-        Returns
-        -------
-        list of Duplicates
-            The most alike first. Those that :meth:`not_duplicates` told apart are not together.
-        """
-        from lookalike.collection.search import duplicates
-
-        least = duplicates.LIKE if like is None else like
-        duplicates.check(duplicates.RADIUS if radius is None else radius, least)
-        if not len(self):
-            return []
-        ranker = self._opened.rankers.get(by)
-        bits = duplicates.default_radius(ranker) if radius is None else radius
-        copies = self._near_copies((ranker.id, ranker.space.fingerprint, bits), bits)
-
-        def find() -> list[Duplicates]:
-            voted = self._opened.voted()
-            return duplicates.find(self._opened.database, ranker, copies, least, voted, progress)
-
-        return list(self._kept(("duplicates", ranker.id, bits, least), find))
-
-    def not_duplicates(
-        self,
-        pictures: Iterable[int | str | Path],
-        of: Iterable[int | str | Path] = (),
-        *,
-        verdict: Difference = "different",
-        who: str = "",
-        key: str | None = None,
-    ) -> Entry:
-        """Record that pictures are not duplicates, so that they are not shown as such again.
-
-        It is an event of the log, which can be undone; it holds for these pictures wherever their
-        files lie, and however they are described.
-
-        Parameters
-        ----------
-        pictures : iterable of int, str or Path
-            Ids or paths. None of them is a duplicate of another of them.
-        of : iterable of int, str or Path
-            If given: none of ``pictures`` is a duplicate of one of these.
-        verdict : {"different", "keep"}
-            Why: they show different things, or are all to be kept. Both have the same effect.
-        who, key
-            As for :meth:`say_many`.
-
-        Raises
-        ------
-        NotFound
-            If one of the pictures is not in the collection; then nothing is recorded.
-        """
-        with self._opened.entry(who, key) as entry:
-            if entry.is_new:
-                some, others = (self._named("not_duplicates", it) for it in (pictures, of))
-                tell_apart(entry, some, others, verdict)
-        return entry.result
-
-    def keep_one(
-        self,
-        picture: int | str | Path,
-        others: Iterable[int | str | Path],
-        *,
-        who: str = "",
-        key: str | None = None,
-    ) -> Entry:
-        """Keep one of some duplicates and move the others to the bin, if it is still there itself.
-
-        The picture kept gets what was said of the others: their words, but for names of folders
-        and words refused for it; words refused for them that it has not got; and the albums in
-        which they were saved. Two people who keep different ones at the same time do not lose all
-        of them. Undoing the event restores everything as it was.
-
-        Parameters
-        ----------
-        picture : int, str or Path
-            The picture to keep.
-        others : iterable of int, str or Path
-            Those to remove; see :meth:`remove`.
-        who, key
-            As for :meth:`not_duplicates`.
-        """
-        with self._opened.entry(who, key) as entry:
-            if entry.is_new:
-                keep_one(entry, self._opened.id_of(picture), self._named("keep_one", others))
-        return entry.result
-
     # Words that were learned
-
-    def tag(
-        self,
-        sources: Iterable[str | Path],
-        k: int = 10,
-        *,
-        by: str | None = None,
-        min_confidence: float | None = None,
-        limits: Limits | None = None,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Tagging:
-        """Give words to the pictures among files, folders and globs; nothing is changed.
-
-        Pictures that are in the collection as they are need not be read again. While no words have
-        been learned, start words are given (see :meth:`search_word`), the most telling first.
-
-        Parameters
-        ----------
-        sources : iterable of str or Path
-        k : int
-            How many words to give a picture at most, from 1.
-        by : str, optional
-            The ranker whose words to use; by default the first that has learned some.
-        min_confidence : float, optional
-            Leave out words that suit with less confidence, from 0 to 1. By default a half; or 0
-            where too few pictures had words to learn how sure a word is.
-        limits : Limits, optional
-            What a picture may cost before it is refused.
-        threads : int, optional
-            By default one a core.
-        progress : callable
-            Told how many files are done.
-        """
-        most = check_whole("tag", "k", k, 1)
-        found = find_pictures(sources)
-        tagging = self._tagging(by).tag(
-            found.paths, most, min_confidence, limits=limits, threads=threads, progress=progress
-        )
-        return Tagging(tagging.pictures, [*found.problems, *tagging.refused], ignored=found.ignored)
-
-    def start_words(self, by: str | None = None) -> dict[str, int]:
-        """Return the start words that suit some pictures, and how many, the most used first.
-
-        A word suits a picture if it is right with a confidence of a half or more. A ranker whose
-        feature knows no start words has none; nor are there any while another thread looks at a
-        large collection for the first time.
-        """
-        found = self._opened.rankers.starting(by)
-        if found is None:
-            return {}
-        return self._opened.rankers.classes.counts(*found)
-
-    def words(self, by: str | None = None) -> dict[str, int]:
-        """Return the words that were learned, and how many pictures have each as a label."""
-        _, annotator = self._opened.rankers.naming(by)
-        uses = Counter(
-            key for names in self.labels().values() for key in {word_key(name) for name in names}
-        )
-        return {word: uses[word_key(word)] for word in annotator.words_}
-
-    def word_neighbours(
-        self, word: str, k: int = 10, *, by: str | None = None
-    ) -> list[tuple[str, float]]:
-        """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
-        most = check_whole("word_neighbours", "k", k, 1)
-        _, annotator = self._opened.rankers.naming(by)
-        return annotator.related_words(known_word(self.path, word, annotator), most)
 
     def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
         """Suggest words for a picture that it does not have and was not refused, best first.
@@ -1435,118 +747,3 @@ class Collection:
         return suggesting.suggest(ranker, annotator, self._opened.database, picture, k)
 
     # What the methods above share
-
-    def _named(self, method: str, given: Iterable[int | str | Path] | Where) -> list[int]:
-        """Return the ids of pictures, rising, or raise NotFound if one is not there."""
-        database = self._opened.database
-        if isinstance(given, Where):
-            given.check()
-            found = self._matching(given)
-            every = pictures.ids(database) if found is None else found
-            return [int(number) for number in every]
-        some = _listed(method, given)
-        # One look at all ids rather than one at each, since there may be many.
-        known = set(pictures.ids(database).tolist()) if len(some) > 1 else set()
-        return sorted({int(one) if one in known else self._opened.id_of(one) for one in some})  # type: ignore[arg-type]
-
-    def _in_bin(self, method: str, given: Iterable[int | str | Path]) -> list[int]:
-        """Return the ids of pictures in the bin, or raise NotFound if one is not there."""
-        found = []
-        for picture in _listed(method, given):
-            number = pictures.find_binned(self._opened.database, picture)
-            if number is None:
-                raise NotFound(
-                    f"{self.path} has no picture {picture!s:.300} in the bin. See what is there: "
-                    f"lookalike bin, or Collection.bin."
-                )
-            found.append(number)
-        return found
-
-    def _tagging(self, by: str | None) -> FileTagging:
-        """Return what gives words to files: the annotator, or start words where there is none."""
-        learned, database = self._opened.rankers.annotated(by), self._opened.database
-        if learned is not None:
-            ranker, annotator = learned
-            return FileTagging(LearnedWords(annotator, ranker), ranker, database)
-        start = self._opened.rankers.starting(by)
-        if start is None:
-            raise self._opened.rankers.untaught()
-        return FileTagging(KnownWords(start[1], start[0], database), start[0], database)
-
-    def _told(self, row: stored_albums.AlbumRow) -> Album:
-        """Return an album with what is in it now."""
-        return self._kept(("album", row.id), lambda: albums.told(self._opened, row, self._matching))
-
-    def _plain(self, where: Where | None) -> Where | None:
-        """Return a filter by albums as one by ids, and any other as it is."""
-        if where is None or where.albums == (None, None):
-            return where
-        found = self._matching(where)
-        return Where(pictures=() if found is None else tuple(found.tolist()))
-
-    def _near_copies(self, key: Hashable, radius: int) -> NearCopies:
-        """Return what finds copies, as it was used last if that was for the same key."""
-        from lookalike.collection.search.near import NearCopies
-
-        with self._opened.rankers.lock:
-            if self._copies is None or self._copies[0] != key:
-                self._copies = (key, NearCopies(radius))
-            return self._copies[1]
-
-    def _ranked(self, word: str, by: str | None, where: Where | None, learned: bool) -> Ranked:
-        """Return all that a search by word finds, again while nobody has written since."""
-        return self._once(self._rank, check_text(word), by, where, learned)
-
-    def _rank(
-        self, _: Database, text: str, by: str | None, where: Where | None, learned: bool
-    ) -> Ranked:
-        return rank_word(self._opened, text, by, self._matching(where), learned=learned)
-
-    def _matching(self, where: Where | None) -> NDArray[np.int64] | None:
-        """Return the ids to search among, rising, or None for all."""
-        if where is None:
-            return None
-        if where.albums == (None, None):
-            return self._once(browsing.matching, where)
-        where.check()
-        found = self._matching(replace(where, album=None, without_album=None))
-        if found is None:
-            found = pictures.ids(self._opened.database)
-        if where.album is not None:
-            found = np.intersect1d(found, np.array(self.album(where.album).members, np.int64))
-        if where.without_album is not None:
-            left_out = np.array(self.album(where.without_album).members, np.int64)
-            found = np.setdiff1d(found, left_out)
-        return found
-
-    def _once(self, read: Callable[..., T], *given: Hashable) -> T:
-        """Read something of all pictures, or return it again while nobody has written since."""
-        for one in given:
-            if isinstance(one, Where):
-                one.check()
-        return self._kept((read, *given), lambda: read(self._opened.database, *given))
-
-    def _kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """Return what was made before under a key, while nobody has written since, or make it."""
-        version = self._opened.database.version()
-        with self._opened.rankers.lock:
-            kept = self._answers.get(key)
-        if kept is not None and kept[0] == version:
-            return cast(T, kept[1])
-        found = make()
-        with self._opened.rankers.lock:
-            self._answers = {
-                known: value for known, value in self._answers.items() if value[0] == version
-            }
-            if len(self._answers) < MOST_KEPT:
-                self._answers[key] = (version, found)
-        return found
-
-
-def _listed(method: str, given: Iterable[int | str | Path]) -> list[int | str | Path]:
-    """Return pictures as a list, or raise InvalidInput for one that is not in a list."""
-    if isinstance(given, str | bytes | os.PathLike):
-        raise InvalidInput(
-            f"Collection.{method}: pictures must be a list; got {given!r}. Wrap it in a list."
-        )
-    return list(given)

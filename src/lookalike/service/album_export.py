@@ -14,11 +14,11 @@ def album_rows(collection: "Collection", album: "Album") -> list[dict[str, Any]]
     """Return a row for each picture in an album, best first: id, path, labels and if it is new."""
     from lookalike.collection import Where
 
-    found = collection.browse(
+    found = collection.pictures.browse(
         max(len(album.members), 1), where=Where(pictures=tuple(sorted(album.members)))
     )
     paths = {row.id: row.places[0] for row in found if row.places}
-    labels, new = collection.labels_of(paths), set(album.new)
+    labels, new = collection.labels.of(paths), set(album.new)
     return [
         {
             "id": number,

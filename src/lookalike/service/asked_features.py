@@ -99,7 +99,7 @@ def unfinished(store: Collection, asked: Ranker) -> dict[str, Feature]:
     MissingPart
         If it has the feature, which is not installed any more.
     """
-    rankers, features = store.rankers(), store.features
+    rankers, features = store.models.rankers(), store.features
     alike = [info for info in rankers if info.feature == asked.feature]
     if asked.settings or asked.name not in (None, *(info.name for info in alike)):
         feature = _made(asked, alike)

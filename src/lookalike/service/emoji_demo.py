@@ -42,14 +42,14 @@ def run_demo(folder: Path, screen: Screen) -> None:
         with screen.bar("Indexing emoji") as progress:
             store.add([sample.path for sample in samples], progress=progress)
         _learn(store, samples, unseen, screen)
-        before, after = store.evaluate()
-        words = store.evaluate_words()
+        before, after = store.models.evaluate()
+        words = store.models.evaluate_words()
         page = _sheet(store, samples, unseen, before, after)
         _learn_names(store, samples, unseen, screen)
         sheet = folder / "contact-sheet.html"
         write_whole(sheet, page.encode())
         total = len(store)
-        used = {model.kind for model in store.models() if model.current}
+        used = {model.kind for model in store.models.all() if model.current}
         tagged = _tagged(store, unseen) if "words" in used else []
     figures_table(screen, before, after)
     if "similarity" not in used:
@@ -104,7 +104,7 @@ def _opened_or_made(place: Path) -> Collection:
 
 def _learn(store: Collection, samples: list[Sample], unseen: list[Sample], screen: Screen) -> None:
     """Learn the categories, unless that was done before."""
-    if {"similarity", "words"} <= {model.kind for model in store.models()}:
+    if {"similarity", "words"} <= {model.kind for model in store.models.all()}:
         return
     # The queries of the sheet are left out, so that it shows pictures new to the model.
     left_out = {sample.path for sample in unseen}
@@ -133,7 +133,7 @@ def _learn_names(
     store: Collection, samples: list[Sample], unseen: list[Sample], screen: Screen
 ) -> None:
     """Give pictures the words of their names, beside their categories, unless that was done."""
-    if sum(model.kind == "words" for model in store.models()) > 1:
+    if sum(model.kind == "words" for model in store.models.all()) > 1:
         return
     labels: dict[str | Path, Sequence[str]] = {
         sample.path: list(dict.fromkeys([sample.category, *name_words(sample.name)]))
@@ -154,7 +154,7 @@ def _tagged(store: Collection, unseen: list[Sample]) -> list[list[str]]:
             names[picture.path].category,
             ", ".join(f"{tag.word} {tag.confidence:.2f}" for tag in picture.tags),
         ]
-        for picture in store.tag(names, SHOWN_TAGS).pictures
+        for picture in store.words.tag(names, SHOWN_TAGS).pictures
     ]
 
 
@@ -181,7 +181,7 @@ def _sheet(
 
     def tile(match: Match, sample: Sample, query: Sample) -> Tile:
         right = sample.category == query.category
-        return Tile(store.thumbnail(match.id), sample.name, sample.category, right)
+        return Tile(store.pictures.thumbnail(match.id), sample.name, sample.category, right)
 
     queries = []
     for place, kind in shown_places(gains):

@@ -102,7 +102,7 @@ def or_another(store: "Collection", option: str = "--by") -> Iterator[None]:
     try:
         yield
     except MissingPart as error:
-        ready = [info.name for info in store.rankers() if info.ready]
+        ready = [info.name for info in store.models.rankers() if info.ready]
         if not ready:
             raise
         raise MissingPart(f"{error} Or use another ranker: {option} {', '.join(ready)}.") from error

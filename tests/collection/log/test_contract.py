@@ -18,19 +18,19 @@ def first(pictures, count=2):
 
 
 def kept_duplicate(collection, one, other):
-    collection.say(other, "Hut")
-    return collection.keep_one(one, [other]).number
+    collection.label(other, "Hut")
+    return collection.duplicates.keep_one(one, [other]).number
 
 
 SCENES = {
-    "label": lambda c, a, b: c.say_many([a, b], "Hund").number,
+    "label": lambda c, a, b: c.label([a, b], "Hund").number,
     "vote": lambda c, a, b: c.vote(Ask((a,)), picked=[b]).number,
-    "reset": lambda c, a, b: c.reset_votes().number,
-    "distinct": lambda c, a, b: c.not_duplicates([a, b]).number,
+    "reset": lambda c, a, b: c.votes.reset().number,
+    "distinct": lambda c, a, b: c.duplicates.tell_apart([a, b]).number,
     "removal": kept_duplicate,
-    "restoration": lambda c, a, b: (c.remove([a]), c.restore([a]), c.history(1)[0].number)[2],
-    "import": lambda c, a, b: (c.learn(folders=True), c.history(2)[1].number)[1],
-    "undo": lambda c, a, b: c.undo(c.say(a, "Hund").number).number,
+    "restoration": lambda c, a, b: (c.remove([a]), c.restore([a]), c.log.history(1)[0].number)[2],
+    "import": lambda c, a, b: (c.learn(folders=True), c.log.history(2)[1].number)[1],
+    "undo": lambda c, a, b: c.undo(c.label(a, "Hund").number).number,
 }
 """How an event of each kind that can be undone comes about, with two pictures."""
 
@@ -61,10 +61,10 @@ def tables(collection):
 
 @pytest.mark.parametrize("kind", SCENES)
 def test_apply_and_revert_are_inverse(collection, kind):
-    a, b = first(collection.pictures())
-    collection.save_album("Urlaub", pictures=[b])
+    a, b = first(collection.pictures.all())
+    collection.albums.save("Urlaub", pictures=[b])
     number = SCENES[kind](collection, a, b)
-    assert collection.history(1, before=number + 1)[0].kind == kind
+    assert collection.log.history(1, before=number + 1)[0].kind == kind
     after = tables(collection)
     undo = collection.undo(number)
     before = tables(collection)
@@ -73,12 +73,12 @@ def test_apply_and_revert_are_inverse(collection, kind):
     assert tables(collection) == after
     collection.undo(redo.number)
     assert tables(collection) == before
-    collection.check_log()
+    collection.log.check()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SCENES if kind not in ("reset", "import")])
 def test_nothing_of_erased_pictures_is_left(collection, kind):
-    a, b = first(collection.pictures())
+    a, b = first(collection.pictures.all())
     number = SCENES[kind](collection, a, b)
     collection.remove(
         [
@@ -87,16 +87,16 @@ def test_nothing_of_erased_pictures_is_left(collection, kind):
             if collection._opened.database.row("SELECT 1 FROM pictures WHERE id = ?", n)
         ]
     )
-    collection.empty_bin()
+    collection.bin.empty()
     row = rows.row(collection._opened.database, number)
     assert not row.body or not {"word", "picked", "of", "like"} & json.loads(row.body).keys()
     assert collection._opened.database.row("SELECT 1 FROM changes WHERE event = ?", number) is None
-    collection.check_log()
+    collection.log.check()
 
 
 @pytest.mark.parametrize("kind", SCENES)
 def test_an_event_is_the_same_after_json(collection, kind):
-    a, b = first(collection.pictures())
+    a, b = first(collection.pictures.all())
     row = rows.row(collection._opened.database, SCENES[kind](collection, a, b))
     event = read_event(row)
     assert type(event) is KINDS[kind]
@@ -106,7 +106,7 @@ def test_an_event_is_the_same_after_json(collection, kind):
 
 @pytest.mark.parametrize("kind", SCENES)
 def test_a_sentence_is_a_sentence(collection, kind):
-    a, b = first(collection.pictures())
+    a, b = first(collection.pictures.all())
     entry = Entry.of(rows.row(collection._opened.database, SCENES[kind](collection, a, b)))
     assert entry.sentence[0].isupper()
     assert not entry.sentence.endswith(".")
@@ -124,12 +124,12 @@ def test_an_event_of_a_later_version_is_named_and_nothing_is_lost(collection):
     first_search = collection.search(1, 5)
     with collection._opened.database.transaction() as connection:
         rows.insert(connection, "thought", {"about": "hats"}, who="", key=None, about=None)
-    entry = collection.history(1)[0]
+    entry = collection.log.history(1)[0]
     assert entry.sentence == "An event of a later version (thought)"
     assert (entry.body, entry.can_undo) == ({"about": "hats"}, False)
     assert collection.search(1, 5) == first_search
     collection.vote(Ask((3,)), picked=[4], rejected=[10])
-    collection.check_log()
+    collection.log.check()
     with closing(Collection.open(collection.path, features=[Colours()])) as again:
-        assert again.standing().votes == 2
+        assert again.votes.standing().votes == 2
         assert isinstance(read_event(rows.row(again._opened.database, entry.number)), Unknown)

@@ -8,9 +8,9 @@ def test_a_long_chain_of_second_thoughts(collection):
     event = collection.vote(Ask((1,)), picked=[2], rejected=[9])
     for _ in range(400):
         event = collection.undo(event.number)
-    assert collection.standing().votes == 1
-    assert [told.undone for told in collection.history(3)] == [False, True, False]
-    assert not collection.history(1, before=2)[0].undone
+    assert collection.votes.standing().votes == 1
+    assert [told.undone for told in collection.log.history(3)] == [False, True, False]
+    assert not collection.log.history(1, before=2)[0].undone
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**62, 2**63 - 1])
@@ -23,7 +23,7 @@ def test_an_event_that_never_was(collection, number):
     "read",
     [
         lambda store: store.search_word("a\ud800b"),
-        lambda store: store.query_thumbnail("u\ud800"),
+        lambda store: store.queries.thumbnail("u\ud800"),
         lambda store: store.search(Ask(("u\ud800",))),
         lambda store: store.search(Ask((2**70,))),
         lambda store: store.search(Ask((1,), (-(2**63),))),
@@ -39,10 +39,10 @@ def test_what_cannot_be_stored_cannot_be_asked_for(collection, read):
     "asked",
     [
         lambda collection, number: collection.undo(number),
-        lambda collection, number: collection.history(before=number),
-        lambda collection, number: collection.picture(number),
-        lambda collection, number: collection.thumbnail(number),
-        lambda collection, number: collection.say(number, "x"),
+        lambda collection, number: collection.log.history(before=number),
+        lambda collection, number: collection.pictures.get(number),
+        lambda collection, number: collection.pictures.thumbnail(number),
+        lambda collection, number: collection.label(number, "x"),
         lambda collection, number: collection.remove([number]),
     ],
 )

@@ -31,25 +31,25 @@ def make(folder):
     with Collection.create(folder / "collection", features=[small()], gate=OPEN) as store:
         store.add([folder / "pictures"])
         store.learn(folders=True, settings=QUICK)
-        store.say(1, "Straße", who="Ada")
-        store.say_many([2, 3, 4, 9], "Köln")
-        store.say_many([9, 3], "köln", shows=False, who="Ben")
-        store.say(7, "rot", shows=False)
-        store.say(8, "falsch")
-        store.undo(store.history(1)[0].number)
+        store.label(1, "Straße", who="Ada")
+        store.label([2, 3, 4, 9], "Köln")
+        store.label([9, 3], "köln", shows=False, who="Ben")
+        store.label(7, "rot", shows=False)
+        store.label(8, "falsch")
+        store.undo(store.log.history(1)[0].number)
         store.vote(Ask((1,)), picked=[2, 3], rejected=[9, 15], who="Ada", key="a vote")
         store.vote(Ask((8,)), picked=[10], rejected=[1, 2], shown=[10, 1, 2], who="Ben")
         store.vote(Ask((8,)), rejected=[10], who="Ben")
-        token = store.keep_query(images[7].rotate(180))
+        token = store.queries.keep(images[7].rotate(180))
         store.vote(Ask((token,)), picked=[11], rejected=[5])
-        store.save_album("Like this", SavedSearch(Ask((token,))), most=5)
-        store.save_album("Some", pictures=[1, 5, 12])
-        store.not_duplicates([files[0], folder / "pictures" / "larger-0.png"])
-        store.say_many([17, 21], "Fort")
+        store.albums.save("Like this", SavedSearch(Ask((token,))), most=5)
+        store.albums.save("Some", pictures=[1, 5, 12])
+        store.duplicates.tell_apart([files[0], folder / "pictures" / "larger-0.png"])
+        store.label([17, 21], "Fort")
         store.vote(Ask((19,)), picked=[18, 21], rejected=[9], who="Ada")
         store.remove([21])
-        store.empty_bin()
-        store.keep_one(folder / "pictures" / "larger-4.png", [files[4]])
+        store.bin.empty()
+        store.duplicates.keep_one(folder / "pictures" / "larger-4.png", [files[4]])
         store.remove([17, 18])
         store.restore([18])
         store.learn(settings=QUICK)
@@ -64,26 +64,28 @@ def small():
 
 def answers(store, token):
     """Return what a user sees of the collection, as JSON has it."""
-    rows = list(store.pictures())
+    rows = list(store.pictures.all())
     found = {
         "pictures": [
             [row.id, row.places[0].name, row.format, row.width, row.height] for row in rows
         ],
-        "thumbnails": [hashlib.sha256(store.thumbnail(row.id)).hexdigest() for row in rows],
-        "bin": [row.id for row in store.bin()],
-        "labels": store.labels(),
-        "sources": store.label_sources(),
-        "refused": [sorted(store.refused_for(word, range(30))) for word in ("rot", "Köln")],
-        "rankers": [[info.name, info.pictures, info.ready] for info in store.rankers()],
-        "models": [[m.number, m.kind, m.published, m.current] for m in store.models()],
-        "words": store.words(),
+        "thumbnails": [
+            hashlib.sha256(store.pictures.thumbnail(row.id)).hexdigest() for row in rows
+        ],
+        "bin": [row.id for row in store.bin.browse()],
+        "labels": store.labels.all(),
+        "sources": store.labels.sources(),
+        "refused": [sorted(store.labels.refused(word, range(30))) for word in ("rot", "Köln")],
+        "rankers": [[info.name, info.pictures, info.ready] for info in store.models.rankers()],
+        "models": [[m.number, m.kind, m.published, m.current] for m in store.models.all()],
+        "words": store.words.learned(),
         "word": [match.id for match in store.search_word("Köln", 4)],
-        "verdicts": store.verdicts(Ask((8,))),
-        "standing": [store.standing().votes, store.standing().judged],
-        "albums": [[one.name, sorted(one.members)] for one in store.albums()],
-        "duplicates": [group.pictures for group in store.duplicates()],
-        "log": [[e.number, e.at, e.who, e.undone] for e in store.history(100)],
-        "thumbnail": hashlib.sha256(store.query_thumbnail(token)).hexdigest(),
+        "verdicts": store.votes.verdicts(Ask((8,))),
+        "standing": [store.votes.standing().votes, store.votes.standing().judged],
+        "albums": [[one.name, sorted(one.members)] for one in store.albums.all()],
+        "duplicates": [group.pictures for group in store.duplicates.find()],
+        "log": [[e.number, e.at, e.who, e.undone] for e in store.log.history(100)],
+        "thumbnail": hashlib.sha256(store.queries.thumbnail(token)).hexdigest(),
     }
     for name, ask in {"one": Ask((1,)), "three": Ask((8, 10), (1,)), "own": Ask((token,))}.items():
         for learned in (True, False):

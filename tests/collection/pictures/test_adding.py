@@ -25,7 +25,7 @@ def consistent(collection):
     for table in ("records_1", "thumbnails"):
         assert [n for (n,) in rows(f"SELECT picture FROM {table} ORDER BY 1")] == every
     assert [n for (n,) in rows("SELECT DISTINCT picture FROM places ORDER BY 1")] == every
-    assert len(collection) == len(ids) == len(list(collection.pictures()))
+    assert len(collection) == len(ids) == len(list(collection.pictures.all()))
     ranker = collection._opened.rankers.get()
     assert sorted(ranker.plain.ids.tolist()) == ids
     for number, blob in rows("SELECT picture, record FROM records_1 JOIN pictures ON id = picture"):
@@ -59,9 +59,9 @@ def test_a_copy_is_a_second_place(collection, pictures):
     shutil.copy(first, pictures / "zweite.png")
     assert counts(collection.add([pictures])) == (0, 24, 1, 0, 0)
     number = collection.search(pictures / "rot" / "rot-1.png", 1)[0].id
-    same = next(row for row in collection.pictures() if first in row.places)
+    same = next(row for row in collection.pictures.all() if first in row.places)
     assert same.places == (first, pictures / "zweite.png")
-    assert collection.picture(same.id) == same
+    assert collection.pictures.get(same.id) == same
     assert number in consistent(collection)
 
 
@@ -70,25 +70,27 @@ def test_copies_within_one_run_are_one_picture(tmp_path):
         picture(tmp_path / "p" / f"{name}.png", (9, 9, 9), 1)
     with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         assert counts(collection.add([tmp_path / "p"])) == (1, 0, 2, 0, 0)
-        assert len(next(collection.pictures()).places) == 3
+        assert len(next(collection.pictures.all()).places) == 3
 
 
 def test_a_moved_file_is_the_same_picture(collection, pictures):
-    before = {row.id for row in collection.pictures()}
+    before = {row.id for row in collection.pictures.all()}
     (pictures / "rot").rename(pictures / "röter")
     assert counts(collection.add([pictures])) == (0, 16, 0, 8, 0)
-    assert {row.id for row in collection.pictures()} == before
-    assert not any("rot" in place.parts for row in collection.pictures() for place in row.places)
+    assert {row.id for row in collection.pictures.all()} == before
+    assert not any(
+        "rot" in place.parts for row in collection.pictures.all() for place in row.places
+    )
 
 
 def test_changed_content_is_another_picture(collection, pictures):
     path = pictures / "rot" / "rot-0.png"
-    old = next(row.id for row in collection.pictures() if path in row.places)
+    old = next(row.id for row in collection.pictures.all() if path in row.places)
     picture(path, (1, 2, 3), 999)
     assert counts(collection.add([pictures])) == (1, 23, 0, 0, 0)
     assert old not in consistent(collection)
     assert len(collection) == 24
-    new = next(row.id for row in collection.pictures() if path in row.places)
+    new = next(row.id for row in collection.pictures.all() if path in row.places)
     assert new > 24
 
 
@@ -107,11 +109,11 @@ def test_files_that_trade_names_are_kept(collection, pictures, batch, shift, mon
 
 
 def test_ids_are_never_used_again(collection, pictures):
-    last = max(row.id for row in collection.pictures())
+    last = max(row.id for row in collection.pictures.all())
     collection.remove([last])
-    collection.empty_bin()
+    collection.bin.empty()
     collection.add([pictures], removed=True)
-    assert max(row.id for row in collection.pictures()) == last + 1
+    assert max(row.id for row in collection.pictures.all()) == last + 1
     consistent(collection)
 
 
@@ -124,10 +126,10 @@ def test_broken_files_are_listed_and_the_run_goes_on(collection, pictures):
     assert counts(added) == (1, 24, 0, 0, 3)
     assert added.ignored == 1
     assert [one.path.name for one in added.refused] == ["nowhere", "kaputt.png", "leer.jpg"]
-    assert [one.path.name for one in collection.refused()] == ["kaputt.png", "leer.jpg"]
+    assert [one.path.name for one in collection.pictures.refused()] == ["kaputt.png", "leer.jpg"]
     picture(pictures / "kaputt.png", (7, 8, 7), 1)
     assert counts(collection.add([pictures])) == (1, 25, 0, 0, 1)
-    assert [one.path.name for one in collection.refused()] == ["leer.jpg"]
+    assert [one.path.name for one in collection.pictures.refused()] == ["leer.jpg"]
 
 
 def test_limits_refuse(tmp_path, pictures):
@@ -144,7 +146,7 @@ def test_names_that_are_not_text(collection, pictures):
     picture(pictures / decomposed, (7, 8, 9), 5)
     assert counts(collection.add([pictures])) == (2, 24, 0, 0, 0)
     assert counts(collection.add([pictures])) == (0, 26, 0, 0, 0)
-    names = {row.places[0].name for row in collection.pictures()}
+    names = {row.places[0].name for row in collection.pictures.all()}
     assert {name, decomposed} <= names
     assert collection.search(pictures / name, 1)
     assert collection.remove([pictures / name]) == 1
@@ -207,14 +209,14 @@ def test_visterms_are_fitted_on_the_first_pictures(tmp_path):
         assert [f.fingerprint for f in writer.features.values()] == [
             f.fingerprint for f in reader.features.values()
         ]
-        before = [row.id for row in reader.pictures()]
+        before = [row.id for row in reader.pictures.all()]
     with Collection.open(tmp_path / "c") as again:
         labels = {tmp_path / "p" / f"{n}.png": [str(n)] for n in range(6)}
         with pytest.raises(InvalidInput, match="hold any out"):
             again.learn(labels, settings={"steps": 50})
-        assert again.labels() == {}
+        assert again.labels.all() == {}
         again.remove([1])
-        assert [row.id for row in again.pictures()] == before[1:]
+        assert [row.id for row in again.pictures.all()] == before[1:]
         assert len(again.search(2, 10)) == 4
 
 
@@ -237,15 +239,15 @@ def test_searches_during_the_first_import_leave_its_feature_alone(tmp_path, monk
 
 
 def test_what_was_removed_stays_out_while_its_file_is_as_it_was(collection, pictures):
-    row = collection.picture(5)
+    row = collection.pictures.get(5)
     collection.remove([5])
-    collection.empty_bin()
+    collection.bin.empty()
     assert collection.add([pictures]).added == 0
     assert len(collection) == 23
     picture(row.places[0], (1, 2, 3), 77)
     assert collection.add([pictures]).added == 1
     collection.remove([row.places[0]])
-    collection.empty_bin()
+    collection.bin.empty()
     assert collection.add([pictures], removed=True).added == 1
     kept = collection._opened.database.rows("SELECT * FROM left_out")
     assert len(kept) == 1, "only of the file that is no more"

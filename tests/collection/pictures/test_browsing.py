@@ -443,13 +443,13 @@ def test_what_was_read_lately_is_read_again_once_something_is_written(collection
     count = filtering.count
     monkeypatch.setattr(filtering, "count", lambda *given: asked.append(given) or count(*given))
     red = Where(tags=("rot",))
-    assert collection.count(red) == collection.count(red) == 0
+    assert collection.pictures.count(red) == collection.pictures.count(red) == 0
     assert len(asked) == 1
-    collection.say(3, "Rot")
-    assert collection.count(red) == 1
+    collection.label(3, "Rot")
+    assert collection.pictures.count(red) == 1
     assert [match.id for match in collection.search(1, where=red)] == [3]
     collection.remove([3])
-    assert collection.count(red) == 0
+    assert collection.pictures.count(red) == 0
     assert collection.search(1, where=red) == []
     assert len(asked) == 3
     with pytest.raises(InvalidInput, match="tags"):

@@ -30,17 +30,17 @@ def test_all_pictures_are_described_by_it(collection):
     with Collection.create(collection.path.parent / "neu", features=[Fine()]) as fresh:
         fresh.add([collection.path.parent / "bilder"])
         assert [(m.path, m.score) for m in collection.search(1, 9, by="fine")] == [
-            (m.path, m.score) for m in fresh.search(collection.picture(1).places[0], 9)
+            (m.path, m.score) for m in fresh.search(collection.pictures.get(1).places[0], 9)
         ]
-    assert collection.history(1)[0].kind == "feature"
-    assert collection.history(1)[0].body == {"name": "fine", "feature": "fine"}
+    assert collection.log.history(1)[0].kind == "feature"
+    assert collection.log.history(1)[0].body == {"name": "fine", "feature": "fine"}
 
 
 def test_new_pictures_are_described_by_all(collection, pictures):
     collection.add_feature(Fine())
     picture(pictures / "neu.png", (9, 9, 9), 999)
     collection.add([pictures])
-    assert all(info.pictures == 25 for info in collection.rankers())
+    assert all(info.pictures == 25 for info in collection.models.rankers())
     assert len(collection.search(1, 99, by="fine")) == 24
     collection.remove([1])
     assert len(collection.search(2, 99, by="fine")) == 23
@@ -52,16 +52,18 @@ def test_earlier_votes_teach_it(collection, pictures):
         collection.vote(Ask((query,)), picked=[good], rejected=[bad], shown=[good, bad])
     undone = collection.vote(Ask((3,)), rejected=[5])
     collection.undo(undone.number)
-    token = collection.keep_query((pictures / "rot" / "rot-0.png").read_bytes(), box=(0, 0, 1, 0.5))
+    token = collection.queries.keep(
+        (pictures / "rot" / "rot-0.png").read_bytes(), box=(0, 0, 1, 0.5)
+    )
     collection.vote(Ask((token,)), picked=[18], rejected=[2])
     collection.add_feature(Fine())
-    standing = collection.standing("fine")
+    standing = collection.votes.standing("fine")
     assert (standing.votes, standing.judged) == (6, 5)
     # As if they had been there from the start.
     with Collection.create(collection.path.parent / "neu", features=[Fine()]) as fresh:
         fresh.add([pictures])
-        ids = {row.places[0]: row.id for row in fresh.pictures()}
-        same = {row.id: ids[row.places[0]] for row in collection.pictures()}
+        ids = {row.places[0]: row.id for row in fresh.pictures.all()}
+        same = {row.id: ids[row.places[0]] for row in collection.pictures.all()}
         for vote in collection._opened.rankers.ledger.votes[:5]:
             good, bad = ([same[n] for n in side] for side in (vote.picked, vote.rejected))
             query = Ask((same[int(vote.subject)],))
@@ -71,14 +73,14 @@ def test_earlier_votes_teach_it(collection, pictures):
         for one, other in zip(ours[:5], theirs, strict=True):
             np.testing.assert_allclose(one.taught[2].steps, other.taught[1].steps, atol=1e-9)
             assert one.taught[2].right == other.taught[1].right
-    collection.check_log()
-    assert "lessons" not in {event.kind for event in collection.history(100)}
+    collection.log.check()
+    assert "lessons" not in {event.kind for event in collection.log.history(100)}
     found = collection.search(Ask((1,)), 9, by="fine")
     with Collection.open(collection.path, features=[Colours(), Fine()]) as again:
         assert again.search(Ask((1,)), 9, by="fine") == found
     collection.undo(1)
-    assert collection.standing("fine").votes == 5
-    collection.undo(collection.history(1)[0].number)
+    assert collection.votes.standing("fine").votes == 5
+    collection.undo(collection.log.history(1)[0].number)
     assert collection.search(Ask((1,)), 9, by="fine") == found
 
 
@@ -100,13 +102,13 @@ def test_searches_go_on_meanwhile(collection, monkeypatch):
         other.vote(Ask((1,)), picked=[2], rejected=[20])
         with pytest.raises(CollectionError, match="24 pictures still to be described"):
             other.search(1, by="fine")
-        assert [info.ready for info in other.rankers()] == [True, False]
+        assert [info.ready for info in other.models.rankers()] == [True, False]
     found.append(collection.search(1, 9))
     leave.set()
     adding.join(30)
     assert len(found) == 2
     assert collection.search(1, by="fine")
-    assert collection.standing("fine").votes == 1
+    assert collection.votes.standing("fine").votes == 1
 
 
 def test_interrupted_before_it_is_fitted_it_is_not_ready(collection, monkeypatch):
@@ -125,10 +127,10 @@ def test_a_decoder_that_does_not_start_is_no_fault_of_the_pictures(collection):
     def decode(*_, **__):
         raise CollectionError("Cannot start the process that decodes pictures.")
 
-    collection.decode_with(decode)
+    collection.pictures.decode_with(decode)
     with pytest.raises(CollectionError, match="Cannot start"):
         collection.add_feature(Fine())
-    collection.decode_with(None)
+    collection.pictures.decode_with(None)
     info = collection.add_feature(Fine())
     assert (info.ready, info.undescribed) == (True, 0)
 
@@ -142,7 +144,7 @@ def test_a_fault_of_the_decoder_leaves_a_picture_out_of_the_sample(collection):
             raise DecoderFailed("no such module")
         return images.decode(*given, **named)
 
-    collection.decode_with(decode)
+    collection.pictures.decode_with(decode)
     assert collection.add_feature(Visterms(dimension=16, colours=4)).ready
 
 
@@ -161,7 +163,7 @@ def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch):
         collection.add_feature(Fine(), threads=1)
     with pytest.raises(CollectionError, match="not ready"):
         collection.search(1, by="fine")
-    kept = collection.rankers()[1].pictures
+    kept = collection.models.rankers()[1].pictures
     assert kept >= 8
     assert collection.search(1)
     described.clear()
@@ -208,25 +210,26 @@ def test_killed_it_goes_on_where_it_stopped(collection, step):
             left.add_feature(Fine())
     with Collection.open(collection.path, features=[Colours(), Fine()]) as again:
         assert len(again.search(1, 99, by="fine")) == 22
-        assert again.standing("fine").votes == 1
-        assert sum(event.kind == "feature" for event in again.history()) == 1
-        again.check_log()
+        assert again.votes.standing("fine").votes == 1
+        assert sum(event.kind == "feature" for event in again.log.history()) == 1
+        again.log.check()
 
 
 def test_files_that_cannot_be_read_are_told_and_tried_again(collection, pictures):
-    gone = collection.picture(3).places[0]
+    gone = collection.pictures.get(3).places[0]
     away = gone.rename(gone.with_name("weg"))
-    changed = collection.picture(4).places[0]
+    changed = collection.pictures.get(4).places[0]
     picture(changed, (1, 2, 3), 77)
     info = collection.add_feature(Fine())
     assert (info.ready, info.pictures, info.undescribed) == (True, 22, 2)
     assert {
-        (refused.path, refused.reason.split(":")[0]) for refused in collection.undescribed("fine")
+        (refused.path, refused.reason.split(":")[0])
+        for refused in collection.pictures.undescribed("fine")
     } == {
         (gone, "cannot read it"),
         (changed, "it has changed since it was added"),
     }
-    assert collection.undescribed() == []
+    assert collection.pictures.undescribed() == []
     assert not {3, 4} & {match.id for match in collection.search(1, 99, by="fine")}
     assert {3, 4} <= {match.id for match in collection.search(1, 99)}
     # What is said of them counts where they are known.

@@ -47,39 +47,39 @@ def album(tmp_path):
 
 
 def labels(collection):
-    by_name = {row.id: row.places[0].name for row in collection.pictures()}
-    return {by_name[number]: sorted(names) for number, names in collection.labels().items()}
+    by_name = {row.id: row.places[0].name for row in collection.pictures.all()}
+    return {by_name[number]: sorted(names) for number, names in collection.labels.all().items()}
 
 
 def test_keywords_are_read_on_indexing_as_one_import(album):
     collection, folder = album
     found = {"a.jpg": ["Hund", "Köln"], "b.jpg": ["Hund", "Küche"], "c.png": ["Katze"]}
     assert labels(collection) == found
-    sources = {it for some in collection.label_sources().values() for _, it in some}
+    sources = {it for some in collection.labels.sources().values() for _, it in some}
     assert sources == {"keywords"}
-    (event,) = collection.history()
+    (event,) = collection.log.history()
     assert (event.kind, event.body["source"], event.body["given"]) == ("import", "keywords", 5)
-    assert collection.words_to_learn().count == 5
+    assert collection.labels.to_learn().count == 5
     collection.add([folder])
-    assert len(collection.history()) == 1
+    assert len(collection.log.history()) == 1
     collection.undo(event.number)
-    assert collection.labels() == {}
+    assert collection.labels.all() == {}
     collection.add([folder])
-    assert collection.labels() == {}, "what was undone is not read again"
-    collection.check_log()
+    assert collection.labels.all() == {}, "what was undone is not read again"
+    collection.log.check()
 
 
 def test_a_changed_sidecar_replaces_keywords_and_nothing_said_by_hand(album):
     collection, folder = album
-    number = collection.find(folder / "c.png")
-    collection.say(number, "Maus")
-    collection.say(number, "Tiger", shows=False)
+    number = collection.pictures.find(folder / "c.png")
+    collection.label(number, "Maus")
+    collection.label(number, "Tiger", shows=False)
     (folder / "c.png.xmp").write_bytes(packet("Tiger", "Löwe", "maus"))
     assert collection.add([folder]).unread == []
-    assert collection.labels_of([number])[number] == ["Löwe", "Maus"]
+    assert collection.labels.of([number])[number] == ["Löwe", "Maus"]
     (folder / "c.png.xmp").unlink()
     collection.add([folder])
-    assert collection.labels_of([number])[number] == ["Maus"]
+    assert collection.labels.of([number])[number] == ["Maus"]
 
 
 def test_what_cannot_be_read_is_told_and_loses_nothing(album):
@@ -90,7 +90,7 @@ def test_what_cannot_be_read_is_told_and_loses_nothing(album):
         b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
         b'<x:xmpmeta xmlns:x="adobe:ns:meta/">&a;</x:xmpmeta>'
     )
-    collection.say(collection.find(folder / "c.png"), "bleibt")
+    collection.label(collection.pictures.find(folder / "c.png"), "bleibt")
     added = collection.add([folder])
     assert not added.refused
     told = "\n".join(added.unread)
@@ -142,8 +142,8 @@ def test_what_will_be_learned_from_is_what_is_kept_then(album, source, whole):
     """Labels are merged in memory for learning and in the database; both come to the same."""
     collection, _ = album
     database = collection._opened.database
-    collection.say(1, "HUND", shows=False)
-    collection.say(2, "Maus")
+    collection.label(1, "HUND", shows=False)
+    collection.label(2, "Maus")
     collection.remove([3])
     rng = np.random.default_rng(0)
     for _ in range(8):
@@ -166,10 +166,10 @@ def test_killed_before_it_was_recorded_the_next_run_records_it(album, monkeypatc
         patch.setattr("lookalike.collection.pictures.keywords.record", lambda connection: None)
         collection.add([folder])
     assert labels(collection)["d.png"] == ["Vogel"]
-    assert len(collection.history()) == 1
-    collection.check_log()
+    assert len(collection.log.history()) == 1
+    collection.log.check()
     collection.add([folder])
-    assert collection.history(1)[0].body["given"] == 1
-    collection.undo(collection.history(1)[0].number)
+    assert collection.log.history(1)[0].body["given"] == 1
+    collection.undo(collection.log.history(1)[0].number)
     assert "d.png" not in labels(collection)
-    collection.check_log()
+    collection.log.check()

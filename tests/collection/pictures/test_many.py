@@ -9,47 +9,47 @@ from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
 
 
 def having(collection, word):
-    found = collection.browse(1000, where=Where(tags=(word,)), order="added")
+    found = collection.pictures.browse(1000, where=Where(tags=(word,)), order="added")
     return [row.id for row in found][::-1]
 
 
 def test_one_event_tags_many_and_one_undoing_takes_it_back(collection):
-    before = len(collection.history(100))
-    event = collection.say_many([3, 1, 2, 3], "Küche", who="Ada")
+    before = len(collection.log.history(100))
+    event = collection.label([3, 1, 2, 3], "Küche", who="Ada")
     assert (event.kind, event.who) == ("label", "Ada")
     assert (event.body["pictures"], event.body["word"]) == (3, "Küche")
-    assert len(collection.history(100)) == before + 1
+    assert len(collection.log.history(100)) == before + 1
     assert having(collection, "küche") == [1, 2, 3]
-    assert collection.labels_used() == [("Küche", 3)]
-    assert collection.words_to_learn().count == 1
+    assert collection.labels.used() == [("Küche", 3)]
+    assert collection.labels.to_learn().count == 1
     back = collection.undo(event.number)
     assert having(collection, "küche") == []
     collection.undo(back.number)
     assert having(collection, "küche") == [1, 2, 3]
-    collection.check_log()
+    collection.log.check()
 
 
 def test_all_that_pass_a_filter_are_tagged(collection, pictures):
-    event = collection.say_many(Where(folder=str(pictures / "rot")), "warm")
+    event = collection.label(Where(folder=str(pictures / "rot")), "warm")
     assert event.body["pictures"] == 8
-    assert collection.count(Where(tags=("warm",))) == 8
-    assert collection.say_many(Where(), "alles").body["pictures"] == len(collection)
+    assert collection.pictures.count(Where(tags=("warm",))) == 8
+    assert collection.label(Where(), "alles").body["pictures"] == len(collection)
 
 
 def test_what_was_said_of_one_stays_when_that_of_many_is_undone(collection):
-    collection.say(1, "katze")
-    collection.say(2, "katze", shows=False)
-    many = collection.say_many([1, 2, 3], "Katze")
+    collection.label(1, "katze")
+    collection.label(2, "katze", shows=False)
+    many = collection.label([1, 2, 3], "Katze")
     assert having(collection, "katze") == [1, 2, 3]
-    collection.say(3, "katze", shows=False)
+    collection.label(3, "katze", shows=False)
     collection.undo(many.number)
     assert having(collection, "katze") == [1]
-    assert collection.refused_for("katze", [1, 2, 3]) == {2, 3}
+    assert collection.labels.refused("katze", [1, 2, 3]) == {2, 3}
 
 
 def test_many_are_untagged_and_get_it_back(collection):
-    collection.say_many([1, 2, 3, 4], "hund")
-    no = collection.say_many([2, 3], "hund", shows=False)
+    collection.label([1, 2, 3, 4], "hund")
+    no = collection.label([2, 3], "hund", shows=False)
     assert (no.kind, no.body["shows"]) == ("label", False)
     assert having(collection, "hund") == [1, 4]
     collection.undo(no.number)
@@ -57,21 +57,21 @@ def test_many_are_untagged_and_get_it_back(collection):
 
 
 def test_said_twice_it_is_one_event(collection):
-    first = collection.say_many([1, 2], "hund")
-    assert collection.say_many([2, 1], "HUND").number == first.number
-    other = collection.say_many([1, 3], "hund", key="a")
-    assert collection.say_many([4], "maus", key="a").number == other.number
+    first = collection.label([1, 2], "hund")
+    assert collection.label([2, 1], "HUND").number == first.number
+    other = collection.label([1, 3], "hund", key="a")
+    assert collection.label([4], "maus", key="a").number == other.number
     assert having(collection, "maus") == []
 
 
 def test_two_people_undo_the_same_event(collection):
-    many = collection.say_many([1, 2, 3], "hund", who="Ada")
+    many = collection.label([1, 2, 3], "hund", who="Ada")
     with Collection.open(collection.path, features=collection.features.values()) as second:
         collection.undo(many.number, who="Ada")
         with pytest.raises(InvalidInput, match=f"event {many.number} is already undone by Ada"):
             second.undo(many.number, who="Bob")
-        assert second.labels() == {}
-    collection.check_log()
+        assert second.labels.all() == {}
+    collection.log.check()
 
 
 @pytest.mark.parametrize(
@@ -87,29 +87,29 @@ def test_two_people_undo_the_same_event(collection):
     ],
 )
 def test_what_makes_no_sense_changes_nothing(collection, named, word, error, words):
-    collection.say(1, "katze")
+    collection.label(1, "katze")
     with pytest.raises(error, match=words):
-        collection.say_many(named, word)
-    assert collection.labels() == {1: ["katze"]}
-    assert len(collection.history()) == 1
+        collection.label(named, word)
+    assert collection.labels.all() == {1: ["katze"]}
+    assert len(collection.log.history()) == 1
 
 
 def test_a_line_break_in_a_word_is_a_space_and_markup_is_text(collection):
-    collection.say_many([1, 2], "ein\n<b>Haus</b>")
-    assert collection.labels_of([1]) == {1: ["ein <b>Haus</b>"]}
+    collection.label([1, 2], "ein\n<b>Haus</b>")
+    assert collection.labels.of([1]) == {1: ["ein <b>Haus</b>"]}
 
 
 def test_a_thousand_tags_on_a_picture(collection):
     for number in range(1000):
-        collection.say_many([1, 2], f"wort {number}")
-    assert len(collection.labels_of([1])[1]) == 1000
-    assert len(collection.labels_used()) == 1000
+        collection.label([1, 2], f"wort {number}")
+    assert len(collection.labels.of([1])[1]) == 1000
+    assert len(collection.labels.used()) == 1000
 
 
 def test_changed_rows_are_noticed(collection):
-    many = collection.say_many([1, 2, 3], "hund")
-    collection.check_log()
+    many = collection.label([1, 2, 3], "hund")
+    collection.log.check()
     with sqlite3.connect(collection.path / "collection.sqlite") as connection:
         connection.execute("DELETE FROM changes WHERE picture = 2")
     with pytest.raises(DamagedFile, match=f"from event {many.number} on"):
-        collection.check_log()
+        collection.log.check()

@@ -53,19 +53,19 @@ def with_codes(collection, **settings):
 
 
 def test_codes_alone_are_learned_measured_and_used(big):
-    labels = big.labels()
+    labels = big.labels.all()
     learned = with_codes(big)
     assert learned.similarity is None
     assert learned.words is None
-    assert big.labels() == labels
+    assert big.labels.all() == labels
     codes = learned.codes
     assert codes.published
     assert (codes.method, codes.model, codes.figures.bits) == ("itq", 1, 24)
     assert (codes.figures.candidates, codes.figures.pictures) == (30, 90)
     assert "recall@5 of exact search" in codes.reason
     assert "30 candidates of 90 pictures" in codes.reason
-    assert big.rankers()[0].codes == codes.figures
-    (model,) = big.models()
+    assert big.models.rankers()[0].codes == codes.figures
+    (model,) = big.models.all()
     assert (model.kind, model.current, model.codes) == ("codes", True, codes.figures)
     ranker = ranker_of(big)
     held, _ = (np.isin(np.arange(1, 91), side) for side in _sides(big))
@@ -111,7 +111,7 @@ def test_a_search_takes_candidates_by_codes_and_ranks_them_exactly(big, monkeypa
     assert [match.score for match in matches] == scores[0].tolist()
     # So deep, or among so few, an exact search costs no more.
     big.search(7, 80)
-    big.search(7, 5, where=Where(folder=str(big.picture(1).places[0].parent)))
+    big.search(7, 5, where=Where(folder=str(big.pictures.get(1).places[0].parent)))
     assert len(seen) == 1
     assert ids(big.search(7, 89)) == exact(big, 7, 89)
 
@@ -132,7 +132,7 @@ def test_codes_that_spare_nothing_are_not_used(big):
     assert not learned.codes.published
     assert "spares too little" in learned.codes.reason
     assert ranker_of(big).codes is None
-    assert [model.current for model in big.models()] == [False]
+    assert [model.current for model in big.models.all()] == [False]
 
 
 def test_more_are_taken_for_more_and_as_the_collection_grows():
@@ -210,8 +210,8 @@ def test_votes_hold_with_codes(big):
 
 def test_filters_hold_with_codes(big):
     with_codes(big)
-    where = Where(folder=str(big.picture(1).places[0].parent))
-    matching = set(big.browse_ids(90, where=where))
+    where = Where(folder=str(big.pictures.get(1).places[0].parent))
+    matching = set(big.pictures.browse_ids(90, where=where))
     assert 0 < len(matching) < 90
     assert set(ids(big.search(40, 40, where=where))) <= matching
 
@@ -261,7 +261,7 @@ def test_all_is_learned_with_codes_where_a_source_is_given(big):
     learned = big.learn(folders=True, settings=QUICK, codes="s3plh", bits=16, candidates=40)
     assert learned.similarity.published
     assert learned.codes.labels == 3
-    assert [model.kind for model in big.models()] == ["similarity", "words", "codes"]
+    assert [model.kind for model in big.models.all()] == ["similarity", "words", "codes"]
     assert ranker_of(big).codes.similarity.weights_ is not None
 
 
@@ -277,15 +277,15 @@ def test_with_a_damaged_model_of_codes_all_pictures_are_compared(big, caplog):
     with Collection.open(path, features=[Colours()], gate=OPEN) as other:
         assert ids(other.search(1, 10)) == wanted
         assert "Searches compare all pictures" in caplog.text
-        assert not other.check().sound
+        assert not other.upkeep.check().sound
         with_codes(other)
-        assert other.check().sound
+        assert other.upkeep.check().sound
 
 
 def test_words_said_before_codes_are_still_to_be_learned(big):
-    big.say(1, "rot")
+    big.label(1, "rot")
     with_codes(big)
-    assert big.words_to_learn().count == 1
+    assert big.labels.to_learn().count == 1
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_words_said_before_codes_are_still_to_be_learned(big):
 def test_bad_input_is_refused_and_changes_nothing(big, settings, words):
     with pytest.raises(InvalidInput, match=words):
         big.learn(**settings)
-    assert big.models() == []
+    assert big.models.all() == []
     assert ranker_of(big).codes is None
 
 
@@ -356,8 +356,8 @@ ASKED = {
     "search": lambda store: ids(store.search(5, 9)),
     "plain": lambda store: ids(store.search(5, 9, learned=False)),
     "all": lambda store: ids(store.search(2, 89)),
-    "reasons": lambda store: repr(store.reasons(Ask((5,)), 2)),
-    "duplicates": lambda store: repr(store.duplicates()),
+    "reasons": lambda store: repr(store.queries.reasons(Ask((5,)), 2)),
+    "duplicates": lambda store: repr(store.duplicates.find()),
 }
 
 
@@ -387,7 +387,7 @@ def test_a_damaged_cache_is_made_again_in_a_search(cached, caplog, asked, live):
         assert not ranker.plain.vectors.flags.owndata
         assert caplog.text.count("it is made again from the database") == 1
         assert check_file(cache)
-        assert collection.check().sound
+        assert collection.upkeep.check().sound
 
 
 def test_vectors_are_mended_in_the_order_asked_for(cached):

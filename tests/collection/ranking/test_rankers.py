@@ -35,8 +35,8 @@ def ids(matches):
 
 
 def test_each_ranker_searches_by_its_own_feature(both):
-    assert [info.name for info in both.rankers()] == ["colours", "fine"]
-    assert all(info.ready and info.pictures == 24 for info in both.rankers())
+    assert [info.name for info in both.models.rankers()] == ["colours", "fine"]
+    assert all(info.ready and info.pictures == 24 for info in both.models.rankers())
     for name, feature in both.features.items():
         ranker = both._opened.rankers.get(name)
         assert ranker.plain.dimension == feature.dimension
@@ -56,8 +56,8 @@ def test_only_the_ranker_that_is_searched_by_is_loaded(both):
 def test_an_unknown_name_lists_the_choices(both):
     for ask in (
         lambda: both.search(1, by="magic"),
-        lambda: both.evaluate(by="magic"),
-        lambda: both.standing(by="magic"),
+        lambda: both.models.evaluate(by="magic"),
+        lambda: both.votes.standing(by="magic"),
         lambda: both.search_word("x", by="magic"),
     ):
         with pytest.raises(InvalidInput, match=r"no ranker 'magic'. Choose one of colours, fine"):
@@ -72,12 +72,12 @@ def test_votes_teach_each_ranker_in_its_own_space(both):
     assert [vote.taught[ranker].pictures for ranker in (1, 2)] == [(0, 20, 2)] * 2
     for name in both.features:
         assert both.search(2, 20, by=name) != before[name]
-        assert both.standing(name).votes == 1
+        assert both.votes.standing(name).votes == 1
     with Collection.open(both.path, features=[Colours(), Fine()]) as again:
         for name in both.features:
             assert again.search(2, 20, by=name) == both.search(2, 20, by=name)
-    assert len(both.history()) == 1
-    both.undo(both.history()[0].number)
+    assert len(both.log.history()) == 1
+    both.undo(both.log.history()[0].number)
     for name in both.features:
         assert both.search(2, 20, by=name) == before[name]
 
@@ -87,22 +87,22 @@ def test_each_ranker_learns_by_itself(both):
     learned = both.learn(words(both), feature="fine", words="ridge", settings=QUICK)
     assert learned.similarity.published
     assert both.search(1, 9) == plain
-    assert [(model.ranker, model.kind, model.method) for model in both.models()] == [
+    assert [(model.ranker, model.kind, model.method) for model in both.models.all()] == [
         ("fine", "similarity", "oasis"),
         ("fine", "words", "ridge"),
     ]
-    assert [info.method for info in both.rankers()] == ["cosine", "oasis"]
+    assert [info.method for info in both.models.rankers()] == ["cosine", "oasis"]
     # Words come from the first ranker that has learned some.
     assert both.search_word("rot", 9) == both.search_word("rot", 9, by="fine")
     assert both.search_word("rot", 9, by="colours") == both.search_word("rot", 9, by="fine")
-    assert both.evaluate("fine")[1] == learned.similarity.after
+    assert both.models.evaluate("fine")[1] == learned.similarity.after
     with pytest.raises(InvalidInput, match="no trained model"):
-        both.evaluate("colours")
+        both.models.evaluate("colours")
     both.learn(feature="colours", settings=QUICK)
     assert both.search(1, 9) != plain
     both.rollback()
     assert both.search(1, 9) == plain
-    assert both.models()[0].current
+    assert both.models.all()[0].current
 
 
 @pytest.mark.parametrize("method", [*SIMILARITIES.names])
@@ -112,7 +112,7 @@ def test_every_similarity_can_be_published(tmp_path, method):
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "p"])
         collection.learn(folders=True, method=method, settings=quick(method))
-        model = next(one for one in collection.models() if one.kind == "similarity")
+        model = next(one for one in collection.models.all() if one.kind == "similarity")
         assert model.method == method
         # Whatever the gate said of it: it is to be searched with.
         publish(collection, method)
@@ -137,7 +137,7 @@ def test_every_similarity_can_be_published(tmp_path, method):
         moved = {match.id: match.score for match in collection.search(Ask((1,)), 40)}
         assert next(iter(moved)) == after[5].id
         assert after[0].id not in moved
-        collection.reasons(Ask((1,)), after[5].id)
+        collection.queries.reasons(Ask((1,)), after[5].id)
         collection.suggest(1)
     with Collection.open(tmp_path / "c", features=[Colours()]) as again:
         assert {match.id: match.score for match in again.search(Ask((1,)), 40)} == pytest.approx(
@@ -155,9 +155,9 @@ def publish(collection, method):
     """Put a learned similarity in use past the gate."""
     opened = collection._opened
     ranker = opened.rankers.get()
-    labels = [names[0] for _, names in sorted(collection.labels().items())]
+    labels = [names[0] for _, names in sorted(collection.labels.all().items())]
     learner = SIMILARITIES.make(method, quick(method)).fit(ranker.plain.vectors, labels)
-    number = collection.models()[0].number
+    number = collection.models.all()[0].number
     learner.save(opened.folder.model(number), fingerprint=ranker.space.fingerprint)
     with opened.database.transaction() as connection:
         connection.execute("UPDATE models SET file = 'x' WHERE number = ?", (number,))
@@ -182,7 +182,7 @@ def test_a_feature_whose_package_is_gone(both, pictures, tmp_path):
     before = both.search(1, 9, by="colours")
     picture(tmp_path / "neu" / "neu.png", (9, 9, 9), 999)
     with Collection.open(both.path, features=[Colours()]) as left:
-        first, second = left.rankers()
+        first, second = left.models.rankers()
         assert (first.ready, first.trouble) == (True, "")
         assert not second.ready
         assert "the feature 'fine'" in second.trouble
@@ -191,14 +191,14 @@ def test_a_feature_whose_package_is_gone(both, pictures, tmp_path):
         with pytest.raises(MissingPart, match=r"'fine'.*not installed"):
             left.search(1, by="fine")
         left.vote(Ask((1,)), picked=[20], rejected=[2])
-        left.say(1, "Straße")
+        left.label(1, "Straße")
         left.add([tmp_path / "neu"])
         (vote,) = left._opened.rankers.ledger.votes
         assert sorted(vote.taught) == [1]
     with Collection.open(both.path, features=[Colours(), Fine()]) as again:
         assert len(again.search(1, 99, by="fine")) == 22
-        assert again.rankers()[1].undescribed == 1
-        assert len(again.undescribed("fine")) == 1
+        assert again.models.rankers()[1].undescribed == 1
+        assert len(again.pictures.undescribed("fine")) == 1
         info = again.add_feature(Fine())
         assert (info.pictures, info.undescribed) == (25, 0)
         assert len(again.search(1, 99, by="fine")) == 23
@@ -213,8 +213,8 @@ def test_without_any_feature_nothing_can_be_added(collection, tmp_path):
         with pytest.raises(MissingPart, match="'colours'"):
             left.vote(Ask((1,)), picked=[2])
         assert len(left) == 24
-        assert left.labels() == {}
-        assert left.browse(5)
+        assert left.labels.all() == {}
+        assert left.pictures.browse(5)
 
 
 def test_a_similarity_whose_package_is_gone(collection, monkeypatch):
@@ -251,7 +251,7 @@ def test_a_damaged_ranker_stops_alone(both):
     file.write_bytes(file.read_bytes()[:-3])
     with Collection.open(both.path, features=[Colours()]) as left:
         assert left.search(1)
-        assert "damaged" in left.rankers()[1].trouble
+        assert "damaged" in left.models.rankers()[1].trouble
         with pytest.raises(DamagedFile):
             left.search(1, by="fine")
 
@@ -276,13 +276,13 @@ def test_names_and_features_that_cannot_be(tmp_path, both):
     ):
         with pytest.raises(InvalidInput, match=why):
             both.add_feature(feature, name=name)
-    assert [info.name for info in both.rankers()] == ["colours", "fine"]
+    assert [info.name for info in both.models.rankers()] == ["colours", "fine"]
 
 
 def test_two_embeddings_under_names(tmp_path, pictures):
     with Collection.create(tmp_path / "c", features={"grob": Colours(2), "fein": FINE}) as made:
         made.add([pictures])
-        assert [info.name for info in made.rankers()] == ["grob", "fein"]
+        assert [info.name for info in made.models.rankers()] == ["grob", "fein"]
         assert made.search(1, 5, by="grob") != made.search(1, 5, by="fein")
 
 
@@ -323,13 +323,13 @@ def test_rerankers_put_the_hits_into_another_order(tmp_path, pictures):
 
 
 def test_regions_and_words_work_in_every_ranker(both, pictures):
-    token = both.keep_query((pictures / "rot" / "rot-0.png").read_bytes(), box=(0, 0, 0.5, 0.5))
+    token = both.queries.keep((pictures / "rot" / "rot-0.png").read_bytes(), box=(0, 0, 0.5, 0.5))
     for name in both.features:
         assert len(both.search(Ask((token,)), 9, by=name)) == 9
     both.vote(Ask((token,)), picked=[3], rejected=[20])
-    both.say(1, "Straße")
+    both.label(1, "Straße")
     for name in both.features:
-        assert both.reasons(Ask((token,)), 3, by=name)
+        assert both.queries.reasons(Ask((token,)), 3, by=name)
         assert both.suggest(2, by=name) is not None
         both.export(both.path.parent / f"{name}.safetensors", by=name)
 

@@ -52,32 +52,32 @@ def test_pages_follow_each_other_and_filters_hold(fresh, pictures):
 
 def test_labels_come_first_and_refused_pictures_not_at_all(fresh):
     first, second, *others = fresh.search_word("sky", 24)
-    red = next(row.id for row in fresh.pictures() if row.places[0].parent.name == "rot")
-    fresh.say(red, "Sky")
-    fresh.say(first.id, "SKY", shows=False)
+    red = next(row.id for row in fresh.pictures.all() if row.places[0].parent.name == "rot")
+    fresh.label(red, "Sky")
+    fresh.label(first.id, "SKY", shows=False)
     found = fresh.search_word("sky", 24)
     assert [(m.id, m.score, m.source) for m in found[:1]] == [(red, 1.0, "given")]
     assert [m.id for m in found[1:]] == [m.id for m in (second, *others) if m.id != red]
-    fresh.say(second.id, "crimson")
+    fresh.label(second.id, "crimson")
     assert fresh.search_word("red", 1)[0].id == second.id
 
 
 def test_an_unknown_word_names_those_that_are_close(fresh):
     assert fresh.search_word("crimsen") == []
-    assert fresh.count_word("crimsen").unknown == ("crimsen",)
-    assert [one.word for one in fresh.words_like("crimsen")] == ["crimson"]
+    assert fresh.words.count("crimsen").unknown == ("crimsen",)
+    assert [one.word for one in fresh.words.like("crimsen")] == ["crimson"]
     for wrong in (7, "", "  ", ["sky"], None):
         with pytest.raises(InvalidInput, match="a word is text that is not empty"):
             fresh.search_word(wrong)
-    for ask in (fresh.search_word, fresh.count_word):
+    for ask in (fresh.search_word, fresh.words.count):
         with pytest.raises(InvalidInput, match=r"must not contain control characters; got '.x00'"):
             ask("a\0b")
     with pytest.raises(InvalidInput, match="must not contain control characters"):
-        fresh.save_album("odd", SavedSearch(word="a\0b"))
+        fresh.albums.save("odd", SavedSearch(word="a\0b"))
 
 
 def labels(collection, names):
-    return {row.places[0]: [names[row.places[0].parent.name]] for row in collection.pictures()}
+    return {row.places[0]: [names[row.places[0].parent.name]] for row in collection.pictures.all()}
 
 
 def test_what_was_learned_answers_and_start_words_for_the_others(fresh):
@@ -89,21 +89,21 @@ def test_what_was_learned_answers_and_start_words_for_the_others(fresh):
         (left_out, "learned")
     ]
     assert {match.source for match in fresh.search_word("sky", 3)} == {"start"}
-    (tagged,) = fresh.tag([fresh.picture(1).places[0]], min_confidence=0.0).pictures
+    (tagged,) = fresh.words.tag([fresh.pictures.get(1).places[0]], min_confidence=0.0).pictures
     assert {tag.source for tag in tagged.tags} == {"learned"}
-    assert [one.word for one in fresh.words_like("woood")] == ["wood"]
+    assert [one.word for one in fresh.words.like("woood")] == ["wood"]
 
 
 def test_start_words_stay_where_learning_gained_nothing(fresh):
-    paths = [row.places[0] for row in fresh.pictures()]
-    before = fresh.tag(paths).pictures
+    paths = [row.places[0] for row in fresh.pictures.all()]
+    before = fresh.words.tag(paths).pictures
     assert before[0].tags
     given = {path: ["Urlaub"] for path in paths}
     learned = fresh.learn(given | {paths[0]: ["Urlaub", "Katze"]}).words
     assert learned.before == learned.after
     assert not learned.published
     assert "no better than by frequency, so it is not used" in learned.reason
-    assert fresh.tag(paths).pictures == before
+    assert fresh.words.tag(paths).pictures == before
 
 
 def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, monkeypatch):
@@ -122,42 +122,42 @@ def test_tags_and_suggestions_say_that_they_are_start_words(fresh, tmp_path):
     known = fresh.search_word("crimson", 1)[0]
     copy = tmp_path / "kopie.png"
     copy.write_bytes(known.path.read_bytes())
-    told, other, again = fresh.tag([known.path, foreign, copy]).pictures
+    told, other, again = fresh.words.tag([known.path, foreign, copy]).pictures
     assert [(tag.word, tag.source) for tag in told.tags] == [("crimson", "start")]
     assert told.tags == again.tags
     assert [tag.word for tag in other.tags] == ["sky", "nature"]
     assert all(0.5 <= tag.confidence <= 1 for tag in other.tags)
-    assert fresh.tag([foreign], 1).pictures[0].tags == other.tags[:1]
-    assert fresh.tag([foreign], min_confidence=1.0).pictures[0].tags == ()
+    assert fresh.words.tag([foreign], 1).pictures[0].tags == other.tags[:1]
+    assert fresh.words.tag([foreign], min_confidence=1.0).pictures[0].tags == ()
     with pytest.raises(InvalidInput, match="min_confidence"):
-        fresh.tag([foreign], min_confidence=2.0)
+        fresh.words.tag([foreign], min_confidence=2.0)
     (one, *_) = fresh.suggest(known.id)
     assert (one.word, one.source) == ("crimson", "start")
-    fresh.say(known.id, "crimson")
+    fresh.label(known.id, "crimson")
     assert "crimson" not in [one.word for one in fresh.suggest(known.id)]
     near = fresh.search(known.id, 1)[0].id
     assert fresh.suggest(near)[0].source == "similar"
-    token = fresh.keep_query(foreign.read_bytes())
+    token = fresh.queries.keep(foreign.read_bytes())
     assert [one.word for one in fresh.suggest(token)] == ["sky", "nature"]
 
 
 def test_the_words_there_are_count_pictures(fresh):
-    counts = fresh.start_words()
+    counts = fresh.words.start()
     assert counts == {"nature": 16, "crimson": 8, "lawn": 8, "sky": 8}
     fresh.remove([match.id for match in fresh.search_word("sky", 3)])
-    assert fresh.start_words()["sky"] == 5
+    assert fresh.words.start()["sky"] == 5
 
 
 def test_without_start_words_there_are_none(collection):
-    assert collection.start_words() == {}
+    assert collection.words.start() == {}
 
 
 def test_the_ranker_that_knows_start_words_answers(tmp_path, pictures):
     with Collection.create(tmp_path / "zwei", features=[Colours(), Shades()]) as two:
         two.add([pictures])
         assert folders(two.search_word("sky", 3)) == ["blau"] * 3
-        assert two.start_words("colours") == {}
-        assert two.start_words("shades") == two.start_words()
+        assert two.words.start("colours") == {}
+        assert two.words.start("shades") == two.words.start()
         assert two.search_word("sky", 3, by="colours") == two.search_word("sky", 3)
 
 
@@ -237,7 +237,7 @@ class TestTheCache:
         stray = file.with_name(f"classes-{'0' * 32}.safetensors")
         stray.write_bytes(b"")
         fresh.remove([1])
-        fresh.empty_bin()
+        fresh.bin.empty()
         assert file.exists()
         assert not stray.exists()
 

@@ -8,11 +8,11 @@ NAMES = [*PALETTE]
 
 
 def ids(collection, colour):
-    return [p.id for p in collection.pictures() if p.places[0].parent.name == colour]
+    return [p.id for p in collection.pictures.all() if p.places[0].parent.name == colour]
 
 
 def members(collection, name):
-    return {*collection.album(name).members}
+    return {*collection.albums.get(name).members}
 
 
 def again(collection):
@@ -22,13 +22,13 @@ def again(collection):
 def test_an_album_of_a_search_follows_votes_and_new_pictures(collection, pictures):
     first, *others = ids(collection, NAMES[0])
     strange = ids(collection, NAMES[1])[0]
-    saved = collection.save_album("Mine", SavedSearch(Ask((first,))), most=5)
+    saved = collection.albums.save("Mine", SavedSearch(Ask((first,))), most=5)
     assert len(saved.members) == 5
     assert {*saved.members} <= {*others}
     assert not saved.new
 
     collection.vote(Ask((first,)), picked=[strange], rejected=[saved.members[0]])
-    album = collection.album("Mine")
+    album = collection.albums.get("Mine")
     assert album.members[0] == strange
     assert saved.members[0] not in album.members
     assert strange in album.new
@@ -36,17 +36,17 @@ def test_an_album_of_a_search_follows_votes_and_new_pictures(collection, picture
 
     picture(pictures / "new" / "one.png", PALETTE[NAMES[0]], 77)
     collection.add([pictures])
-    new = collection.find(pictures / "new" / "one.png")
+    new = collection.pictures.find(pictures / "new" / "one.png")
     collection.vote(Ask((first,)), picked=[new])
-    assert {strange, new} <= {*collection.open_album("mine").new}, "case does not tell names apart"
+    assert {strange, new} <= {*collection.albums.open("mine").new}, "case does not tell names apart"
     with again(collection) as other:
-        assert other.album("Mine").new == ()
-        assert new in other.album("Mine").members
+        assert other.albums.get("Mine").new == ()
+        assert new in other.albums.get("Mine").members
 
 
 def test_an_album_of_pictures_is_exactly_these_until_more_are_picked(collection):
     own = ids(collection, NAMES[0])[:3]
-    album = collection.save_album("Three", pictures=own)
+    album = collection.albums.save("Three", pictures=own)
     assert (*sorted(own),) == album.members
     assert album.search.ask == Ask(tuple(sorted(own)))
     like = [match.id for match in collection.search(album.search.ask, 3)]
@@ -59,84 +59,90 @@ def test_an_album_of_pictures_is_exactly_these_until_more_are_picked(collection)
 
 def test_an_album_is_a_filter(collection):
     own, other = ids(collection, NAMES[0]), ids(collection, NAMES[1])
-    collection.save_album("Both", pictures=[own[0], own[1], other[0]])
+    collection.albums.save("Both", pictures=[own[0], own[1], other[0]])
     inside = Where(album="both")
-    assert collection.count(inside) == 3
-    assert {row.id for row in collection.browse(9, where=inside)} == {own[0], own[1], other[0]}
-    assert sum(count for _, count in collection.months(inside)) == 3
+    assert collection.pictures.count(inside) == 3
+    assert {row.id for row in collection.pictures.browse(9, where=inside)} == {
+        own[0],
+        own[1],
+        other[0],
+    }
+    assert sum(count for _, count in collection.pictures.months(inside)) == 3
     found = [match.id for match in collection.search(own[0], 9, where=inside)]
     assert found == [own[1], other[0]]
     outside = Where(without_album="Both")
-    assert collection.count(outside) == len(collection) - 3
-    some = Where(album="Both", folder=str(collection.picture(other[0]).places[0].parent))
-    assert [row.id for row in collection.browse(9, where=some)] == [other[0]]
-    inner = collection.save_album("Inner", SavedSearch(where=some))
+    assert collection.pictures.count(outside) == len(collection) - 3
+    some = Where(album="Both", folder=str(collection.pictures.get(other[0]).places[0].parent))
+    assert [row.id for row in collection.pictures.browse(9, where=some)] == [other[0]]
+    inner = collection.albums.save("Inner", SavedSearch(where=some))
     assert inner.members == (other[0],)
-    assert collection.all_of(SavedSearch(where=inside)).tolist() == sorted([*own[:2], other[0]])
+    assert collection.queries.all_of(SavedSearch(where=inside)).tolist() == sorted(
+        [*own[:2], other[0]]
+    )
     with pytest.raises(NotFound, match="no album “none”"):
-        collection.count(Where(album="none"))
+        collection.pictures.count(Where(album="none"))
 
 
 def test_an_album_of_a_word_has_all_that_is_tagged(collection):
     own = ids(collection, NAMES[0])
     collection.learn(folders=True, settings={"steps": 300})
-    collection.say(ids(collection, NAMES[1])[0], NAMES[0])
-    album = collection.save_album("Word", SavedSearch(word=NAMES[0]), most=2)
+    collection.label(ids(collection, NAMES[1])[0], NAMES[0])
+    album = collection.albums.save("Word", SavedSearch(word=NAMES[0]), most=2)
     assert {*own, ids(collection, NAMES[1])[0]} == {*album.members}
 
 
 def test_what_is_removed_leaves_an_album_and_comes_back_to_it(collection):
     own = ids(collection, NAMES[0])
-    collection.save_album("Three", pictures=own[:3])
-    collection.save_album("Like", SavedSearch(Ask((own[0],))), most=4)
-    collection.save_album("Two", SavedSearch(Ask((own[0], own[1]))), most=4)
-    before = [album.members for album in collection.albums()]
+    collection.albums.save("Three", pictures=own[:3])
+    collection.albums.save("Like", SavedSearch(Ask((own[0],))), most=4)
+    collection.albums.save("Two", SavedSearch(Ask((own[0], own[1]))), most=4)
+    before = [album.members for album in collection.albums.all()]
     collection.remove([own[0]])
-    gone = collection.album("Three")
+    gone = collection.albums.get("Three")
     assert gone.members == (*own[1:3],)
     assert gone.gone == 1
-    like = collection.album("Like")
+    like = collection.albums.get("Like")
     assert like.members == ()
     assert "were removed" in like.trouble
-    assert len(collection.album("Two").members) == 4
+    assert len(collection.albums.get("Two").members) == 4
     collection.restore()
-    assert [album.members for album in collection.albums()] == before
+    assert [album.members for album in collection.albums.all()] == before
 
 
 def test_names_are_told_apart_and_nothing_is_lost(collection):
     own = ids(collection, NAMES[0])
     odd = "Grün\n <b>&amp;\t'x'"
-    saved = collection.save_album(odd, pictures=own[:1])
+    saved = collection.albums.save(odd, pictures=own[:1])
     assert saved.name == "Grün <b>&amp; 'x'"
-    assert collection.album(saved.id) == collection.album(odd)
+    assert collection.albums.get(saved.id) == collection.albums.get(odd)
     with pytest.raises(InvalidInput, match="already an album “Grün"):
-        collection.save_album("GRÜN <B>&amp; 'X'", pictures=own[1:2])
-    assert collection.album(odd).members == (own[0],)
+        collection.albums.save("GRÜN <B>&amp; 'X'", pictures=own[1:2])
+    assert collection.albums.get(odd).members == (own[0],)
     for name in ("", " \n", "a\x00b", 7, "x" * 201):
         with pytest.raises(InvalidInput, match="name of an album"):
-            collection.save_album(name, pictures=own[:1])
+            collection.albums.save(name, pictures=own[:1])
     with pytest.raises(InvalidInput, match="give a search, a filter or pictures"):
-        collection.save_album("Empty")
+        collection.albums.save("Empty")
     with pytest.raises(InvalidInput, match="an ask or a word"):
-        collection.save_album("Both", SavedSearch(Ask((own[0],)), word="x"))
+        collection.albums.save("Both", SavedSearch(Ask((own[0],)), word="x"))
     with pytest.raises(NotFound):
-        collection.save_album("Lost", pictures=[999])
+        collection.albums.save("Lost", pictures=[999])
     with pytest.raises(InvalidInput, match="no ranker"):
-        collection.save_album("By", SavedSearch(Ask((own[0],)), by="none"))
-    assert collection.album_names() == [saved.name]
-    collection.delete_album(odd)
+        collection.albums.save("By", SavedSearch(Ask((own[0],)), by="none"))
+    assert collection.albums.names() == [saved.name]
+    collection.albums.delete(odd)
     with pytest.raises(NotFound, match="no album"):
-        collection.delete_album(odd)
+        collection.albums.delete(odd)
 
 
 def test_an_album_is_never_filtered_by_itself(collection):
     own = ids(collection, NAMES[0])
-    collection.save_album("A", pictures=own[:2])
-    collection.save_album("B", SavedSearch(where=Where(album="A")))
-    collection.delete_album("A")
-    assert "no album “A”" in collection.albums()[0].trouble
+    collection.albums.save("A", pictures=own[:2])
+    collection.albums.save("B", SavedSearch(where=Where(album="A")))
+    collection.albums.delete("A")
+    assert "no album “A”" in collection.albums.all()[0].trouble
     with pytest.raises(InvalidInput, match="filtered by itself"):
-        collection.save_album("a", SavedSearch(where=Where(album="B")))
+        collection.albums.save("a", SavedSearch(where=Where(album="B")))
 
 
 def test_a_kept_query_of_an_album_is_not_forgotten(collection, tmp_path, monkeypatch):
@@ -147,9 +153,9 @@ def test_a_kept_query_of_an_album_is_not_forgotten(collection, tmp_path, monkeyp
     for number in range(5):
         file = tmp_path / f"{number}.png"
         picture(file, PALETTE[NAMES[0]], 50 + number)
-        tokens.append(collection.keep_query(file.read_bytes()))
+        tokens.append(collection.queries.keep(file.read_bytes()))
         if not number:
-            collection.save_album("Kept", SavedSearch(Ask((tokens[0],))), most=3)
-    assert len(collection.album("Kept").members) == 3
+            collection.albums.save("Kept", SavedSearch(Ask((tokens[0],))), most=3)
+    assert len(collection.albums.get("Kept").members) == 3
     with pytest.raises(NotFound):
-        collection.query_thumbnail(tokens[1])
+        collection.queries.thumbnail(tokens[1])

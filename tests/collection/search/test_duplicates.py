@@ -64,9 +64,9 @@ def collection(tmp_path, folder):
 def named(collection, groups):
     """Return the groups by the names of files, the suggested ones first."""
     return {
-        (names := [collection.picture(number).places[0].name for number in group.pictures])[0]: set(
-            names[1:]
-        )
+        (names := [collection.pictures.get(number).places[0].name for number in group.pictures])[
+            0
+        ]: set(names[1:])
         for group in groups
     }
 
@@ -79,7 +79,7 @@ COPIES = {
 
 
 def ids(collection, *names):
-    found = {row.places[0].name: row.id for row in collection.pictures()}
+    found = {row.places[0].name: row.id for row in collection.pictures.all()}
     return [found[name] for name in names]
 
 
@@ -87,9 +87,9 @@ def ids(collection, *names):
 def test_copies_are_grouped_around_the_best_whatever_the_feature(tmp_path, folder, feature):
     with Collection.create(tmp_path / "other", features=[feature()]) as made:
         made.add([folder])
-        found = made.duplicates()
+        found = made.duplicates.find()
         assert named(made, found) == COPIES
-        reasons = {made.picture(group.keeper).places[0].name: group.reason for group in found}
+        reasons = {made.pictures.get(group.keeper).places[0].name: group.reason for group in found}
         assert reasons == {
             "0.png": "richest format, PNG",
             "1.png": "largest, 240 × 160",
@@ -142,7 +142,7 @@ def test_frames_that_drift_do_not_become_one_group(tmp_path):
         wide.crop((left, 0, left + 240, 160)).save(tmp_path / "film" / f"{number:02}.bmp")
     with Collection.create(tmp_path / "frames", features=[Colours()]) as made:
         made.add([tmp_path / "film"])
-        found = made.duplicates(radius=64)
+        found = made.duplicates.find(radius=64)
         assert len(found) > 5
         together = [number for group in found for number in group.pictures]
         assert len(together) == len(set(together)), "a picture is in one group at most"
@@ -159,53 +159,57 @@ def test_a_verdict_holds_until_undone_and_survives_moving_and_indexing_again(
     tmp_path, collection, folder
 ):
     one, small, jpeg = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
-    said = collection.not_duplicates([small], [one, jpeg], who="Jürgen", key="k")
-    assert collection.not_duplicates([small], [one, jpeg], key="k") == said
-    assert len([it for it in collection.history() if it.kind == "distinct"]) == 1
+    said = collection.duplicates.tell_apart([small], [one, jpeg], who="Jürgen", key="k")
+    assert collection.duplicates.tell_apart([small], [one, jpeg], key="k") == said
+    assert len([it for it in collection.log.history() if it.kind == "distinct"]) == 1
     apart = {**COPIES, "0.png": {"0 recompressed.jpg"}}
-    assert named(collection, collection.duplicates()) == apart
+    assert named(collection, collection.duplicates.find()) == apart
     shutil.move(folder, tmp_path / "moved")
     collection.add([tmp_path / "moved"])
-    collection.find_missing()
-    assert named(collection, collection.duplicates()) == apart
+    collection.pictures.find_missing()
+    assert named(collection, collection.duplicates.find()) == apart
     with Collection.open(collection.path, features=[Colours()]) as other:
-        assert named(other, other.duplicates()) == apart
+        assert named(other, other.duplicates.find()) == apart
         undone = other.undo(said.number)
-        assert named(other, other.duplicates()) == COPIES
-    assert named(collection, collection.duplicates()) == COPIES
+        assert named(other, other.duplicates.find()) == COPIES
+    assert named(collection, collection.duplicates.find()) == COPIES
     collection.undo(undone.number)
-    assert named(collection, collection.duplicates()) == apart
-    collection.check_log()
+    assert named(collection, collection.duplicates.find()) == apart
+    collection.log.check()
 
 
 def test_keeping_all_hides_a_whole_group(collection):
     group = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
-    said = collection.not_duplicates(group, verdict="keep")
+    said = collection.duplicates.tell_apart(group, verdict="keep")
     assert said.body == {"pictures": sorted(group), "difference": "keep"}
-    assert "0.png" not in named(collection, collection.duplicates())
+    assert "0.png" not in named(collection, collection.duplicates.find())
     assert len(collection) == 16
 
 
 def test_a_picture_told_apart_from_a_member_does_not_join_it(collection):
     """Though both are copies of the third."""
     small, jpeg = ids(collection, "0 small.png", "0 recompressed.jpg")
-    collection.not_duplicates([small, jpeg])
-    (group,) = [it for it in collection.duplicates() if small in it.pictures or jpeg in it.pictures]
+    collection.duplicates.tell_apart([small, jpeg])
+    (group,) = [
+        it for it in collection.duplicates.find() if small in it.pictures or jpeg in it.pictures
+    ]
     assert len(group.pictures) == 2
 
 
 def test_keeping_one_moves_the_others_to_the_bin_and_can_be_undone(collection):
     one, small, jpeg = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
-    said = collection.keep_one(one, [small, jpeg], key="k")
+    said = collection.duplicates.keep_one(one, [small, jpeg], key="k")
     assert (said.kind, said.body["pictures"]) == ("removal", 2)
-    assert collection.keep_one(one, [small, jpeg], key="k").number == said.number
-    assert {row.id for row in collection.bin()} == {small, jpeg}
-    assert set(named(collection, collection.duplicates())) == {"1.png", "2 enlarged.png"}
+    assert collection.duplicates.keep_one(one, [small, jpeg], key="k").number == said.number
+    assert {row.id for row in collection.bin.browse()} == {small, jpeg}
+    assert set(named(collection, collection.duplicates.find())) == {"1.png", "2 enlarged.png"}
     with pytest.raises(NotFound):
-        collection.keep_one(small, [one])
-    assert collection.find(collection.picture(one).places[0]) == one, "never are both removed"
+        collection.duplicates.keep_one(small, [one])
+    assert collection.pictures.find(collection.pictures.get(one).places[0]) == one, (
+        "never are both removed"
+    )
     collection.undo(said.number)
-    assert named(collection, collection.duplicates()) == COPIES
+    assert named(collection, collection.duplicates.find()) == COPIES
 
 
 def said_of(collection, *pictures):
@@ -215,7 +219,7 @@ def said_of(collection, *pictures):
         rows("SELECT * FROM given ORDER BY 1, 2, 3"),
         rows("SELECT * FROM refusals ORDER BY 1, 2"),
         rows("SELECT id, pictures FROM albums ORDER BY 1"),
-        collection.labels_of(pictures),
+        collection.labels.of(pictures),
     )
 
 
@@ -227,24 +231,24 @@ def give(collection, source, words):
 def test_the_one_kept_gets_what_was_said_of_the_others(collection):
     one, small, jpeg = ids(collection, "0.png", "0 small.png", "0 recompressed.jpg")
     give(collection, "files", {small: ["Rügen"], jpeg: ["Boot", "OSTSEE"]})
-    collection.say(jpeg, "Größe")
-    collection.say(small, "GRÖSSE")
-    collection.say(jpeg, "Möwe")
-    collection.say(jpeg, "Zug", shows=False)
-    collection.say(small, "Boot", shows=False)
+    collection.label(jpeg, "Größe")
+    collection.label(small, "GRÖSSE")
+    collection.label(jpeg, "Möwe")
+    collection.label(jpeg, "Zug", shows=False)
+    collection.label(small, "Boot", shows=False)
     # What was said of the one kept counts more.
-    collection.say(one, "möwe", shows=False)
-    collection.say(one, "Kran")
-    collection.say(small, "Kran", shows=False)
-    collection.save_album("Äpfel", pictures=[small])
-    collection.save_album("Beide", pictures=[one, jpeg])
+    collection.label(one, "möwe", shows=False)
+    collection.label(one, "Kran")
+    collection.label(small, "Kran", shows=False)
+    collection.albums.save("Äpfel", pictures=[small])
+    collection.albums.save("Beide", pictures=[one, jpeg])
     before = said_of(collection, one, small, jpeg)
-    kept = collection.keep_one(one, [small, jpeg])
+    kept = collection.duplicates.keep_one(one, [small, jpeg])
     assert (kept.kind, kept.body["pictures"], kept.body["words"]) == ("removal", 2, 4)
-    assert collection.labels_of([one]) == {one: ["Boot", "Größe", "Kran", "OSTSEE", "Rügen"]}
-    assert collection.album("Äpfel").pictures == (small, one)
-    assert collection.album("Äpfel").members == (one,)
-    assert set(collection.album("Beide").pictures) == {one, jpeg}
+    assert collection.labels.of([one]) == {one: ["Boot", "Größe", "Kran", "OSTSEE", "Rügen"]}
+    assert collection.albums.get("Äpfel").pictures == (small, one)
+    assert collection.albums.get("Äpfel").members == (one,)
+    assert set(collection.albums.get("Beide").pictures) == {one, jpeg}
     refused = collection._opened.database.rows("SELECT key FROM refusals WHERE picture = ?", one)
     assert {key for (key,) in refused} == {"möwe", "zug"}
     after = said_of(collection, one)
@@ -252,42 +256,42 @@ def test_the_one_kept_gets_what_was_said_of_the_others(collection):
     assert said_of(collection, one, small, jpeg) == before
     collection.undo(undone.number)
     assert said_of(collection, one) == after
-    collection.check_log()
-    assert not collection.check().findings
+    collection.log.check()
+    assert not collection.upkeep.check().findings
 
 
 def test_what_is_said_later_of_the_one_kept_outlives_the_undoing(collection):
     one, small = ids(collection, "0.png", "0 small.png")
-    collection.say(small, "Hafen")
-    collection.say(small, "Ufer")
-    kept = collection.keep_one(one, [small])
-    later = collection.say(one, "Hafen", shows=False)
-    again = collection.say(one, "Ufer")
+    collection.label(small, "Hafen")
+    collection.label(small, "Ufer")
+    kept = collection.duplicates.keep_one(one, [small])
+    later = collection.label(one, "Hafen", shows=False)
+    again = collection.label(one, "Ufer")
     assert (again.kind, again.number) == ("label", later.number + 1), "not the removal"
     collection.undo(kept.number)
-    assert collection.labels_of([one, small]) == {one: ["Ufer"], small: ["Hafen", "Ufer"]}
+    assert collection.labels.of([one, small]) == {one: ["Ufer"], small: ["Hafen", "Ufer"]}
     collection.undo(later.number)
     collection.undo(again.number)
-    assert collection.labels_of([one]) == {one: []}
+    assert collection.labels.of([one]) == {one: []}
     # Undone after the keeping, a word goes back to what came from the duplicate.
-    collection.keep_one(one, [small])
-    refusal = collection.say(one, "Hafen", shows=False)
-    assert collection.labels_of([one]) == {one: ["Ufer"]}
+    collection.duplicates.keep_one(one, [small])
+    refusal = collection.label(one, "Hafen", shows=False)
+    assert collection.labels.of([one]) == {one: ["Ufer"]}
     collection.undo(refusal.number)
-    assert collection.labels_of([one]) == {one: ["Hafen", "Ufer"]}
+    assert collection.labels.of([one]) == {one: ["Hafen", "Ufer"]}
 
 
 def test_words_of_duplicates_stay_when_these_are_erased_and_go_with_the_one_kept(collection):
     one, small = ids(collection, "0.png", "0 small.png")
-    collection.say(small, "Größe")
-    collection.save_album("Äpfel", pictures=[small])
-    collection.keep_one(one, [small])
-    collection.empty_bin()
-    assert collection.labels_of([one]) == {one: ["Größe"]}
-    assert collection.album("Äpfel").members == (one,)
+    collection.label(small, "Größe")
+    collection.albums.save("Äpfel", pictures=[small])
+    collection.duplicates.keep_one(one, [small])
+    collection.bin.empty()
+    assert collection.labels.of([one]) == {one: ["Größe"]}
+    assert collection.albums.get("Äpfel").members == (one,)
     collection.remove([one])
-    collection.empty_bin()
-    collection.check_log()
+    collection.bin.empty()
+    collection.log.check()
     left = collection._opened.database.rows("SELECT * FROM changes WHERE picture = ?", one)
     assert left == []
 
@@ -295,14 +299,14 @@ def test_words_of_duplicates_stay_when_these_are_erased_and_go_with_the_one_kept
 def test_names_of_folders_are_not_said_of_duplicates(collection):
     one, small = ids(collection, "0.png", "0 small.png")
     give(collection, "folders", {small: ["Ordner"]})
-    kept = collection.keep_one(one, [small])
+    kept = collection.duplicates.keep_one(one, [small])
     assert "words" not in kept.body
-    assert collection.labels_of([one]) == {one: []}
+    assert collection.labels.of([one]) == {one: []}
 
 
 def test_pictures_that_come_and_go_are_followed(tmp_path, collection, folder):
     """By what was found before as by what starts anew."""
-    assert named(collection, collection.duplicates()) == COPIES
+    assert named(collection, collection.duplicates.find()) == COPIES
     scene(5).save(folder / "5 again.jpg", quality=60)
     scene(0, (480, 320)).save(folder / "0 large.png")
     collection.add([folder])
@@ -311,13 +315,13 @@ def test_pictures_that_come_and_go_are_followed(tmp_path, collection, folder):
         "0 large.png": {"0.png", *COPIES["0.png"]},
         "5.png": {"5 again.jpg"},
     }
-    assert named(collection, collection.duplicates()) == after
+    assert named(collection, collection.duplicates.find()) == after
     with Collection.open(collection.path, features=[Colours()]) as other:
-        assert named(other, other.duplicates()) == after
+        assert named(other, other.duplicates.find()) == after
     collection.remove(ids(collection, "0 large.png", "5.png"))
-    assert named(collection, collection.duplicates()) == COPIES
+    assert named(collection, collection.duplicates.find()) == COPIES
     collection.restore()
-    assert named(collection, collection.duplicates()) == after
+    assert named(collection, collection.duplicates.find()) == after
 
 
 def test_a_tagged_or_voted_one_is_kept_where_nothing_else_differs(collection, tmp_path):
@@ -330,11 +334,11 @@ def test_a_tagged_or_voted_one_is_kept_where_nothing_else_differs(collection, tm
     first, second = ids(collection, "0.bmp", "1.bmp")
 
     def group():
-        return next(it for it in collection.duplicates() if first in it.pictures)
+        return next(it for it in collection.duplicates.find() if first in it.pictures)
 
     assert (group().keeper, group().reason) == (first, "added first")
     said = collection.vote(Ask((first,)), picked=[second])
-    collection.say(second, "Hafen")
+    collection.label(second, "Hafen")
     assert (group().keeper, group().reason)[1] in ("has tags", "added first")
     collection.undo(said.number)
     assert (group().keeper, group().reason) == (second, "has tags")
@@ -351,32 +355,32 @@ def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkey
     whole = near.likeness
     monkeypatch.setattr(near, "likeness", lambda a, b: compared.append(len(b)) or whole(a, b))
     monkeypatch.setattr(duplicates, "_MANY", 10)
-    found = collection.duplicates()
+    found = collection.duplicates.find()
     assert max(len(group.pictures) for group in found) == 60
     assert sum(compared) < 60 * 4
     before = len(found)
     many = next(group for group in found if len(group.pictures) == 60)
-    collection.not_duplicates(many.pictures, verdict="keep")
-    assert len(collection.duplicates()) == before - 1
+    collection.duplicates.tell_apart(many.pictures, verdict="keep")
+    assert len(collection.duplicates.find()) == before - 1
 
 
 def test_a_thumbnail_that_cannot_be_read_is_no_duplicate(collection):
     (small,) = ids(collection, "0 small.png")
     with collection._opened.database.transaction() as connection:
         connection.execute("UPDATE thumbnails SET jpeg = x'00' WHERE picture = ?", (small,))
-    assert named(collection, collection.duplicates())["0.png"] == {"0 recompressed.jpg"}
+    assert named(collection, collection.duplicates.find())["0.png"] == {"0 recompressed.jpg"}
 
 
 def test_no_pictures_one_picture_and_all_the_same(tmp_path):
     with Collection.create(tmp_path / "none", features=[Colours()]) as made:
-        assert made.duplicates() == []
+        assert made.duplicates.find() == []
         (tmp_path / "few").mkdir()
         for number, level in enumerate((255, 255, 0)):
             flat = Image.new("RGB", (20, 20), (level, level, level))
             flat.putpixel((number, 0), (100, 0, 0))
             flat.save(tmp_path / "few" / f"{number}.png")
             made.add([tmp_path / "few"])
-            assert len(made.duplicates()) == min(number, 1)
+            assert len(made.duplicates.find()) == min(number, 1)
 
 
 @pytest.mark.parametrize(
@@ -385,21 +389,21 @@ def test_no_pictures_one_picture_and_all_the_same(tmp_path):
 )
 def test_what_cannot_be_meant_is_refused(collection, given):
     with pytest.raises(InvalidInput, match=f"{next(iter(given))} must be"):
-        collection.duplicates(**given)
+        collection.duplicates.find(**given)
 
 
 def test_verdicts_that_cannot_be_meant_are_refused_and_nothing_is_recorded(collection):
     one, two = ids(collection, "0.png", "1.png")
-    last = collection.history()[0].number if collection.history() else 0
+    last = collection.log.history()[0].number if collection.log.history() else 0
     for some, of, verdict in [
         *[([one], [], "keep"), ([one], [one], "keep"), ([], [], "keep"), ([], [one], "keep")],
         ([one, two], [], "perhaps"),
     ]:
         with pytest.raises(InvalidInput, match=r"Collection\.duplicates"):
-            collection.not_duplicates(some, of, verdict=verdict)
+            collection.duplicates.tell_apart(some, of, verdict=verdict)
     with pytest.raises(NotFound):
-        collection.not_duplicates([one, 999])
+        collection.duplicates.tell_apart([one, 999])
     for others in ([], [one]):
         with pytest.raises(InvalidInput, match=r"Collection\.duplicates"):
-            collection.keep_one(one, others)
-    assert (collection.history()[0].number if collection.history() else 0) == last
+            collection.duplicates.keep_one(one, others)
+    assert (collection.log.history()[0].number if collection.log.history() else 0) == last

@@ -14,11 +14,11 @@ from tests.gates import OPEN
 
 
 def ids(collection, colour):
-    return [p.id for p in collection.pictures() if p.places[0].parent.name == colour]
+    return [p.id for p in collection.pictures.all() if p.places[0].parent.name == colour]
 
 
 def name(collection, number):
-    return collection.picture(number).places[0].name
+    return collection.pictures.get(number).places[0].name
 
 
 def set_taken(collection, taken):
@@ -30,20 +30,20 @@ def set_taken(collection, taken):
 
 def test_tags_in_common_are_named_the_rarest_first(collection):
     for number in (1, 2, 17):
-        collection.say(number, "Hund")
+        collection.label(number, "Hund")
     for number in (1, 2):
-        collection.say(number, "Strand")
-    collection.say(2, "Katze")
-    assert "Both are tagged “Strand” and “Hund”." in collection.reasons(Ask((1,)), 2)
-    assert not any("tagged" in reason for reason in collection.reasons(Ask((1,)), 3))
+        collection.label(number, "Strand")
+    collection.label(2, "Katze")
+    assert "Both are tagged “Strand” and “Hund”." in collection.queries.reasons(Ask((1,)), 2)
+    assert not any("tagged" in reason for reason in collection.queries.reasons(Ask((1,)), 3))
 
 
 def test_several_examples_are_spoken_of_together(collection):
     for number in (1, 3, 17):
-        collection.say(number, "Hund")
-    collection.say(17, "Garten")
-    collection.say(3, "garten")
-    told = collection.reasons(Ask((1, 17)), 3, 9)
+        collection.label(number, "Hund")
+    collection.label(17, "Garten")
+    collection.label(3, "garten")
+    told = collection.queries.reasons(Ask((1, 17)), 3, 9)
     assert told[0] == "It is tagged “Hund”, like the examples."
     assert told[1] == "It is tagged “garten”, like 1 of the 2 examples."
     assert "It is in the same folder as 1 of the 2 examples, blau." in told
@@ -51,12 +51,12 @@ def test_several_examples_are_spoken_of_together(collection):
 
 def test_a_folder_and_a_day_in_common(collection):
     set_taken(collection, {1: "2019-07-01T10:00:00", 2: "2019-07-01T18:00:00", 3: "2019-07-02"})
-    told = collection.reasons(Ask((1,)), 2)
+    told = collection.queries.reasons(Ask((1,)), 2)
     # The day is rarer than the folder.
     assert told.index("Taken on the same day.") < told.index("Both are in the folder blau.")
-    assert "Taken on the same day." not in collection.reasons(Ask((1,)), 3)
-    assert not any("folder" in reason for reason in collection.reasons(Ask((1,)), 17))
-    assert not any("day" in reason for reason in collection.reasons(Ask((4,)), 5))
+    assert "Taken on the same day." not in collection.queries.reasons(Ask((1,)), 3)
+    assert not any("folder" in reason for reason in collection.queries.reasons(Ask((1,)), 17))
+    assert not any("day" in reason for reason in collection.queries.reasons(Ask((4,)), 5))
 
 
 def test_what_most_have_in_common_says_nothing(tmp_path):
@@ -65,13 +65,13 @@ def test_what_most_have_in_common_says_nothing(tmp_path):
     with Collection.create(tmp_path / "c", features=[Colours()]) as made:
         made.add([tmp_path / "alle"])
         set_taken(made, dict.fromkeys(range(1, 7), "2020-01-01"))
-        assert not any("same folder" in r or "day" in r for r in made.reasons(Ask((1,)), 2))
+        assert not any("same folder" in r or "day" in r for r in made.queries.reasons(Ask((1,)), 2))
 
 
 def test_a_folder_that_is_a_tag_is_said_once(collection):
-    collection.say(1, "Blau")
-    collection.say(2, "Blau")
-    told = collection.reasons(Ask((1,)), 2)
+    collection.label(1, "Blau")
+    collection.label(2, "Blau")
+    told = collection.queries.reasons(Ask((1,)), 2)
     assert "Both are tagged “Blau”." in told
     assert not any("folder" in reason for reason in told)
 
@@ -79,7 +79,7 @@ def test_a_folder_that_is_a_tag_is_said_once(collection):
 def test_nearly_the_same_and_alike(collection):
     match = collection.search(1, 30, learned=False)
     for hit in match:
-        told = collection.reasons(Ask((1,)), hit.id)
+        told = collection.queries.reasons(Ask((1,)), hit.id)
         if hit.score > 0.95:
             assert told[0] == "Nearly the same picture."
         else:
@@ -90,14 +90,14 @@ def test_what_people_said_comes_first(collection):
     ask = Ask((1,))
     collection.vote(ask, picked=[20], rejected=[2])
     collection.vote(ask, picked=[21], who="somebody else")
-    assert collection.reasons(ask, 20)[0] == "You picked it for this search."
-    assert collection.reasons(ask, 2)[0] == "You rejected it for this search."
-    assert collection.reasons(ask, 21)[0] == "Somebody picked it for this search."
-    assert "search" not in collection.reasons(Ask((4,)), 20)[0]
-    collection.reset_votes()
-    assert "this search" not in " ".join(collection.reasons(ask, 20))
+    assert collection.queries.reasons(ask, 20)[0] == "You picked it for this search."
+    assert collection.queries.reasons(ask, 2)[0] == "You rejected it for this search."
+    assert collection.queries.reasons(ask, 21)[0] == "Somebody picked it for this search."
+    assert "search" not in collection.queries.reasons(Ask((4,)), 20)[0]
+    collection.votes.reset()
+    assert "this search" not in " ".join(collection.queries.reasons(ask, 20))
     collection.vote(ask, picked=[20], who="somebody else")
-    assert collection.reasons(ask, 20)[0] == "Somebody picked it for this search."
+    assert collection.queries.reasons(ask, 20)[0] == "Somebody picked it for this search."
 
 
 def test_votes_speak_for_and_against(collection, monkeypatch):
@@ -110,9 +110,9 @@ def test_votes_speak_for_and_against(collection, monkeypatch):
     preferences = collection._opened.rankers.get().votes
     seen = set()
     for asked, on in ((ask, "this search"), (other, first)):
-        said = collection.verdicts(asked)
+        said = collection.votes.verdicts(asked)
         vector = preferences.source.ask(asked, said)
-        for row in collection.pictures():
+        for row in collection.pictures.all():
             if row.id in (*asked.like, *said):
                 continue
             item = collection._opened.rankers.get().vectors([row.id])
@@ -121,7 +121,7 @@ def test_votes_speak_for_and_against(collection, monkeypatch):
             pair += "it" if row.id == blue[1] else bad
             where = "it" if row.id == blue[0] else on
             way = "up" if moved > 0 else "down"
-            told = [r for r in collection.reasons(asked, row.id, 20) if "vote on" in r]
+            told = [r for r in collection.queries.reasons(asked, row.id, 20) if "vote on" in r]
             loud = abs(moved) >= explaining.LEAST_SPOKEN
             assert told == [f"Your vote on {where}, {pair}, moved it {way}."] * loud
             seen |= {(on, way)} if loud else set()
@@ -134,16 +134,18 @@ def test_votes_of_several_people_are_nobodys(collection):
     for who in ("a", "b"):
         collection.vote(Ask((blue[0],)), picked=[red[3]], rejected=[blue[1]], who=who)
     named = name(collection, blue[0])
-    told = [r for n in red for r in collection.reasons(Ask((blue[4],)), n, 20) if " on " in r]
+    told = [
+        r for n in red for r in collection.queries.reasons(Ask((blue[4],)), n, 20) if " on " in r
+    ]
     assert any(r.startswith(f"Votes on {named}, preferring ") for r in told)
     assert all(r.endswith((", moved it up.", ", moved it down.")) for r in told)
 
 
 def test_a_query_that_rejects_only(collection):
-    token = collection.keep_query(Image.new("RGB", (20, 20), PALETTE["blau"]))
+    token = collection.queries.keep(Image.new("RGB", (20, 20), PALETTE["blau"]))
     red, blue = ids(collection, "rot"), ids(collection, "blau")
     collection.vote(Ask((token,)), rejected=[red[0]])
-    told = collection.reasons(Ask((blue[0],)), red[1])
+    told = collection.queries.reasons(Ask((blue[0],)), red[1])
     named = name(collection, red[0])
     vote = f"Your vote on a query picture, rejecting {named}, moved it down."
     assert vote in told
@@ -192,7 +194,7 @@ def test_a_vote_alone_adds_its_own_part(collection):
         left = near_only(collection._opened.rankers.get().votes)
         alone = sum(part for own, part in zip(subjects, parts, strict=True) if own == subject)
         assert (left.added(query) @ item.T)[0, 0] == pytest.approx(alone, abs=1e-3)
-        collection.undo(collection.history(1)[0].number)
+        collection.undo(collection.log.history(1)[0].number)
 
 
 @pytest.mark.parametrize("ask", [Ask((1,)), Ask((1, 9), (17,))])
@@ -212,7 +214,7 @@ def test_places_are_those_of_searches(collection, ask):
 
 def test_what_was_learned_moves_a_picture(collection):
     labels = {
-        row.places[0]: ["gerade" if row.id % 2 else "ungerade"] for row in collection.pictures()
+        row.places[0]: ["gerade" if row.id % 2 else "ungerade"] for row in collection.pictures.all()
     }
     before = [m.id for m in collection.search(1, 30)]
     published = collection.learn(labels, settings={**QUICK, "steps": 2000, "blend": 1.0})
@@ -224,18 +226,22 @@ def test_what_was_learned_moves_a_picture(collection):
         way = "up" if new < old else "down"
         sentence = f"What was learned from labels moved it {way} from rank {old} to {new}."
         far = max(old, new) > 1.5 * min(old, new)
-        assert (sentence in collection.reasons(Ask((1,)), number, 20)) == far
+        assert (sentence in collection.queries.reasons(Ask((1,)), number, 20)) == far
         told += far
     assert told
 
 
 def test_clicks_are_named_as_what_was_learned_from(collection):
     chosen = {"gerade": {}, "ungerade": {}}
-    for row in collection.pictures():
+    for row in collection.pictures.all():
         chosen["gerade" if row.id % 2 else "ungerade"][str(row.places[0])] = 1.0
     settings = {**QUICK, "steps": 2000, "blend": 1.0}
     assert collection.learn(clicks=chosen, settings=settings).similarity.published
-    every = [r for row in collection.pictures() for r in collection.reasons(Ask((1,)), row.id, 20)]
+    every = [
+        r
+        for row in collection.pictures.all()
+        for r in collection.queries.reasons(Ask((1,)), row.id, 20)
+    ]
     assert any("What was learned from clicks moved it" in reason for reason in every)
     assert not any("learned from labels" in reason for reason in every)
 
@@ -247,21 +253,21 @@ def test_words_that_both_look_like(tmp_path):
             picture(folder / colour / f"{number}.png", rgb, 1000 * place + number)
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as made:
         made.add([folder])
-        rows = list(made.pictures())
+        rows = list(made.pictures.all())
         bare = [row.id for row in rows if row.places[0].stem in ("0", "1")]
         labels = {r.places[0]: [r.places[0].parent.name] for r in rows if r.id not in bare}
         assert learn(made, labels).words.published
         ranker = made._opened.rankers.get()
         tagger = made._opened.rankers.annotator(ranker)
-        one, other = (n for n in bare if made.picture(n).places[0].parent.name == "rot")
+        one, other = (n for n in bare if made.pictures.get(n).places[0].parent.name == "rot")
         sure = [tagger.annotate(ranker.vectors([n]), 1)[0][0].confidence for n in (one, other)]
         shares = " and ".join(f"{100 * c:.0f} %" for c in sure)
-        assert f"Both look like “rot” ({shares} sure)." in made.reasons(Ask((one,)), other)
-        blue = next(n for n in bare if made.picture(n).places[0].parent.name == "blau")
-        assert not any("look like" in reason for reason in made.reasons(Ask((one,)), blue))
+        assert f"Both look like “rot” ({shares} sure)." in made.queries.reasons(Ask((one,)), other)
+        blue = next(n for n in bare if made.pictures.get(n).places[0].parent.name == "blau")
+        assert not any("look like" in reason for reason in made.queries.reasons(Ask((one,)), blue))
         tagged = next(r.id for r in rows if r.places[0] in labels)
         twin = next(r.id for r in rows if r.id > tagged and r.places[0] in labels)
-        told = made.reasons(Ask((tagged,)), twin)
+        told = made.queries.reasons(Ask((tagged,)), twin)
         assert any("Both are tagged" in reason for reason in told)
         assert not any("look like" in reason for reason in told)
 
@@ -275,25 +281,25 @@ def test_a_name_that_is_no_text_can_be_shown(tmp_path):
     with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([folder])
         collection.vote(Ask((1,)), picked=[9], rejected=[2])
-        told = collection.reasons(Ask((3,)), 10)
+        told = collection.queries.reasons(Ask((3,)), 10)
         assert any("\ufffd" in reason for reason in told)
         " ".join(told).encode()
 
 
 def test_at_most_k_and_the_same_again(collection):
-    collection.say(1, "a")
-    collection.say(2, "a")
-    whole = collection.reasons(Ask((1,)), 2, 20)
+    collection.label(1, "a")
+    collection.label(2, "a")
+    whole = collection.queries.reasons(Ask((1,)), 2, 20)
     assert len(whole) >= 3
-    assert collection.reasons(Ask((1,)), 2, 2) == whole[:2]
+    assert collection.queries.reasons(Ask((1,)), 2, 2) == whole[:2]
     with Collection.open(collection.path, features=[Colours()]) as again:
-        assert again.reasons(Ask((1,)), 2, 20) == whole
+        assert again.queries.reasons(Ask((1,)), 2, 20) == whole
 
 
 def test_what_cannot_be_explained_is_refused(collection):
     with pytest.raises(NotFound):
-        collection.reasons(Ask((1,)), 99)
+        collection.queries.reasons(Ask((1,)), 99)
     with pytest.raises(NotFound):
-        collection.reasons(Ask((99,)), 1)
+        collection.queries.reasons(Ask((99,)), 1)
     with pytest.raises(InvalidInput, match="k must be"):
-        collection.reasons(Ask((1,)), 2, 0)
+        collection.queries.reasons(Ask((1,)), 2, 0)

@@ -52,7 +52,7 @@ def vote(collection):
     for query in (2, 7, 11, 19, 23):
         good, bad = query + (1 if query % 8 else -1), 1 + (query + 9) % 24
         collection.vote(Ask((query,)), picked=[good], rejected=[bad])
-    assert collection.standing().strength == 1
+    assert collection.votes.standing().strength == 1
 
 
 def exported(collection, folder):
@@ -63,8 +63,8 @@ def exported(collection, folder):
 
 def check_recipe(collection, path, manifest):
     """See that the recipe finds what a search finds, for queries that nobody voted on."""
-    ids = sorted(row.id for row in collection.pictures())
-    feature = collection.features[collection.rankers()[0].name]
+    ids = sorted(row.id for row in collection.pictures.all())
+    feature = collection.features[collection.models.rankers()[0].name]
     raw = feature.vectors(records(collection._opened.database, 1, ids))
     room = {}
     exec(manifest["recipe"], room)
@@ -158,7 +158,7 @@ def test_sparse_and_wide_vectors(tmp_path, dimension, learned):
 def test_what_searches_do_without_is_left_out(collection, tmp_path, monkeypatch):
     vote(collection)
     with Collection.open(collection.path, features=[Colours()]) as again:
-        shut = replace(collection.standing(), strength=0.0)
+        shut = replace(collection.votes.standing(), strength=0.0)
         monkeypatch.setattr(Preferences, "standing", shut)
         path, (arrays, manifest) = exported(again, tmp_path)
         assert arrays == {}

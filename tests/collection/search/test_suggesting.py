@@ -10,7 +10,7 @@ from tests.gates import OPEN
 
 
 def ids(collection, colour):
-    return [p.id for p in collection.pictures() if p.places[0].parent.name == colour]
+    return [p.id for p in collection.pictures.all() if p.places[0].parent.name == colour]
 
 
 def suggested(collection, ref, k=8):
@@ -19,39 +19,39 @@ def suggested(collection, ref, k=8):
 
 def test_a_word_just_given_is_suggested_for_what_is_like_it_and_nothing_else(collection):
     red, blue, green = (ids(collection, colour) for colour in ("rot", "blau", "grün"))
-    collection.say(red[0], "Mohn")
+    collection.label(red[0], "Mohn")
     assert all(suggested(collection, number) == ["Mohn"] for number in red[1:])
     assert not any(suggested(collection, number) for number in [*blue, *green])
     (first,) = collection.suggest(red[1])
     assert (first.confidence, first.why) == (None, "the most similar labelled picture has it")
     for number in blue:
-        collection.say(number, "Meer")
+        collection.label(number, "Meer")
     assert collection.suggest(red[1]) == [first]
 
 
 def test_what_is_said_of_a_picture_is_not_suggested_for_it_however_it_is_spelled(collection):
     red = ids(collection, "rot")
     for number in red[:5]:
-        collection.say(number, "Größe")
-    collection.say(red[5], "GRÖSSE")
-    collection.say(red[6], "gro\u0308ße", shows=False)
+        collection.label(number, "Größe")
+    collection.label(red[5], "GRÖSSE")
+    collection.label(red[6], "gro\u0308ße", shows=False)
     assert suggested(collection, red[0]) == suggested(collection, red[5]) == []
     assert suggested(collection, red[6]) == []
     assert suggested(collection, red[7]) == ["Größe"]
-    collection.undo(collection.history(1)[0].number)
+    collection.undo(collection.log.history(1)[0].number)
     assert suggested(collection, red[6]) == ["Größe"]
 
 
 def test_the_reason_counts_the_most_alike(collection):
     red = ids(collection, "rot")
     for number in red[:6]:
-        collection.say(number, "eins")
+        collection.label(number, "eins")
     asked = red[7]
     (hit,) = [s for s in collection.suggest(asked) if s.word == "eins"]
     assert hit.why == "all 5 most similar labelled pictures have it"
     nearest = [m.id for m in collection.search(asked, 20) if m.id in red[:6]][:5]
     for number in nearest[1:4]:
-        collection.say(number, "zwei")
+        collection.label(number, "zwei")
     (hit,) = [s for s in collection.suggest(asked) if s.word == "zwei"]
     assert hit.why == "3 of the 5 most similar labelled pictures have it"
 
@@ -59,11 +59,11 @@ def test_the_reason_counts_the_most_alike(collection):
 def test_a_common_word_needs_more(collection):
     red = ids(collection, "rot")
     asked = red[7]
-    for row in collection.pictures():
+    for row in collection.pictures.all():
         if row.id != asked:
-            collection.say(row.id, "Bild")
+            collection.label(row.id, "Bild")
     for number in red[:6]:
-        collection.say(number, "Mohn")
+        collection.label(number, "Mohn")
     assert suggested(collection, asked) == ["Mohn", "Bild"]
 
 
@@ -74,21 +74,21 @@ def test_few_words_are_found_behind_many_pictures_without(tmp_path, monkeypatch)
         made.add([tmp_path / "bilder"])
         asked = ids(made, "rot")[0]
         near = [match.id for match in made.search(asked, 12)]
-        made.say(near[-1], "Mohn")
+        made.label(near[-1], "Mohn")
         assert suggested(made, asked) == ["Mohn"]
         for number in near[2:-1]:
-            made.say(number, "Ruhe", shows=False)
+            made.label(number, "Ruhe", shows=False)
         assert suggested(made, asked) == []
-        made.say(near[1], "Klee")
+        made.label(near[1], "Klee")
         assert suggested(made, asked) == ["Klee"]
 
 
 def test_words_refused_for_what_is_alike_are_suggested_less(collection):
     red = ids(collection, "rot")
-    collection.say(red[0], "Mohn")
+    collection.label(red[0], "Mohn")
     assert suggested(collection, red[7]) == ["Mohn"]
     for number in red[1:7]:
-        collection.say(number, "mohn", shows=False)
+        collection.label(number, "mohn", shows=False)
     assert suggested(collection, red[7]) == []
 
 
@@ -101,11 +101,13 @@ def test_learned_words_come_with_how_sure_they_are(tmp_path):
         collection.add([folder])
         labels = {
             row.places[0]: [row.places[0].parent.name]
-            for row in collection.pictures()
+            for row in collection.pictures.all()
             if row.places[0].stem not in ("0", "1")
         }
         assert learn(collection, labels).words.published
-        bare = next(r.id for r in collection.pictures() if str(r.places[0]).endswith("rot/0.png"))
+        bare = next(
+            r.id for r in collection.pictures.all() if str(r.places[0]).endswith("rot/0.png")
+        )
         ranker = collection._opened.rankers.get()
         tagger = collection._opened.rankers.annotator(ranker)
         assert tagger.confidence_ is not None
@@ -119,22 +121,22 @@ def test_learned_words_come_with_how_sure_they_are(tmp_path):
                 "UPDATE given SET label = 'x', key = 'x', crc = NULL "
                 "WHERE label = 'rot' AND picture % 9"
             )
-        left = sum("rot" in names for names in collection.labels().values())
+        left = sum("rot" in names for names in collection.labels.all().values())
         (found,) = [hit for hit in collection.suggest(bare) if hit.word == "rot"]
         assert found.confidence == pytest.approx(tag.confidence)
         assert found.why == f"learned from {left} pictures"
         near = [m.id for m in collection.search(bare, 25)]
         for number in near:
-            collection.say(number, "Rot", shows=False)
+            collection.label(number, "Rot", shows=False)
         assert "rot" not in suggested(collection, bare)
 
 
 def test_a_kept_query_gets_words_too(collection):
     red = ids(collection, "rot")
-    collection.say(red[0], "Mohn")
-    token = collection.keep_query(Image.new("RGB", (20, 20), PALETTE["rot"]))
+    collection.label(red[0], "Mohn")
+    token = collection.queries.keep(Image.new("RGB", (20, 20), PALETTE["rot"]))
     assert suggested(collection, token) == ["Mohn"]
-    other = collection.keep_query(Image.new("RGB", (20, 20), PALETTE["blau"]))
+    other = collection.queries.keep(Image.new("RGB", (20, 20), PALETTE["blau"]))
     assert suggested(collection, other) == []
 
 
@@ -142,7 +144,7 @@ def test_suggestions_are_the_same_again_and_at_most_k(collection):
     red = ids(collection, "rot")
     for place, number in enumerate(red[1:]):
         for word in "abcd"[: 2 + place % 3]:
-            collection.say(number, word)
+            collection.label(number, word)
     first = collection.suggest(red[0], 20)
     assert [hit.word for hit in first[:2]] == ["a", "b"]
     assert len(first) > 2
@@ -177,7 +179,7 @@ def test_what_is_told_is_sorted_and_not_below_the_floor(collection, monkeypatch)
     )
     red = ids(collection, "rot")
     for number in red[1:]:
-        collection.say(number, "Mohn")
+        collection.label(number, "Mohn")
     found = collection.suggest(red[0])
     told = [one.confidence for one in found if one.confidence is not None]
     assert told == sorted(told, reverse=True)

@@ -32,7 +32,7 @@ def test_tags_of_what_is_in_the_collection_and_of_what_is_not(collection, pictur
     (pictures / "notes.txt").touch()
     sources = [foreign, broken, pictures, tmp_path / "*.gif"]
     told = []
-    found = collection.tag(sources, 2, progress=lambda *some: told.append(some))
+    found = collection.words.tag(sources, 2, progress=lambda *some: told.append(some))
     assert [picture.path for picture in found.pictures][:2] == [
         foreign,
         path.with_name("blau-0.png"),
@@ -59,7 +59,7 @@ def test_tags_do_not_depend_on_blocks_nor_on_company(collection, pictures, tmp_p
     mixed = [path for pair in zip(new, paths, strict=False) for path in pair] + paths[7:]
     mixed[3:3] = [picture(tmp_path / "weg.png", (1, 2, 3), 5)]
     mixed[3].write_bytes(b"broken")
-    whole = collection.tag(mixed, 3)
+    whole = collection.words.tag(mixed, 3)
     sizes = []
     annotate = Annotator.annotate
 
@@ -69,14 +69,14 @@ def test_tags_do_not_depend_on_blocks_nor_on_company(collection, pictures, tmp_p
 
     monkeypatch.setattr(Annotator, "annotate", noted)
     monkeypatch.setattr(tagging, "BLOCK", 4)
-    again = collection.tag(mixed, 3, threads=2)
+    again = collection.words.tag(mixed, 3, threads=2)
     assert max(sizes) == 4
     assert [one.path for one in again.pictures] == [one.path for one in whole.pictures]
     for one, other in zip(again.pictures, whole.pictures, strict=True):
         assert [tag.word for tag in one.tags] == [tag.word for tag in other.tags]
         assert [tag.score for tag in one.tags] == pytest.approx([tag.score for tag in other.tags])
     assert again.refused == whole.refused
-    single = {path: collection.tag([path], 3).pictures[0].tags[0].word for path in mixed[:3]}
+    single = {path: collection.words.tag([path], 3).pictures[0].tags[0].word for path in mixed[:3]}
     assert single == {one.path: one.tags[0].word for one in whole.pictures[:3]}
 
 
@@ -85,7 +85,7 @@ def test_a_picture_of_the_collection_is_not_described_again(collection, pictures
     path = pictures / "rot" / "rot-2.png"
 
     def tags(*paths):
-        found = collection.tag(paths).pictures
+        found = collection.words.tag(paths).pictures
         # Rounded apart by how many are scored at once.
         return [{tag.word: pytest.approx(tag.score, abs=1e-5) for tag in one.tags} for one in found]
 
@@ -101,9 +101,9 @@ def test_a_picture_of_the_collection_is_not_described_again(collection, pictures
     # A changed file is tagged as it is now.
     picture(path, PALETTE["blau"], 12345)
     with pytest.raises(ZeroDivisionError):
-        collection.tag([path])
+        collection.words.tag([path])
     collection.features["colours"].record = record
-    assert collection.tag([path]).pictures[0].tags[0].word == "blau"
+    assert collection.words.tag([path]).pictures[0].tags[0].word == "blau"
 
 
 def test_an_interrupted_tagging_ends_its_threads(collection, tmp_path):
@@ -116,7 +116,7 @@ def test_an_interrupted_tagging_ends_its_threads(collection, tmp_path):
 
     before = seen(collection)
     with pytest.raises(KeyboardInterrupt):
-        collection.tag(new, progress=stop)
+        collection.words.tag(new, progress=stop)
     assert seen(collection) == before
 
 
@@ -129,7 +129,7 @@ def test_a_word_finds_pictures(collection):
     expected = tagger.scores(ranker.plain.vectors)[:, number] - always
     order = ranker.plain.ids[np.argsort(-expected, kind="stable")].tolist()
     found = collection.search_word("grün", 99)
-    tagged = {number for number, names in collection.labels().items() if "grün" in names}
+    tagged = {number for number, names in collection.labels.all().items() if "grün" in names}
     scaled = (expected - expected.mean()) / (expected.max() - expected.mean())
     fits = dict(zip(ranker.plain.ids.tolist(), scaled, strict=True))
     assert [match.id for match in found] == [
@@ -159,15 +159,15 @@ def test_a_word_finds_pictures(collection):
 def test_a_word_never_learned_is_told_with_those_close_to_it(collection, word, why):
     learn(collection)
     with pytest.raises(InvalidInput, match=why) as told:
-        collection.word_neighbours(word)
+        collection.words.neighbours(word)
     assert len(str(told.value)) < 400
 
 
 def test_words_and_their_neighbours(collection):
     learn(collection)
-    known = collection.words()
+    known = collection.words.learned()
     assert known == {"rot": 8, "grün": 8, "blau": 8, **{f"Nr. {n}": 4 for n in range(4)}}
-    near = collection.word_neighbours("ROT", 3)
+    near = collection.words.neighbours("ROT", 3)
     assert len(near) == 3
     assert "rot" not in dict(near)
     assert [cosine for _, cosine in near] == sorted((c for _, c in near), reverse=True)
@@ -176,23 +176,23 @@ def test_words_and_their_neighbours(collection):
 def test_before_any_words_the_remedy_is_told(collection, pictures):
     collection.learn(clicks=clicks(collection), settings=QUICK)
     for ask in (
-        lambda: collection.tag([pictures]),
-        lambda: collection.word_neighbours("rot"),
+        lambda: collection.words.tag([pictures]),
+        lambda: collection.words.neighbours("rot"),
         collection.words,
     ):
         with pytest.raises(CollectionError, match=r"no annotator yet.*learn --labels FILE"):
             ask()
     with pytest.raises(InvalidInput, match="no trained model to evaluate"):
-        collection.evaluate_words()
+        collection.models.evaluate_words()
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
 def test_k_is_checked(collection, pictures, k):
     learn(collection)
     for ask in (
-        lambda: collection.tag([pictures], k),
+        lambda: collection.words.tag([pictures], k),
         lambda: collection.search_word("rot", k),
-        lambda: collection.word_neighbours("rot", k),
+        lambda: collection.words.neighbours("rot", k),
     ):
         with pytest.raises(InvalidInput, match="k must be a whole number from 1"):
             ask()
@@ -204,7 +204,7 @@ def test_confidence_is_checked_before_anything_is_read(collection, tmp_path, lea
     collection.features["colours"].record = lambda image: 1 / 0
     foreign = picture(tmp_path / "fremd.png", (9, 9, 9), 1)
     with pytest.raises(InvalidInput, match="min_confidence must be from 0 to 1"):
-        collection.tag([foreign], min_confidence=least)
+        collection.words.tag([foreign], min_confidence=least)
 
 
 def test_only_tags_that_are_sure(tmp_path):
@@ -214,9 +214,9 @@ def test_only_tags_that_are_sure(tmp_path):
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "p"])
         learn(collection, {f"{n}.png": ["rot", "grün"][n % 2] for n in range(150)})
-        every = collection.tag([tmp_path / "p"], min_confidence=0)
-        likely = collection.tag([tmp_path / "p"])
-        sure = collection.tag([tmp_path / "p"], min_confidence=0.8)
+        every = collection.words.tag([tmp_path / "p"], min_confidence=0)
+        likely = collection.words.tag([tmp_path / "p"])
+        sure = collection.words.tag([tmp_path / "p"], min_confidence=0.8)
         assert all(len(picture.tags) == 2 for picture in every.pictures)
         for one, other in zip(every.pictures, sure.pictures, strict=True):
             assert other.tags == tuple(tag for tag in one.tags if tag.confidence >= 0.8)
@@ -238,7 +238,8 @@ def test_sparse_vectors_are_tagged_too(tmp_path):
         named = {f"{n}.png": ["dunkel" if n % 2 else "hell"] for n in range(10)}
         assert learn(collection, named).words.published
         found = {
-            one.path.name: one.tags[0].word for one in collection.tag([tmp_path / "p"]).pictures
+            one.path.name: one.tags[0].word
+            for one in collection.words.tag([tmp_path / "p"]).pictures
         }
         assert (found["10.png"], found["11.png"]) == ("hell", "dunkel")
         best = collection.search_word("hell", 3)
@@ -251,11 +252,11 @@ def test_damaged_words_leave_searches_by_pictures(collection, pictures):
     (collection.path / "models" / "4.safetensors").write_bytes(b"damaged")
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert len(again.search(1, 9)) == 9
-        for ask in (lambda: again.tag([pictures]), again.words, again.evaluate_words):
+        for ask in (lambda: again.words.tag([pictures]), again.words, again.evaluate_words):
             with pytest.raises(DamagedFile):
                 ask()
         assert again.rollback() == InUse(1, 2)
-        assert again.words()
+        assert again.words.learned()
 
 
 def test_words_of_other_vectors_are_refused(collection):
@@ -266,22 +267,22 @@ def test_words_of_other_vectors_are_refused(collection):
         Collection.open(collection.path, features=[Colours()]) as again,
         pytest.raises(FingerprintMismatch),
     ):
-        again.words()
+        again.words.learned()
 
 
 def test_a_reader_sees_words_at_once(collection):
     with Collection.open(collection.path, features=[Colours()]) as reader:
         with pytest.raises(CollectionError, match="no annotator"):
-            reader.words()
+            reader.words.learned()
         learn(collection)
-        assert reader.words() == collection.words()
+        assert reader.words.learned() == collection.words.learned()
         reader.search_word("rot")
         more = {path: [*names, "Bild"][-2:] for path, names in words(collection).items()}
         assert learn(collection, more).words.published
-        assert reader.words() == collection.words()
-        assert "Bild" in reader.words()
+        assert reader.words.learned() == collection.words.learned()
+        assert "Bild" in reader.words.learned()
         collection.rollback()
-        assert reader.words() == collection.words()
+        assert reader.words.learned() == collection.words.learned()
 
 
 def test_a_reader_goes_on_when_a_writer_cleans_up_under_it(collection, monkeypatch):
@@ -299,6 +300,6 @@ def test_a_reader_goes_on_when_a_writer_cleans_up_under_it(collection, monkeypat
 
         reader._opened.rankers.get()
         monkeypatch.setattr(rankers.Rankers, "load_annotator", late)
-        found = reader.words()
+        found = reader.words.learned()
     assert learned == [2]
-    assert found == collection.words()
+    assert found == collection.words.learned()

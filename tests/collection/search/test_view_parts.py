@@ -63,14 +63,16 @@ def test_vectors_of_several_views_are_not_reduced(collection, fitted, monkeypatc
 
 
 def test_before_learning_views_count_by_their_lengths(collection, monkeypatch):
-    assert collection.view_weights() == pytest.approx({"colour": 0.5, "edges": 0.5}, abs=1e-3)
+    assert collection.models.view_weights() == pytest.approx(
+        {"colour": 0.5, "edges": 0.5}, abs=1e-3
+    )
     take = type(ranker(collection).plain).take
 
     def twice(index, ids):
         return take(index, ids) * np.array([2] * 4 + [1] * 4, np.float32)
 
     monkeypatch.setattr(type(ranker(collection).plain), "take", twice)
-    weights = collection.view_weights()
+    weights = collection.models.view_weights()
     assert weights == pytest.approx({"edges": 0.8, "colour": 0.2}, abs=1e-3)
     assert list(weights) == ["edges", "colour"]
 
@@ -84,18 +86,20 @@ def test_parts_are_what_lifts_a_picture_above_the_others(collection):
         for name, at in (("edges", slice(4)), ("colour", slice(4, 8)))
     }
     total = sum(map(abs, lifts.values()))
-    parts = collection.view_parts(Ask((1,)), 2)
+    parts = collection.queries.view_parts(Ask((1,)), 2)
     assert parts == pytest.approx({name: lift / total for name, lift in lifts.items()}, abs=1e-4)
     assert list(parts.values()) == sorted(parts.values(), reverse=True)
 
 
 def test_reasons_name_the_views(collection):
-    rows = {row.places[0].parent.name + row.places[0].stem: row.id for row in collection.pictures()}
+    rows = {
+        row.places[0].parent.name + row.places[0].stem: row.id for row in collection.pictures.all()
+    }
     # Of the same colour, with stripes that run the same way, and of another with such stripes.
     for other, views in (("rot2", {"colour", "edges"}), ("grün2", {"edges"})):
-        told = collection.reasons(Ask((rows["rot0"],)), rows[other], 9)
+        told = collection.queries.reasons(Ask((rows["rot0"],)), rows[other], 9)
         sentence = next((one for one in told if one.startswith("What sets it apart ")), "")
-        parts = collection.view_parts(Ask((rows["rot0"],)), rows[other])
+        parts = collection.queries.view_parts(Ask((rows["rot0"],)), rows[other])
         assert {name for name, part in parts.items() if part > 0} == views
         assert all((name in sentence) == (sum(parts.values()) > 0) for name in views)
     assert "colour" not in sentence
@@ -107,20 +111,20 @@ def test_learning_by_views_gets_the_blocks(collection):
     model = ranker(collection).similarity
     assert dict(model.blocks) == {"edges": 4, "colour": 4}
     assert list(model.blocks) == ["edges", "colour"]
-    weights = collection.view_weights()
+    weights = collection.models.view_weights()
     assert weights == model.view_weights_
     assert sum(weights.values()) == pytest.approx(1)
     assert weights["colour"] > weights["edges"]
-    parts = collection.view_parts(Ask((1,)), 2)
+    parts = collection.queries.view_parts(Ask((1,)), 2)
     assert parts.keys() == {"colour", "edges"}
     assert sum(map(abs, parts.values())) == pytest.approx(1)
 
 
 def test_what_was_learned_by_views_opens_again(collection):
     collection.learn(folders=True, method="omks", settings=QUICK)
-    weights, first = collection.view_weights(), collection.search(1, 5)
+    weights, first = collection.models.view_weights(), collection.search(1, 5)
     with Collection.open(collection.path) as again:
-        assert again.view_weights() == weights
+        assert again.models.view_weights() == weights
         assert again.search(1, 5) == first
 
 
@@ -132,8 +136,8 @@ def test_blocks_given_as_a_setting_are_kept(collection):
 
 def test_every_other_method_learns_on_views_too(collection):
     collection.learn(folders=True, method="lda")
-    assert collection.view_weights() == {}
-    assert collection.view_parts(Ask((1,)), 2).keys() == {"colour", "edges"}
+    assert collection.models.view_weights() == {}
+    assert collection.queries.view_parts(Ask((1,)), 2).keys() == {"colour", "edges"}
     assert [m for m in SIMILARITIES.names if "blocks" in SIMILARITIES.get(m)().get_params()]
 
 
@@ -142,6 +146,6 @@ def test_a_feature_of_one_view_has_no_parts(tmp_path, folder):
 
     with Collection.create(tmp_path / "c", features=[Colours()]) as made:
         made.add([folder])
-        assert made.view_weights() == {}
-        assert made.view_parts(Ask((1,)), 2) == {}
-        assert not any("sets it apart" in one for one in made.reasons(Ask((1,)), 2, 9))
+        assert made.models.view_weights() == {}
+        assert made.queries.view_parts(Ask((1,)), 2) == {}
+        assert not any("sets it apart" in one for one in made.queries.reasons(Ask((1,)), 2, 9))

@@ -14,15 +14,15 @@ def parts(matches):
 
 
 def test_one_tag_is_found_before_anything_was_learned(collection):
-    collection.say(5, "Überraschung")
+    collection.label(5, "Überraschung")
     match, *others = collection.search_word("u\u0308berraschung", 99)
     assert (match.id, match.source, match.score) == (5, "given", 1.0)
-    counts = collection.count_word("ÜBERRASCHUNG")
+    counts = collection.words.count("ÜBERRASCHUNG")
     assert (counts.tagged, counts.named, counts.unknown) == (1, 0, ())
     # What is most like it comes next: here, pictures of the same colour.
     assert parts(others) == ["learned"] * counts.probable
     assert {other.path.parent for other in others[:5]} == {match.path.parent}
-    collection.say(others[0].id, "Überraschung", shows=False)
+    collection.label(others[0].id, "Überraschung", shows=False)
     assert others[0].id not in [one.id for one in collection.search_word("Überraschung", 99)]
 
 
@@ -33,12 +33,12 @@ def given(matches):
 def test_all_that_was_tagged_comes_before_what_a_model_prefers(collection):
     # Half of what looks alike is tagged, and some that look otherwise: a model would mix them.
     tagged = [*range(1, 5), 9, 10, 17]
-    paths = {row.id: row.places[0] for row in collection.pictures()}
+    paths = {row.id: row.places[0] for row in collection.pictures.all()}
     collection.learn({paths[n]: ["pick"] if n in tagged else ["other"] for n in paths})
     found = collection.search_word("pick", 99)
     assert {match.id for match in found[: len(tagged)]} == set(tagged)
     assert parts(found) == sorted(parts(found), key=["given", "name", "learned", "start"].index)
-    counts = collection.count_word("pick")
+    counts = collection.words.count("pick")
     assert (counts.tagged, counts.named) == (len(tagged), 0)
     assert counts.tagged + counts.probable == len(found) > len(tagged)
     assert all(0 < match.score <= 1 for match in found)
@@ -46,9 +46,9 @@ def test_all_that_was_tagged_comes_before_what_a_model_prefers(collection):
 
 def test_pages_and_filters_hold_over_all_parts(collection, pictures):
     collection.learn(folders=True)
-    away = [row.id for row in collection.pictures() if row.places[0].parent.name == "rot"][:2]
+    away = [row.id for row in collection.pictures.all() if row.places[0].parent.name == "rot"][:2]
     for number in away:
-        collection.say(number, "rot", shows=False)
+        collection.label(number, "rot", shows=False)
     whole = collection.search_word("rot", 99)
     assert not set(away) & {match.id for match in whole if match.source == "learned"}
     pages = [collection.search_word("rot", 5, offset=at) for at in range(0, len(whole) + 5, 5)]
@@ -56,13 +56,13 @@ def test_pages_and_filters_hold_over_all_parts(collection, pictures):
     where = Where(folder=str(pictures / "rot"))
     within = collection.search_word("rot", 99, where=where)
     assert {match.path.parent.name for match in within} == {"rot"}
-    counts = collection.count_word("rot", where=where)
+    counts = collection.words.count("rot", where=where)
     assert (counts.tagged, counts.named + counts.probable) == (6, len(within) - 6)
     assert [m for m in whole if m.score >= 0.5] == collection.search_word("rot", 99, min_score=0.5)
 
 
 def test_names_of_files_and_folders_are_found(collection, pictures):
-    some = collection.picture(3).places[0]
+    some = collection.pictures.get(3).places[0]
     assert parts(collection.search_word(some.parent.name, 99)) == ["name"] * 8
     both = collection.search_word(f"{some.stem} {some.parent.name.upper()}", 99)
     assert [match.id for match in both] == [3]
@@ -77,7 +77,7 @@ def test_a_name_counts_from_the_start_of_a_word(tmp_path, collection):
     for place, name in enumerate(["vacation", "my_cats", "IMG2034", "Ka\u0308tzchen", "100%"]):
         draw(tmp_path / "neu" / f"{name}.png", (9, 99, 200), place)
     collection.add([tmp_path / "neu"])
-    names = {row.id: row.places[0].stem for row in collection.pictures()}
+    names = {row.id: row.places[0].stem for row in collection.pictures.all()}
     found = {
         text: [names[n] for n in named(collection._opened.database, [text])[0].tolist()]
         for text in ("cat", "2034", "034", "käTZ", "%", ".png", "[")
@@ -92,19 +92,19 @@ def test_a_name_counts_from_the_start_of_a_word(tmp_path, collection):
 
 def test_of_several_words_all_must_fit(collection):
     for number in (1, 2, 3):
-        collection.say(number, "polar bear")
-    collection.say(2, "snow")
-    collection.say(9, "snow")
+        collection.label(number, "polar bear")
+    collection.label(2, "snow")
+    collection.label(9, "snow")
     assert given(collection.search_word("polar bear snow")) == [2]
     assert given(collection.search_word("snow,Polar  bear")) == [2]
-    assert collection.count_word("snow polar bear").terms == ("snow", "polar bear")
+    assert collection.words.count("snow polar bear").terms == ("snow", "polar bear")
     assert collection.search_word("polar", 99) == []
     assert collection.search_word("polar bear nothing", 99) == []
-    assert collection.count_word("polar bear nothing").unknown == ("nothing",)
+    assert collection.words.count("polar bear nothing").unknown == ("nothing",)
     collection.learn(folders=True)
     # Learned and given together: what has the label and looks the part.
-    collection.say(20, "polar bear")
-    folder = collection.picture(20).places[0].parent.name
+    collection.label(20, "polar bear")
+    folder = collection.pictures.get(20).places[0].parent.name
     found = collection.search_word(f"{folder} polar bear", 99)
     assert (found[0].id, found[0].source) == (20, "given")
     assert given(found) == [20]
@@ -121,26 +121,26 @@ def test_text_is_split_into_known_words():
 
 def test_words_are_completed_with_those_that_have_pictures(collection):
     for number, word in ((1, "red car"), (2, "red car"), (3, "card"), (4, "scar")):
-        collection.say(number, word)
+        collection.label(number, word)
 
     def typed(text):
-        return [one.word for one in collection.words_like(text)]
+        return [one.word for one in collection.words.like(text)]
 
     assert typed("car") == ["card", "red car", "scar"]
     assert typed("snow ca") == ["snow card", "snow red car", "snow scar"]
     assert typed("CRAD") == ["card"]
     assert typed("zzzzzz") == []
-    collection.undo(collection.said_of(3, "card")[0].number)
+    collection.undo(collection.labels.history(3, "card")[0].number)
     assert "card" not in typed("car")
-    folder = collection.picture(1).places[0].parent.name
-    (name,) = collection.words_like(folder)
+    folder = collection.pictures.get(1).places[0].parent.name
+    (name,) = collection.words.like(folder)
     assert (name.word, name.pictures, name.source) == (folder, 8, "name")
 
 
 def test_a_ranker_that_is_not_usable_hides_no_tags(collection, monkeypatch):
     from lookalike.core.errors import MissingPart
 
-    collection.say(5, "gem")
+    collection.label(5, "gem")
 
     def broken(self, by=None):
         raise MissingPart("the part is gone")
@@ -152,10 +152,10 @@ def test_a_ranker_that_is_not_usable_hides_no_tags(collection, monkeypatch):
 
 
 def test_the_ranking_is_kept_until_somebody_writes(collection, monkeypatch):
-    collection.say(5, "gem")
+    collection.label(5, "gem")
     first = collection.search_word("gem")
     with Collection.open(collection.path) as other:
-        other.say(6, "gem")
+        other.label(6, "gem")
     assert given(first) == [5]
     assert sorted(given(collection.search_word("gem"))) == [5, 6]
-    assert np.isclose(collection.count_word("gem").tagged, 2)
+    assert np.isclose(collection.words.count("gem").tagged, 2)

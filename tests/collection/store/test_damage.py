@@ -27,7 +27,7 @@ def flip(file, place, bit=0):
 @pytest.fixture
 def taught(collection):
     assert collection.learn(folders=True, settings={"steps": 300, "blend": 0.5}).similarity
-    (file,) = (collection.path / "models").glob(f"{collection.models()[0].number}.safetensors")
+    (file,) = (collection.path / "models").glob(f"{collection.models.all()[0].number}.safetensors")
     return collection, file
 
 
@@ -42,7 +42,7 @@ def test_every_flip_in_a_model_stops_what_was_learned_and_nothing_else(taught):
             with pytest.raises(DamagedFile, match=r"models/.*--no-learning.*rollback"):
                 other.search(1, 5)
             assert other.search(1, 5, learned=False) == plain
-            (info,) = other.rankers()
+            (info,) = other.models.rankers()
             assert "damaged" in info.trouble or "does not exist" in info.trouble
         file.write_bytes(whole)
     with again(collection) as other:
@@ -69,8 +69,8 @@ def test_a_damaged_model_can_be_left_or_learned_anew(taught):
 def misspelled(collection):
     """A collection whose annotator is damaged, opened anew."""
     assert collection.learn(folders=True, settings={"steps": 300, "blend": 0.5}).words.published
-    collection.say_many([1, 2, 3, 4, 5], "Straße")
-    (words,) = [row.number for row in collection.models() if row.kind == "words"]
+    collection.label([1, 2, 3, 4, 5], "Straße")
+    (words,) = [row.number for row in collection.models.all() if row.kind == "words"]
     file = collection.path / "models" / f"{words}.safetensors"
     collection.close()
     flip(file, file.stat().st_size // 2)
@@ -83,37 +83,41 @@ REMEDY = r"models/.* out of use.*lookalike learn.*rollback.*backup"
 
 def test_a_damaged_annotator_stops_learned_words_and_nothing_else(misspelled):
     store, _ = misspelled
-    (info,) = store.rankers()
+    (info,) = store.models.rankers()
     assert info.ready
     assert "out of use" in info.trouble
     found = store.search_word("rot", 99)
     assert [match.source for match in found[:8]] == ["given"] * 8
-    assert store.count_word("rot").tagged == 8
+    assert store.words.count("rot").tagged == 8
     assert {match.id for match in store.search_word("Straße", 5)} == {1, 2, 3, 4, 5}
     assert store.search_word("nothing") == []
-    assert re.search(REMEDY, store.words_damage())
+    assert re.search(REMEDY, store.words.damage())
     assert {one.word for one in store.suggest(6)} == {"Straße"}
-    assert store.reasons(Ask((2,)), 3)
+    assert store.queries.reasons(Ask((2,)), 3)
     assert store.search(1, 5)
-    for ask in (store.words, store.evaluate_words, lambda: store.tag([store.picture(1).places[0]])):
+    for ask in (
+        store.words,
+        store.models.evaluate_words,
+        lambda: store.words.tag([store.pictures.get(1).places[0]]),
+    ):
         with pytest.raises(DamagedFile, match=REMEDY):
             ask()
 
 
 def test_words_without_learning_are_labels_and_names(collection):
     collection.learn(folders=True)
-    collection.say(1, "neu")
-    assert collection.count_word("neu").probable
+    collection.label(1, "neu")
+    assert collection.words.count("neu").probable
     assert [match.id for match in collection.search_word("neu", 99, learned=False)] == [1]
-    assert collection.count_word("rot", learned=False).tagged == 8
-    assert collection.count_word("neu", learned=False).probable == 0
-    collection.save_album("Neu", SavedSearch(word="neu", learned=False))
-    assert collection.album("Neu").members == (1,)
+    assert collection.words.count("rot", learned=False).tagged == 8
+    assert collection.words.count("neu", learned=False).probable == 0
+    collection.albums.save("Neu", SavedSearch(word="neu", learned=False))
+    assert collection.albums.get("Neu").members == (1,)
 
 
 def test_an_album_of_a_word_tells_of_a_damaged_annotator(misspelled):
     store, _ = misspelled
-    album = store.save_album("Rot", SavedSearch(word="rot"))
+    album = store.albums.save("Rot", SavedSearch(word="rot"))
     assert len(album.members) >= 8
     assert re.search(REMEDY, album.trouble)
 
@@ -125,38 +129,38 @@ def test_damage_to_a_similarity_leaves_words(taught):
     flip(file, file.stat().st_size - 5)
     with again(collection) as other:
         assert {match.id for match in other.search_word("rot", 99)} == found
-        assert "rollback" in other.words_damage()
+        assert "rollback" in other.words.damage()
         assert other.suggest(1) is not None
-        assert other.words_like("r")
-        assert other.tag([other.picture(1).places[0]]).pictures[0].tags
+        assert other.words.like("r")
+        assert other.words.tag([other.pictures.get(1).places[0]]).pictures[0].tags
 
 
 @pytest.mark.parametrize("remedy", ["rollback", "learn"])
 def test_what_is_advised_gets_rid_of_a_damaged_annotator(misspelled, remedy):
     store, file = misspelled
-    (finding,) = store.check().findings
+    (finding,) = store.upkeep.check().findings
     assert finding.damage
     if remedy == "rollback":
         store.rollback()
-        assert store.check().findings == []
+        assert store.upkeep.check().findings == []
     store.learn()
-    assert store.words_damage() == store.rankers()[0].trouble == ""
+    assert store.words.damage() == store.models.rankers()[0].trouble == ""
     assert store.search_word("rot")
-    assert store.check().findings == []
+    assert store.upkeep.check().findings == []
     store.add([])
     assert not file.exists()
-    assert store.backup(store.path.parent / "backup")
+    assert store.upkeep.backup(store.path.parent / "backup")
 
 
 def test_a_damaged_model_that_no_search_uses_is_a_note(collection):
     collection.learn(folders=True)
-    old = [row.number for row in collection.models()]
+    old = [row.number for row in collection.models.all()]
     collection.learn(folders=True)
     for number in old:
         file = collection.path / "models" / f"{number}.safetensors"
         if file.exists():
             flip(file, file.stat().st_size // 2)
-    checked = collection.check()
+    checked = collection.upkeep.check()
     assert checked.sound
     assert checked.findings
     assert all("learned the next time" in finding.remedy for finding in checked.findings)
@@ -166,9 +170,9 @@ def test_a_damaged_model_that_no_search_uses_is_a_note(collection):
 
 TABLES = {
     "records_1": ("record", lambda store: store.search(1, 99, learned=False)),
-    "thumbnails": ("jpeg", lambda store: store.thumbnail(5)),
-    "all_pictures": ("sha256", lambda store: store.picture(5)),
-    "given": ("label", lambda store: store.labels()),
+    "thumbnails": ("jpeg", lambda store: store.pictures.thumbnail(5)),
+    "all_pictures": ("sha256", lambda store: store.pictures.get(5)),
+    "given": ("label", lambda store: store.labels.all()),
     "places": ("path", lambda store: store.search(1, 99)),
 }
 
@@ -176,7 +180,7 @@ TABLES = {
 @pytest.mark.parametrize("table", TABLES)
 def test_a_flipped_bit_in_a_row_is_noticed(collection, table, caplog):
     column, read = TABLES[table]
-    collection.say(5, "Straße")
+    collection.label(5, "Straße")
     collection.close()
     shutil.rmtree(collection.path / "cache", ignore_errors=True)
     key = "id" if table == "all_pictures" else "picture"
@@ -199,8 +203,8 @@ def test_a_flipped_bit_in_a_row_is_noticed(collection, table, caplog):
         else:
             with pytest.raises(DamagedFile, match="checksum differs"):
                 read(other)
-            assert not other.check().sound
-        assert other.thumbnail(6)
+            assert not other.upkeep.check().sound
+        assert other.pictures.thumbnail(6)
 
 
 # What a page of zeros leaves of rows, and what must tell of it.
@@ -259,7 +263,7 @@ def test_a_damaged_bin_is_told(collection, caplog):
         connection.commit()
     with again(collection) as other:
         assert "the bin names pictures that are not there" in caplog.text
-        assert not other.check().sound
+        assert not other.upkeep.check().sound
 
 
 def test_a_damaged_write_ahead_log_is_noticed(collection, tmp_path):
@@ -279,20 +283,20 @@ def test_a_damaged_write_ahead_log_is_noticed(collection, tmp_path):
         bad = wal.read_bytes()
         aside = broken / "damaged-log"
         with Collection.open(broken, features=[Colours()]) as other:
-            if len(other.history(99)) < 6:
+            if len(other.log.history(99)) < 6:
                 noticed += 1
                 with pytest.raises(DamagedFile, match=r"ends at event \d, but event 6"):
-                    other.check_log()
+                    other.log.check()
                 with pytest.raises(DamagedFile, match="nothing more is recorded"):
-                    other.say(1, "word")
+                    other.label(1, "word")
                 assert other.search(1)
                 # The bad file is set aside, before SQLite deletes it.
                 assert aside.read_bytes() == bad
                 (broken / "log-end").unlink()
-                other.say(1, "word")
-                other.check_log()
+                other.label(1, "word")
+                other.log.check()
                 other.remove([1])
-                other.empty_bin()
+                other.bin.empty()
                 assert not aside.exists()  # it still held what was erased
             else:
                 assert not aside.exists()
@@ -309,19 +313,19 @@ def test_a_deleted_write_ahead_log_is_noticed(collection, tmp_path):
 
 def test_the_end_of_the_log_may_lag_and_be_missing(collection):
     file = collection.path / "log-end"
-    collection.say(1, "one")
+    collection.label(1, "one")
     early = file.read_bytes()
-    collection.say(1, "two")
+    collection.label(1, "two")
     # Killed between the commit and the file, or the power went off.
     for content in (early, b"", b"\0" * 96, early.replace(b" ", b"  ", 1)):
         file.write_bytes(content)
         with again(collection) as other:
-            other.check_log()
-            other.say(2, "three")
-            other.check_log()
+            other.log.check()
+            other.label(2, "three")
+            other.log.check()
     file.unlink()
     with again(collection) as other:
-        other.check_log()
+        other.log.check()
     assert file.exists()
 
 
@@ -330,7 +334,7 @@ def test_a_collection_replaced_under_an_open_one_is_not_written_to(collection, t
     collection.path.rename(tmp_path / "aside")
     (tmp_path / "copy").rename(collection.path)
     with pytest.raises(CollectionError, match="replaced, moved or deleted"):
-        collection.say(1, "word")
+        collection.label(1, "word")
     with again(collection) as other:
-        assert not other.labels()
-        other.say(1, "word")
+        assert not other.labels.all()
+        other.label(1, "word")

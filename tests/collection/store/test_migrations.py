@@ -47,8 +47,8 @@ def check(collection, expected):
     for name, value in expected.items():
         wanted = pytest.approx(value, abs=1e-3) if name.endswith("scores") else value
         assert answer[name] == wanted, name
-    collection.check_log()
-    checked = collection.check()
+    collection.log.check()
+    checked = collection.upkeep.check()
     assert [finding.problem for finding in checked.findings if finding.damage] == []
 
 
@@ -92,36 +92,36 @@ def test_its_schema_is_that_of_a_new_one(older, tmp_path):
 def test_it_goes_on(older):
     place, expected = older
     with Collection.open(place) as collection:
-        votes = collection.standing().votes
+        votes = collection.votes.standing().votes
         assert collection.vote(Ask((1,)), picked=[2, 3], who="Ada", key="a vote").number == 9
         collection.vote(Ask((2,)), picked=[4], rejected=[11])
-        assert collection.standing().votes == votes + 1
-        collection.say(7, "Köln")
+        assert collection.votes.standing().votes == votes + 1
+        collection.label(7, "Köln")
         assert collection.rollback().similarity == 1
         assert collection.learn(settings=QUICK).similarity.before is not None
         collection.restore([17])
         # The archive was unpacked elsewhere: the files are found again by their content.
         report = collection.add([place.parent / "pictures"])
         assert report.added == 1  # that of the picture that was erased
-        assert collection.picture(1).places
-        collection.check_log()
+        assert collection.pictures.get(1).places
+        collection.log.check()
     assert len(expected["pictures"]) == 18
 
 
 def test_what_was_said_before_can_be_undone(older):
     place, _ = older
     with Collection.open(place) as collection:
-        said = [event for event in collection.history(100) if not event.undone]
+        said = [event for event in collection.log.history(100) if not event.undone]
         undone = 0
         for event in said:
             if event.kind not in ("learn", "erasure", "feature", "undo", "erased"):
                 collection.undo(event.number)
                 undone += 1
         assert undone >= 12
-        assert collection.labels() == {}
-        assert collection.standing().votes == 0
-        assert {row.id for row in collection.pictures()} >= {17, 20}
-        collection.check_log()
+        assert collection.labels.all() == {}
+        assert collection.votes.standing().votes == 0
+        assert {row.id for row in collection.pictures.all()} >= {17, 20}
+        collection.log.check()
 
 
 def test_missing_sums_are_made_and_wrong_ones_stay(older):
@@ -131,11 +131,11 @@ def test_missing_sums_are_made_and_wrong_ones_stay(older):
             connection.execute(f"UPDATE {table} SET crc = NULL WHERE picture != 3")
         connection.execute("UPDATE thumbnails SET crc = crc + 1 WHERE picture = 3")
     with Collection.open(place) as collection:
-        (finding,) = (finding for finding in collection.check().findings if finding.damage)
+        (finding,) = (finding for finding in collection.upkeep.check().findings if finding.damage)
         assert "thumbnail" in finding.problem
         with pytest.raises(DamagedFile, match="checksum differs"):
-            collection.thumbnail(3)
-        assert collection.thumbnail(4)
+            collection.pictures.thumbnail(3)
+        assert collection.pictures.thumbnail(4)
         assert len(collection) == len(expected["pictures"])
 
 
@@ -226,7 +226,7 @@ def test_a_log_that_lost_its_end_still_says_so(older, caplog):
     with Collection.open(place) as collection:
         assert "the log ends at event 22, but event 23 was acknowledged" in caplog.text
         with pytest.raises(DamagedFile, match="nothing more is recorded"):
-            collection.say(1, "word")
+            collection.label(1, "word")
         assert collection.search(1)
 
 

@@ -20,25 +20,25 @@ def content(folder):
 
 
 def test_nothing_is_changed(collection):
-    collection.say(1, "Wort")
+    collection.label(1, "Wort")
     expected = collection.search(1, 5)
     collection.close()
     before = content(collection.path)
     with Collection.open(collection.path, features=[Colours()], read_only=True) as store:
         assert store.read_only
         assert store.search(1, 5) == expected
-        assert store.labels()[1] == ["Wort"]
-        assert store.thumbnail(1)
-        assert store.check().sound
-        store.check_log()
+        assert store.labels.all()[1] == ["Wort"]
+        assert store.pictures.thumbnail(1)
+        assert store.upkeep.check().sound
+        store.log.check()
         for change in (
-            lambda: store.say(2, "Wort"),
+            lambda: store.label(2, "Wort"),
             lambda: store.vote(Ask((1,)), picked=[2]),
             lambda: store.remove([1]),
             lambda: store.add([]),
             lambda: store.learn(folders=True),
             store.rollback,
-            store.empty_bin,
+            store.bin.empty,
         ):
             with pytest.raises(CollectionError, match="read-only"):
                 change()
@@ -50,9 +50,9 @@ def test_only_the_last_pictures_searched_with_are_remembered(collection, monkeyp
     collection.close()
     with Collection.open(collection.path, features=[Colours()], read_only=True) as store:
         shades = [Image.new("RGB", (8, 8), (shade, 0, 0)) for shade in (10, 90, 200)]
-        first, *last = [store.keep_query(image) for image in shades]
+        first, *last = [store.queries.keep(image) for image in shades]
         for token in last:
-            assert store.query_thumbnail(token)
+            assert store.queries.thumbnail(token)
             assert store.search(Ask((token,)), 5)
         with pytest.raises(NotFound):
             store.search(Ask((first,)), 5)

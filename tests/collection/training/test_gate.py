@@ -60,9 +60,9 @@ def test_a_clear_gain_is_published_and_the_same_again_is_not(stripes):
     again = stripes.learn(labels()).similarity
     assert not again.published
     assert "not clearly better" in again.reason
-    models = [model for model in stripes.models() if model.kind == "similarity"]
+    models = [model for model in stripes.models.all() if model.kind == "similarity"]
     assert [model.gain for model in models] == [first.gain, again.gain]
-    events = [event for event in stripes.history() if event.kind == "learn"]
+    events = [event for event in stripes.log.history() if event.kind == "learn"]
     assert [one.body["similarity"]["gained"] for one in events] == [again.gained, first.gained]
     assert str(again.gain) in again.reason
     assert str(first.gain.precision_at_1) in first.gained

@@ -36,7 +36,7 @@ def stripes(tmp_path):
 
 
 def similarities(collection):
-    return [model for model in collection.models() if model.kind == "similarity"]
+    return [model for model in collection.models.all() if model.kind == "similarity"]
 
 
 def test_learning_improves_the_ranking_and_is_used(stripes):
@@ -49,7 +49,7 @@ def test_learning_improves_the_ranking_and_is_used(stripes):
     assert learned.after.queries == 12
     assert told.unmatched == []
     assert stripes.search(1, 5) != stripes.search(1, 5, learned=False)
-    before, after = stripes.evaluate()
+    before, after = stripes.models.evaluate()
     assert (before, after) == (learned.before, learned.after)
     (model,) = similarities(stripes)
     assert (model.before, model.after, model.current) == (before, after, True)
@@ -68,15 +68,15 @@ def test_searches_score_like_the_model(stripes):
 
 
 def test_a_search_says_how_much_of_what_was_learned_it_uses(stripes):
-    assert stripes.reach(Ask((1,))) is None
+    assert stripes.queries.reach(Ask((1,))) is None
     stripes.learn(labels(), settings={"steps": 50, "blend": 0.5})
-    assert stripes.reach(Ask((1,))) == 0.5
+    assert stripes.queries.reach(Ask((1,))) == 0.5
     ranker = stripes._opened.rankers.get()
     ranker.similarity.reach_ = Reach(ranker.vectors([1]), 0.0, 0.99, 0.1, 0.8)
-    assert stripes.reach(Ask((1,))) == pytest.approx(0.8)
-    assert 0.1 <= stripes.reach(Ask((2, 3), (1,))) < 0.8
+    assert stripes.queries.reach(Ask((1,))) == pytest.approx(0.8)
+    assert 0.1 <= stripes.queries.reach(Ask((2, 3), (1,))) < 0.8
     with pytest.raises(NotFound):
-        stripes.reach(Ask((999,)))
+        stripes.queries.reach(Ask((999,)))
 
 
 def test_pictures_added_after_learning_are_scaled_too(stripes, tmp_path):
@@ -128,12 +128,14 @@ def test_those_held_back_stay_held_back(stripes, tmp_path):
 
 def test_stored_labels_are_used_again_and_replaced(stripes):
     stripes.learn(labels(), settings=QUICK)
-    stored = stripes.labels()
+    stored = stripes.labels.all()
     assert len(stored) == 60
     again = stripes.learn(settings=QUICK).similarity
-    assert (again.pictures, stripes.labels()) == (60, stored)
+    assert (again.pictures, stripes.labels.all()) == (60, stored)
     stripes.learn({"0.png": ["  blau ", "blau", ""], "2.png": []}, settings=QUICK)
-    changed = {row.places[0].name: stripes.labels().get(row.id) for row in stripes.pictures()}
+    changed = {
+        row.places[0].name: stripes.labels.all().get(row.id) for row in stripes.pictures.all()
+    }
     assert changed["0.png"] == ["blau"]
     assert changed["2.png"] is None
     assert changed["4.png"] == ["grün"]
@@ -157,7 +159,9 @@ def test_folders_are_labels(collection, pictures):
     collection.add([pictures])
     learned = collection.learn(folders=True, settings=QUICK).similarity
     assert (learned.pictures, learned.labels) == (24, 3)
-    names = {row.places[0].name: collection.labels().get(row.id) for row in collection.pictures()}
+    names = {
+        row.places[0].name: collection.labels.all().get(row.id) for row in collection.pictures.all()
+    }
     assert names["lose.png"] is None
     assert names["rot-0.png"] == ["blau", "rot"]
     assert names["grün-1.png"] == ["grün"]
@@ -178,7 +182,7 @@ def test_clicks(stripes):
     learned = told.similarity
     assert (learned.pictures, learned.labels) == (60, 2)
     assert told.unmatched == ["fehlt.png: it is not in the collection"]
-    assert stripes.evaluate()[0] == learned.before
+    assert stripes.models.evaluate()[0] == learned.before
     again = stripes.learn(settings=QUICK)
     assert again.similarity.pictures == 60
     stripes.remove([1])
@@ -226,12 +230,12 @@ def test_what_cannot_be_learned_changes_nothing(stripes, given, why):
     with pytest.raises(InvalidInput, match=why):
         stripes.learn(**given)
     assert stripes.search(1, 9) == before
-    assert stripes.labels() == {}
-    assert stripes.models() == []
+    assert stripes.labels.all() == {}
+    assert stripes.models.all() == []
     with pytest.raises(
         InvalidInput, match=r"Learn from labels, folders or clicks first \(lookalike learn, or"
     ):
-        stripes.evaluate()
+        stripes.models.evaluate()
 
 
 def test_a_learner_of_classes_leaves_out_pictures_with_several_labels(stripes):
@@ -256,7 +260,7 @@ def test_rollback(stripes):
         assert again.search(1, 9) == found[2]
         with pytest.raises(CollectionError, match="1 is older"):
             again.rollback()
-    assert [model.current for model in stripes.models()] == [False, True, False]
+    assert [model.current for model in stripes.models.all()] == [False, True, False]
     settings = {"steps": 300, "blend": 0.5}
     assert stripes.learn(clicks=CLICKS, settings=settings).similarity.model == 4
     assert stripes.rollback() == InUse(2, None)
@@ -266,7 +270,7 @@ def test_rollback(stripes):
 def test_rollback_of_the_first_model(stripes):
     plain = stripes.search(1, 9)
     stripes.learn(labels(), settings=QUICK)
-    assert stripes.rollback() == InUse(None, None, stripes.history()[-1].number)
+    assert stripes.rollback() == InUse(None, None, stripes.log.history()[-1].number)
     assert stripes.search(1, 9) == plain
 
 
@@ -304,17 +308,17 @@ def test_a_full_disk_leaves_the_model_in_use(stripes, monkeypatch):
     with pytest.raises(CollectionError, match="No space left"):
         stripes.learn(labels(), settings=QUICK)
     assert stripes.search(1, 9) == before
-    assert len(stripes.models()) == 2
+    assert len(stripes.models.all()) == 2
 
 
 def test_evaluate_after_the_held_back_went(stripes):
     stripes.learn(labels(), settings=QUICK)
     held = np.frombuffer(stripes._opened.database.row("SELECT held_back FROM models")[0], "<i8")
     stripes.remove(held[2:].tolist())
-    stripes.evaluate() if len({n % 2 for n in held[:2]}) == 1 else None
+    stripes.models.evaluate() if len({n % 2 for n in held[:2]}) == 1 else None
     stripes.remove(held[:2].tolist())
     with pytest.raises(InvalidInput, match="too few"):
-        stripes.evaluate()
+        stripes.models.evaluate()
 
 
 def test_what_is_no_better_than_the_start_is_not_published(stripes):
@@ -323,7 +327,7 @@ def test_what_is_no_better_than_the_start_is_not_published(stripes):
     assert (learned.published, learned.model) == (False, None)
     assert learned.reason.startswith("Learning did not improve the ranking")
     assert stripes.search(1, 9) == plain
-    assert [(model.published, model.current) for model in stripes.models()] == [(False, False)]
+    assert [(model.published, model.current) for model in stripes.models.all()] == [(False, False)]
     assert not list(stripes.path.glob("models/*"))
     with pytest.raises(CollectionError, match="no model to roll back"):
         stripes.rollback()

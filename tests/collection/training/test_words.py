@@ -38,16 +38,16 @@ def test_words_are_learned_beside_the_similarity(collection):
     assert learned.words.after.queries == 5
     assert learned.words.after.precision_at_1 > learned.words.before.precision_at_1
     assert "is now in use" in learned.words.reason
-    assert collection.evaluate_words() == (learned.words.before, learned.words.after)
-    kinds = [(model.kind, model.published, model.current) for model in collection.models()]
+    assert collection.models.evaluate_words() == (learned.words.before, learned.words.after)
+    kinds = [(model.kind, model.published, model.current) for model in collection.models.all()]
     assert kinds == [("similarity", True, True), ("words", True, True)]
-    assert collection.models()[1].after == learned.words.after
+    assert collection.models.all()[1].after == learned.words.after
 
 
 def test_without_words_in_use_the_commonest_are_what_to_beat(collection):
     learned = learn(collection)
     held, trained = models.sides(collection._opened.database, 2)
-    labels = collection.labels()
+    labels = collection.labels.all()
     uses = [name for number in trained.tolist() for name in labels[number]]
     ranked = sorted(set(uses), key=lambda word: (-uses.count(word), word))
     right = [ranked[0] in labels[number] for number in held.tolist()]
@@ -63,7 +63,7 @@ def test_what_is_used_has_learned_from_the_pictures_that_judged_it(collection):
     everybody = ranker.vectors(np.concatenate([held, trained]))
     assert not np.allclose(model.scores(everybody), model.as_judged.scores(everybody))
     # It is judged by the annotator that has not seen them, now and when it is to be replaced.
-    assert collection.evaluate_words()[1] == learned.words.after
+    assert collection.models.evaluate_words()[1] == learned.words.after
     again = learn(collection)
     assert again.words.before == learned.words.after
     assert again.words.published
@@ -71,9 +71,9 @@ def test_what_is_used_has_learned_from_the_pictures_that_judged_it(collection):
 
 def test_words_on_a_single_picture_are_not_learned_and_nothing_is_lost(collection):
     learn(collection)
-    before, row = seen(collection)[3:], next(iter(collection.pictures()))
+    before, row = seen(collection)[3:], next(iter(collection.pictures.all()))
     with Collection.create(collection.path.parent / "other", features=[Colours()]) as other:
-        other.add([picture.places[0] for picture in collection.pictures()])
+        other.add([picture.places[0] for picture in collection.pictures.all()])
         with pytest.raises(InvalidInput, match=r"too few|at least two"):
             other.learn({row.places[0]: ["tea", "cup"]}, settings=QUICK)
         assert other.search(1, 3)
@@ -109,8 +109,8 @@ def test_words_alone_can_be_learned(collection):
     assert (learned.similarity.pictures, learned.similarity.labels) == (24, 8)
     assert learned.words.published
     assert in_use(collection) == InUse(None, 1)
-    assert "Bild" in collection.words()
-    assert [model.kind for model in collection.models()] == ["words"]
+    assert "Bild" in collection.words.learned()
+    assert [model.kind for model in collection.models.all()] == ["words"]
     assert replace(collection.rollback(), labels=None) == InUse(None, None)
 
 
@@ -118,10 +118,10 @@ def test_each_is_judged_by_what_it_was_last_judged_by(collection):
     by_clicks = collection.learn(clicks=clicks(collection), settings=QUICK).similarity
     everyone = {path: ["Bild", *names] for path, names in words(collection).items()}
     by_words = learn(collection, everyone).words
-    assert collection.evaluate() == (by_clicks.before, by_clicks.after)
-    assert collection.evaluate_words() == (by_words.before, by_words.after)
+    assert collection.models.evaluate() == (by_clicks.before, by_clicks.after)
+    assert collection.models.evaluate_words() == (by_words.before, by_words.after)
     collection.learn(clicks=clicks(collection), settings=QUICK)
-    assert collection.evaluate_words() == (by_words.before, by_words.after)
+    assert collection.models.evaluate_words() == (by_words.before, by_words.after)
 
 
 def test_the_similarity_alone_can_be_learned(collection):
@@ -141,10 +141,10 @@ def test_words_that_differ_in_case_or_unicode_form_are_one(collection):
     for number, path in enumerate(path for path in given if path.parent.name == "grün"):
         given[path][0] = forms[number % 3]
     assert learn(collection, given).words.labels == 7
-    known = {word.casefold(): count for word, count in collection.words().items()}
+    known = {word.casefold(): count for word, count in collection.words.learned().items()}
     assert known["grün"] == 8
     assert len(known) == 7
-    kept = {name for names in collection.labels().values() for name in names}
+    kept = {name for names in collection.labels.all().values() for name in names}
     assert {"Grün", "grün", "GRÜN"} <= kept
     assert collection.search_word("gRÜN", 3)
 
@@ -156,10 +156,10 @@ def test_every_word_is_learned_and_pictures_stay_on_their_side(gateless):
     assert len(held) == 10
     # A new word of one held-back picture alone brings it to the side that is learned from.
     moved = min(held)
-    new = {collection.picture(moved).places[0]: ["rot", "Einhorn"]}
+    new = {collection.pictures.get(moved).places[0]: ["rot", "Einhorn"]}
     learned = learn(collection, new, random_state=9)
     assert learned.words.published
-    assert "Einhorn" in collection.words()
+    assert "Einhorn" in collection.words.learned()
     held_again, trained_again = (
         set(side.tolist()) for side in models.sides(collection._opened.database, 4)
     )
@@ -206,7 +206,7 @@ def test_worse_words_are_not_published(collection, monkeypatch):
     assert in_use(collection) == InUse(3, 2)
     assert collection.search_word("rot", 9) == before[5]
     assert not (collection.path / "models" / "4.safetensors").exists()
-    assert collection.models()[-1].kind == "words"
+    assert collection.models.all()[-1].kind == "words"
 
 
 def test_rollback_undoes_what_was_learned_together(collection):
@@ -224,7 +224,12 @@ def test_rollback_undoes_what_was_learned_together(collection):
     assert states[1:] == [InUse(1, 2), InUse(3, 2), InUse(3, 4)]
     assert replace(collection.rollback(), labels=None) == states[2]
     assert replace(collection.rollback(), labels=None) == states[1]
-    assert collection.words().keys() == {"rot", "grün", "blau", *(f"Nr. {n}" for n in range(4))}
+    assert collection.words.learned().keys() == {
+        "rot",
+        "grün",
+        "blau",
+        *(f"Nr. {n}" for n in range(4)),
+    }
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert in_use(again) == states[1]
         assert replace(again.rollback(), labels=None) == states[0]
@@ -305,7 +310,7 @@ def test_a_full_disk_leaves_both_as_they_were(gateless, monkeypatch):
     with pytest.raises(CollectionError, match="No space left"):
         learn(collection, {"rot-0.png": ["rot", "blau"]})
     assert seen(collection) == before
-    collection.empty_bin()
+    collection.bin.empty()
     assert {file.name for file in (collection.path / "models").iterdir()} == {
         "1.safetensors",
         "2.safetensors",
@@ -316,16 +321,16 @@ def test_evaluate_words_after_the_held_back_went(collection):
     learn(collection)
     held, _ = models.sides(collection._opened.database, 2)
     collection.remove(held[1:].tolist())
-    assert collection.evaluate_words()[1].queries == 1
+    assert collection.models.evaluate_words()[1].queries == 1
     collection.remove(held[:1].tolist())
     with pytest.raises(InvalidInput, match="too few"):
-        collection.evaluate_words()
+        collection.models.evaluate_words()
 
 
 def test_evaluate_words_without_any_in_use(collection):
     learned = learn(collection)
     collection.rollback()
-    before, after = collection.evaluate_words()
+    before, after = collection.models.evaluate_words()
     assert before == after == learned.words.before
 
 
@@ -357,7 +362,7 @@ def test_the_best_annotator_is_chosen_and_named(collection):
         assert f"{figures.mean_average_precision:.3f}" in learned.reason
         assert name in learned.reason
     assert f"Chosen: {learned.method}, mean average precision" in learned.reason
-    model = collection.models()[1]
+    model = collection.models.all()[1]
     assert (model.method, model.settings["words"]) == (learned.method, "auto")
 
 
@@ -366,8 +371,8 @@ def test_an_annotator_can_be_asked_for(collection, name):
     learned = learn(collection, words=name).words
     assert (learned.method, list(learned.tried)) == (name, [name])
     assert "Chosen" not in learned.reason
-    assert collection.models()[1].method == name
-    assert collection.tag([collection.picture(1).places[0]]).pictures[0].tags
+    assert collection.models.all()[1].method == name
+    assert collection.words.tag([collection.pictures.get(1).places[0]]).pictures[0].tags
 
 
 @pytest.mark.parametrize(
@@ -425,8 +430,8 @@ def test_a_word_on_one_picture_only_is_learned(collection):
     once = next(iter(given))
     given[once] = [*given[once], "einmal"]
     assert learn(collection, given).words.published
-    assert collection.words()["einmal"] == 1
-    number = next(row.id for row in collection.pictures() if row.places[0] == once)
+    assert collection.words.learned()["einmal"] == 1
+    number = next(row.id for row in collection.pictures.all() if row.places[0] == once)
     held, trained = models.sides(collection._opened.database, 2)
     assert number in trained
     assert number not in held
@@ -438,4 +443,4 @@ def test_rolled_back_words_are_those_of_before(collection):
     if in_use(collection).annotator != first.model:
         collection.rollback()
     assert in_use(collection).annotator == first.model
-    assert collection.models()[1].settings["words"] == "linear"
+    assert collection.models.all()[1].settings["words"] == "linear"

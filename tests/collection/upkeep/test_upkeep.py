@@ -23,7 +23,7 @@ def store(collection):
     collection.add([file])
     collection.learn(folders=True, settings={"steps": 300, "blend": 0.5})
     collection.vote(Ask((1,)), picked=[2], rejected=[20])
-    collection.say(3, "Straße")
+    collection.label(3, "Straße")
     return collection
 
 
@@ -32,7 +32,12 @@ def opened(path):
 
 
 def everything(store):
-    return store.search(1, 30), store.labels(), [e.number for e in store.history()], len(store)
+    return (
+        store.search(1, 30),
+        store.labels.all(),
+        [e.number for e in store.log.history()],
+        len(store),
+    )
 
 
 def changed(store, statement):
@@ -43,7 +48,7 @@ def changed(store, statement):
 
 
 def test_a_sound_collection_has_no_findings(store):
-    found = store.check()
+    found = store.upkeep.check()
     assert found.sound
     assert found.findings == []
     assert (found.pictures, found.files > 2) == (25, True)
@@ -66,7 +71,7 @@ def test_a_sound_collection_has_no_findings(store):
 def test_what_is_damaged_is_listed_with_what_to_do(store, statement, told):
     changed(store, statement)
     with opened(store.path) as other:
-        found = other.check()
+        found = other.upkeep.check()
     assert not found.sound
     assert any(told in finding.problem for finding in found.findings), found.findings
     assert all(finding.remedy.endswith(".") for finding in found.findings)
@@ -80,7 +85,7 @@ def test_damaged_and_missing_files_are_listed(store, pictures):
     (store.path / "uploads" / "stray.png").write_bytes(b"of nobody")
     (pictures / "rot" / "rot-1.png").unlink()
     with opened(store.path) as other:
-        found = other.check()
+        found = other.upkeep.check()
     told = {finding.problem.split(":")[0]: finding.damage for finding in found.findings}
     (damaged,) = [problem for problem in told if problem.startswith(str(model))]
     assert told.pop(damaged) is True
@@ -93,42 +98,42 @@ def test_damaged_and_missing_files_are_listed(store, pictures):
 
 def test_a_backup_comes_back_whole(store, tmp_path):
     before = everything(store)
-    made = store.backup(tmp_path / "backup")
-    assert (made.pictures, made.events) == (25, store.history(1)[0].number)
-    store.say(4, "later")
+    made = store.upkeep.backup(tmp_path / "backup")
+    assert (made.pictures, made.events) == (25, store.log.history(1)[0].number)
+    store.label(4, "later")
     store.remove([7])
     path = store.path
     store.close()
     done = restore_backup(tmp_path / "backup", path)
     with opened(path) as other:
         assert everything(other) == before
-        assert other.check().sound
-        other.say(4, "again")
+        assert other.upkeep.check().sound
+        other.label(4, "again")
     with opened(done.aside) as old:
-        assert "later" in old.labels()[4]
+        assert "later" in old.labels.all()[4]
     assert restore_backup(tmp_path / "backup", path, replace=True).aside is None
     assert not [file for file in path.parent.iterdir() if file.name.startswith(".")]
 
 
 def test_a_backup_of_damaged_rows_says_so(store, tmp_path):
-    assert store.backup(tmp_path / "one").damaged == 0
+    assert store.upkeep.backup(tmp_path / "one").damaged == 0
     changed(store, "UPDATE thumbnails SET jpeg = x'00' WHERE picture = 3")
     with opened(store.path) as other:
-        assert other.backup(tmp_path / "two").damaged == 1
+        assert other.upkeep.backup(tmp_path / "two").damaged == 1
 
 
 def test_a_backup_may_go_elsewhere(store, tmp_path):
-    store.backup(tmp_path / "backup")
+    store.upkeep.backup(tmp_path / "backup")
     shutil.rmtree(tmp_path / "elsewhere", ignore_errors=True)
     restore_backup(tmp_path / "backup", tmp_path / "elsewhere")
     with opened(tmp_path / "elsewhere") as other:
-        assert other.find(tmp_path / "elsewhere" / "uploads" / "käfer.png")
-        assert other.check().sound
+        assert other.pictures.find(tmp_path / "elsewhere" / "uploads" / "käfer.png")
+        assert other.upkeep.check().sound
 
 
 @pytest.mark.parametrize("way", ["moved", "copied", "copied, the first one gone", "renamed"])
 def test_uploads_are_found_again_where_a_collection_was_moved_to(store, tmp_path, way):
-    number = store.find(store.path / "uploads" / "käfer.png")
+    number = store.pictures.find(store.path / "uploads" / "käfer.png")
     before, after = store.path, tmp_path / "elsewhere"
     store.close()
     if way == "renamed":
@@ -145,16 +150,16 @@ def test_uploads_are_found_again_where_a_collection_was_moved_to(store, tmp_path
     file = after / "uploads" / name
     os.utime(file, (1, 1))
     with opened(after) as other:
-        assert other.check().sound
-        assert any("another place" in it.problem for it in other.check().findings)
+        assert other.upkeep.check().sound
+        assert any("another place" in it.problem for it in other.upkeep.check().findings)
         if way == "moved":
-            assert (other.backup(tmp_path / "copy").path / "uploads" / name).exists()
-        other.tidy()
+            assert (other.upkeep.backup(tmp_path / "copy").path / "uploads" / name).exists()
+        other.upkeep.tidy()
         assert file.exists()
-        assert other.find(file) == number
-        assert not [it for it in other.check().findings if "uploaded" in it.problem]
+        assert other.pictures.find(file) == number
+        assert not [it for it in other.upkeep.check().findings if "uploaded" in it.problem]
         other.remove([number])
-        other.empty_bin()
+        other.bin.empty()
     assert not file.exists()
     if way == "copied":
         assert (before / "uploads" / "käfer.png").exists()
@@ -166,26 +171,26 @@ def test_a_backup_while_others_write_is_of_one_moment(store, tmp_path):
     def write():
         with opened(store.path) as other:
             while not stop.is_set():
-                said.append(other.say(1 + len(said) % 20, f"wort {len(said)}").number)
+                said.append(other.label(1 + len(said) % 20, f"wort {len(said)}").number)
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        made = [store.backup(tmp_path / f"backup-{number}") for number in range(3)]
+        made = [store.upkeep.backup(tmp_path / f"backup-{number}") for number in range(3)]
     finally:
         stop.set()
         writer.join()
-    store.check_log()
+    store.log.check()
     for number, one in enumerate(made):
         restore_backup(one.path, tmp_path / f"c-{number}")
         with opened(tmp_path / f"c-{number}") as other:
-            other.check_log()
-            assert other.check().sound
+            other.log.check()
+            assert other.upkeep.check().sound
 
 
 def test_a_damaged_backup_changes_nothing(store, tmp_path):
     before = everything(store)
-    store.backup(tmp_path / "backup")
+    store.upkeep.backup(tmp_path / "backup")
     database = tmp_path / "backup" / "collection.sqlite"
     content = bytearray(database.read_bytes())
     content[len(content) // 2] ^= 1
@@ -216,13 +221,13 @@ def test_what_killed_backups_and_restores_left_is_swept(store, tmp_path):
     handle = os.open(held, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     gone = [left(name) for name in names]
-    store.backup(tmp_path / "tuesday")
+    store.upkeep.backup(tmp_path / "tuesday")
     assert not any(folder.exists() for folder in gone)
     assert foreign.exists()
     assert held.exists(), "somebody works there"
     os.close(handle)
     assert store.path.parent == tmp_path
-    store.tidy()
+    store.upkeep.tidy()
     assert not held.exists()
     left(names[0])
     restore_backup(tmp_path / "tuesday", tmp_path / "new")
@@ -232,8 +237,8 @@ def test_what_killed_backups_and_restores_left_is_swept(store, tmp_path):
 @pytest.mark.parametrize("step", ["rename", "exchange"])
 def test_a_restore_stopped_at_the_last_step_keeps_both(store, tmp_path, monkeypatch, step):
     """The old collection is never where left-overs are swept."""
-    store.backup(tmp_path / "b")
-    store.say(1, "später")
+    store.upkeep.backup(tmp_path / "b")
+    store.label(1, "später")
     store.close()
     stopped = []
 
@@ -252,23 +257,23 @@ def test_a_restore_stopped_at_the_last_step_keeps_both(store, tmp_path, monkeypa
         restore_backup(tmp_path / "b", store.path)
     kept = next(tmp_path.glob(f"{store.path.name}.before-*"))
     with opened(store.path) as now, opened(kept) as other:
-        found = ["später" in it.labels().get(1, []) for it in (now, other)]
+        found = ["später" in it.labels.all().get(1, []) for it in (now, other)]
     assert found == ([True, False] if step == "exchange" else [False, True])
     assert not list(tmp_path.glob(".*unfinished*"))
 
 
 def test_nothing_is_replaced_under_a_server_or_writer(store, tmp_path):
-    store.backup(tmp_path / "backup")
+    store.upkeep.backup(tmp_path / "backup")
     with pytest.raises(CollectionError, match="already exists"):
-        store.backup(tmp_path / "backup")
-    with store.serving(), pytest.raises(CollectionBusy, match="a server serves"):
+        store.upkeep.backup(tmp_path / "backup")
+    with store.upkeep.serving(), pytest.raises(CollectionBusy, match="a server serves"):
         restore_backup(tmp_path / "backup", store.path)
     with store._opened.writing(), pytest.raises(CollectionBusy):
         restore_backup(tmp_path / "backup", store.path)
     assert not list(store.path.parent.glob("*before*"))
     # One that is open all the same notices it, and writes into no other collection.
     restore_backup(tmp_path / "backup", store.path)
-    for work in (lambda: store.say(1, "word"), lambda: store.search(1)):
+    for work in (lambda: store.label(1, "word"), lambda: store.search(1)):
         with pytest.raises(CollectionError, match="replaced, moved or deleted"):
             work()
 
@@ -281,6 +286,6 @@ def test_a_disk_that_fails_during_a_backup_is_told(collection, tmp_path, monkeyp
     with pytest.raises(
         CollectionError, match=r"cannot write .*disk I/O error.*Nothing was changed"
     ):
-        collection.backup(tmp_path / "copy")
+        collection.upkeep.backup(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     assert not list(tmp_path.glob(".*unfinished*"))

@@ -28,7 +28,7 @@ def test_a_damaged_record_leaves_out_its_picture_and_is_told(collection, sql, ca
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert {match.id for match in again.search(1, 99)} == set(range(2, 25)) - {3}
         assert "lookalike check" in caplog.text
-        (finding,) = again.check().findings
+        (finding,) = again.upkeep.check().findings
         assert "record" in finding.problem
         assert finding.remedy
 
@@ -79,7 +79,7 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         # All that hung on the old space went with it: the model was learned again in the new.
         assert (now.number, now.annotator) == (3, 4)
         assert now.similarity.fingerprint_ == now.space.fingerprint
-        first_run, second_run = collection.models()[:2], collection.models()[2:]
+        first_run, second_run = collection.models.all()[:2], collection.models.all()[2:]
         assert [model.settings for model in first_run] == [model.settings for model in second_run]
         assert reader.search(first[0], 99) == collection.search(first[0], 99)
         assert reader._opened.rankers.get().number == 3
@@ -207,7 +207,7 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
             assert (ranker.number, ranker.annotator) == (3, None)
             sources = {match.source for match in collection.search_word("rot", 99)}
             assert sources == {"given", "name"}
-        collection.empty_bin()
+        collection.bin.empty()
         assert len(list((collection.path / "models").iterdir())) == 1
 
 
@@ -242,7 +242,7 @@ def test_growing_learns_from_what_the_models_in_use_did(small, tmp_path):
         again = added.learned_again
         assert (again.similarity.labels, again.words.labels) == (3, 3)
         assert (again.similarity.pictures, again.words.pictures) == (15, 15)
-        assert collection.models()[-2].settings == collection.models()[0].settings
+        assert collection.models.all()[-2].settings == collection.models.all()[0].settings
 
 
 @pytest.mark.parametrize("choice", ["auto", "linear", "before there was a choice"])
@@ -258,7 +258,7 @@ def test_growing_learns_words_by_the_choice_of_the_model_in_use(small, tmp_path,
 
     collection, added = grown(tmp_path, chosen)
     with collection:
-        model = collection.models()[-1]
+        model = collection.models.all()[-1]
         again = added.learned_again.words
         assert (model.kind, model.method) == ("words", again.method)
         assert model.settings["words"] == ("linear" if choice == "linear" else "auto")
@@ -281,7 +281,7 @@ def test_growing_learns_codes_again(small, tmp_path, monkeypatch):
         assert (ranker.codes.number, ranker.codes.index.dimension) == (again.model, 12)
         assert ranker.codes.similarity.n_features_in_ == 4
         assert set(ranker.codes.index.ids) == set(ranker.plain.ids)
-        assert collection.models()[-1].settings["encoder"] == "s3plh"
+        assert collection.models.all()[-1].settings["encoder"] == "s3plh"
         assert collection.search(1, 2)
 
 

@@ -32,7 +32,7 @@ def digits(tmp_path_factory):
 
 def corrections(collection, *, contrary):
     """Correct searches by two thumbs: the first wrong match, and the first right one below it."""
-    digit = {p.id: p.places[0].name[0] for p in collection.pictures()}
+    digit = {p.id: p.places[0].name[0] for p in collection.pictures.all()}
     rng = np.random.default_rng(0)
     for query in rng.permutation([*digit])[:SEARCHES].tolist():
         shown = [match.id for match in collection.search(Ask((query,)), SHOWN)]
@@ -47,11 +47,11 @@ def corrections(collection, *, contrary):
 def test_who_only_corrects_is_believed_and_who_spoils_is_not(digits, contrary):
     with Collection.open(digits, features=[Colours(8)]) as collection:
         corrections(collection, contrary=contrary)
-        standing = collection.standing()
+        standing = collection.votes.standing()
         ledger = collection._opened.rankers.ledger
         (record,) = ledger.records.values()
         contradicted = np.mean([vote.taught[1].right[0] == 0.0 for vote in ledger.votes])
-        collection.reset_votes()
+        collection.votes.reset()
     # Both contradict the searches they were cast in.
     assert record.judged >= 15
     assert contradicted > 0.6
@@ -88,11 +88,11 @@ def test_all_that_was_shown_is_judged_by_the_first_view_and_a_part_by_the_second
             # What one person has in order is right in the first view, whatever the second says.
             assert vote.taught[1].right[0] == 1.0
             assert (vote.taught[1].agreement == 0.5) == bool(said)
-            collection.reset_votes()
+            collection.votes.reset()
         collection.vote(Ask((1,)), picked=shown[:1], rejected=shown[1:3], shown=shown)
         (vote,) = collection._opened.rankers.ledger.votes
         assert vote.taught[1].agreement != 0.5
-        collection.reset_votes()
+        collection.votes.reset()
 
 
 def test_neighbours_are_looked_for_among_pictures_that_came_later(collection, tmp_path):

@@ -12,19 +12,19 @@ from tests.collection.teaching import learn
 def test_words_said_since_are_judged_by_at_once(collection):
     learn(collection)
     collection.vote(Ask((1,)), picked=[20], rejected=[2])
-    first = collection.standing()
+    first = collection.votes.standing()
     said = []
-    for row in list(collection.pictures()):
-        words = collection.labels_of([row.id])[row.id]
-        said += [collection.say(row.id, word, shows=False) for word in words]
-        said.append(collection.say(row.id, "a" if row.id % 2 else "b"))
-    now = collection.standing()
+    for row in list(collection.pictures.all()):
+        words = collection.labels.of([row.id])[row.id]
+        said += [collection.label(row.id, word, shows=False) for word in words]
+        said.append(collection.label(row.id, "a" if row.id % 2 else "b"))
+    now = collection.votes.standing()
     assert now.labels_before != first.labels_before
     with Collection.open(collection.path, features=[Colours()]) as other:
-        assert other.standing() == now
+        assert other.votes.standing() == now
     for event in said:
         collection.undo(event.number)
-    assert collection.standing() == first
+    assert collection.votes.standing() == first
 
 
 def test_a_word_for_a_picture_not_judged_by_costs_nothing(collection):
@@ -33,9 +33,9 @@ def test_a_word_for_a_picture_not_judged_by_costs_nothing(collection):
     held = collection._opened.rankers.get().votes.held
     number = models.last_model(collection._opened.database, "similarity")
     judges, taught = models.sides(collection._opened.database, number)
-    collection.say(int(taught[0]), "neu")
+    collection.label(int(taught[0]), "neu")
     assert collection._opened.rankers.get().votes.held is held
-    collection.say(int(judges[0]), "neu")
+    collection.label(int(judges[0]), "neu")
     assert collection._opened.rankers.get().votes.held is not held
 
 
@@ -62,14 +62,14 @@ def test_labels_are_read_for_votes_alone_and_not_at_every_import(collection, pic
     collection.search(1)
     assert not read
     collection.vote(Ask((1,)), picked=[20], rejected=[2])
-    standing = collection.standing()
+    standing = collection.votes.standing()
     assert standing.labels_before is not None
     assert len(read) == 1
     picture(pictures / "neu.png", PALETTE["rot"], 4711)
     collection.add([pictures])
-    assert collection.standing() == standing
+    assert collection.votes.standing() == standing
     collection.vote(Ask((25,)), picked=[20], rejected=[3])
     assert len(read) == 1
     with Collection.open(collection.path, features=[Colours()]) as other:
-        assert other.standing() == collection.standing()
+        assert other.votes.standing() == collection.votes.standing()
         assert other.search(1, 30) == collection.search(1, 30)

@@ -15,13 +15,13 @@ from tests.collection.votes.test_agreement import digits  # noqa: F401
 @pytest.fixture
 def collection(digits):  # noqa: F811
     with Collection.open(digits, features=[Colours(8)]) as opened:
-        opened.reset_votes()
+        opened.votes.reset()
         yield opened
-        opened.reset_votes()
+        opened.votes.reset()
 
 
 def digit_of(collection):
-    return {p.id: p.places[0].name[0] for p in collection.pictures()}
+    return {p.id: p.places[0].name[0] for p in collection.pictures.all()}
 
 
 def precision(collection, query):
@@ -56,7 +56,7 @@ def test_random_votes_on_one_query_cost_other_searches_no_more_than_one_would(co
     random_votes(collection, query, 40)
     many = precision(collection, query)
     (taught,) = collection._opened.rankers.ledger.votes[-1].taught.values()
-    collection.reset_votes()
+    collection.votes.reset()
     picked, rejected = taught.pictures[1 : taught.picked], taught.pictures[taught.picked :]
     assert len(picked) == len(rejected) == MOST_TAUGHT
     collection.vote(Ask((query,)), picked=picked, rejected=rejected)
@@ -77,7 +77,7 @@ def test_nothing_that_others_taught_is_lost(collection):
     random_votes(collection, 24, 20)
     assert turned(collection).tobytes() != before.tobytes()
     assert collection._opened.rankers.get().votes._counts[:10].all()
-    for event in collection.history(20):
+    for event in collection.log.history(20):
         collection.undo(event.number)
     assert turned(collection).tobytes() == before.tobytes()
 
@@ -93,7 +93,7 @@ def test_small_votes_teach_as_much_as_one_that_says_all(collection):
     for one in wrong[::-1]:
         collection.vote(Ask((query,)), rejected=[one])
     small = turned(collection)
-    collection.reset_votes()
+    collection.votes.reset()
     collection.vote(Ask((query,)), picked=right, rejected=wrong)
     whole = turned(collection)
     assert np.linalg.norm(whole) > 1

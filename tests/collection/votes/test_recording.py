@@ -20,7 +20,7 @@ from tests.reference import votes as reference
 
 
 def ids(collection, colour):
-    return [p.id for p in collection.pictures() if p.places[0].parent.name == colour]
+    return [p.id for p in collection.pictures.all() if p.places[0].parent.name == colour]
 
 
 def order(collection, ask, k=30):
@@ -111,8 +111,8 @@ def test_the_same_again_is_one_vote(collection):
     assert collection.vote(Ask((1,)), picked=[2], rejected=[9]) == first
     assert collection.vote(Ask((1,)), rejected=[9]).number == first.number
     assert collection.vote(Ask((1,)), picked=[3], key="a").number == first.number
-    assert collection.standing().votes == 1
-    assert len(collection.history()) == 1
+    assert collection.votes.standing().votes == 1
+    assert len(collection.log.history()) == 1
     other = collection.vote(Ask((1,)), picked=[2], rejected=[9], who="b")
     assert other.number != first.number
 
@@ -120,12 +120,12 @@ def test_the_same_again_is_one_vote(collection):
 def test_the_last_word_counts(collection):
     ask = Ask((1,))
     collection.vote(ask, picked=[2, 3], rejected=[9])
-    assert collection.verdicts(ask) == {2: 1, 3: 1, 9: -1}
+    assert collection.votes.verdicts(ask) == {2: 1, 3: 1, 9: -1}
     collection.vote(ask, picked=[9])
-    assert collection.verdicts(ask)[9] == 1
+    assert collection.votes.verdicts(ask)[9] == 1
     collection.vote(ask, rejected=[9], who="somebody else")
-    assert 9 not in collection.verdicts(ask)
-    assert collection.verdicts(Ask((2,))) == {}
+    assert 9 not in collection.votes.verdicts(ask)
+    assert collection.votes.verdicts(Ask((2,))) == {}
 
 
 def test_undoing_gives_back_what_was_before(collection):
@@ -143,7 +143,7 @@ def test_undoing_gives_back_what_was_before(collection):
     assert collection.search(ask, 30) == other
     collection.undo(redone.number)
     assert state(collection) == before
-    assert [e.undone for e in collection.history()] == [False, True, False, True, False]
+    assert [e.undone for e in collection.log.history()] == [False, True, False, True, False]
 
 
 def test_undoing_is_refused_where_it_makes_no_sense(collection):
@@ -155,9 +155,9 @@ def test_undoing_is_refused_where_it_makes_no_sense(collection):
     with pytest.raises(NotFound, match="no event 99"):
         collection.undo(99)
     collection.remove([3])
-    collection.empty_bin()
+    collection.bin.empty()
     with pytest.raises(InvalidInput, match="erased can be added again"):
-        collection.undo(collection.history(1)[0].number)
+        collection.undo(collection.log.history(1)[0].number)
 
 
 def test_a_reset_and_its_undoing(collection):
@@ -165,10 +165,10 @@ def test_a_reset_and_its_undoing(collection):
     start = collection.search(ask, 30)
     collection.vote(ask, picked=[10], rejected=[3])
     voted, found = state(collection), collection.search(ask, 30)
-    event = collection.reset_votes()
+    event = collection.votes.reset()
     assert collection.search(ask, 30) == start
-    assert collection.standing().votes == 0
-    assert collection.verdicts(ask) == {}
+    assert collection.votes.standing().votes == 0
+    assert collection.votes.verdicts(ask) == {}
     collection.undo(event.number)
     assert state(collection) == voted
     assert collection.search(ask, 30) == found
@@ -234,7 +234,7 @@ def test_a_deleted_picture_teaches_no_more(collection):
     assert 9 not in order(collection, ask)
     with again(collection) as other:
         assert other.search(ask, 30) == collection.search(ask, 30)
-    assert collection.history(1)[0].kind == "removal"
+    assert collection.log.history(1)[0].kind == "removal"
     with pytest.raises(NotFound):
         collection.search(Ask((9,)))
     collection.restore([9])
@@ -271,20 +271,20 @@ def test_votes_the_wrong_way_round_are_left_out_and_those_of_others_are_not(coll
     for query in red[:6]:
         others = [number for number in red if number != query][:3]
         collection.vote(Ask((query,)), picked=green[:3], rejected=others, who="contrary")
-    standing = collection.standing()
+    standing = collection.votes.standing()
     assert standing.left_out == ("contrary",)
     assert "The votes of one person count only in the searches" in standing.reason
     assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)
     records = collection._opened.rankers.ledger.records
     assert {who: it.weight for (_, who), it in records.items()} == {"fair": 1.0, "contrary": 0.0}
-    event = collection.reset_votes(of="contrary", who="admin")
-    assert (collection.standing().votes, collection.standing().left_out) == (1, ())
+    event = collection.votes.reset(of="contrary", who="admin")
+    assert (collection.votes.standing().votes, collection.votes.standing().left_out) == (1, ())
     assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)
     with pytest.raises(NotFound, match="no vote of nobody"):
-        collection.reset_votes(of="nobody")
+        collection.votes.reset(of="nobody")
     collection.undo(event.number)
-    assert collection.standing().left_out == ("contrary",)
-    assert {event.who for event in collection.history(of="contrary")} == {"contrary"}
+    assert collection.votes.standing().left_out == ("contrary",)
+    assert {event.who for event in collection.log.history(of="contrary")} == {"contrary"}
 
 
 def test_the_weight_of_a_person():
@@ -310,7 +310,7 @@ def test_votes_that_rank_others_worse_are_not_used(collection):
     for query in red[:6]:
         shown = [*green[:2], *blue[:2]]
         collection.vote(Ask((query,)), picked=green[:2], rejected=blue[:2], shown=shown)
-    good = collection.standing()
+    good = collection.votes.standing()
     assert good.after >= good.before
     assert good.strength == 1.0
     assert collection.search(red[7], 30) != start
@@ -320,8 +320,8 @@ def test_votes_that_rank_others_worse_are_not_used(collection):
     spoiled = ledgers.Ledger().added(preferences.ledger.votes)
     object.__setattr__(preferences.ledger, "records", spoiled.records)
     del preferences.standing
-    assert collection.standing().strength == 0.0
-    assert "worse" in collection.standing().reason
+    assert collection.votes.standing().strength == 0.0
+    assert "worse" in collection.votes.standing().reason
     assert collection.search(red[7], 30) == start
 
 
@@ -333,13 +333,13 @@ def test_votes_are_put_on_what_labels_taught(collection):
     after = scores(collection, ask)
     assert after[20] > before[20]
     assert 9 not in after
-    standing = collection.standing()
+    standing = collection.votes.standing()
     assert standing.labels_before is not None
     assert standing.labels_after is not None
     collection.rollback()
-    assert collection.standing().labels_before is None
+    assert collection.votes.standing().labels_before is None
     assert scores(collection, ask) != before
-    assert {e.kind for e in collection.history()} == {"import", "learn", "vote", "rollback"}
+    assert {e.kind for e in collection.log.history()} == {"import", "learn", "vote", "rollback"}
 
 
 def test_a_search_is_named_by_an_ask(collection):
@@ -360,9 +360,9 @@ def test_bad_votes_are_refused(collection):
         lambda: collection.vote(Ask(()), picked=[2]),
         lambda: collection.vote(Ask([1]), picked=[2]),
         lambda: collection.vote(Ask(tuple(range(1, 80))), picked=[2]),
-        lambda: collection.history(0),
-        lambda: collection.say(1, "  "),
-        lambda: collection.say(1, 7),
+        lambda: collection.log.history(0),
+        lambda: collection.label(1, "  "),
+        lambda: collection.label(1, 7),
     ):
         with pytest.raises(InvalidInput):
             wrong()
@@ -370,13 +370,13 @@ def test_bad_votes_are_refused(collection):
         lambda: collection.vote(ask, picked=[999]),
         lambda: collection.vote(Ask((999,)), picked=[2]),
         lambda: collection.vote(Ask(("u12",)), picked=[2]),
-        lambda: collection.say(999, "x"),
+        lambda: collection.label(999, "x"),
         lambda: collection.search(Ask((999,))),
-        lambda: collection.query_thumbnail("u12"),
+        lambda: collection.queries.thumbnail("u12"),
     ):
         with pytest.raises(NotFound):
             unknown()
-    assert collection.history() == []
+    assert collection.log.history() == []
 
 
 def test_a_rejection_alone_takes_a_picture_out(collection):
@@ -384,60 +384,60 @@ def test_a_rejection_alone_takes_a_picture_out(collection):
     before = order(collection, ask)
     collection.vote(ask, rejected=before[:1])
     assert before[0] not in order(collection, ask)
-    assert collection.standing().judged == 0
+    assert collection.votes.standing().judged == 0
 
 
 def test_words_are_labels_at_once(collection):
-    tagged = collection.say(1, " Größe ")
-    assert collection.labels()[1] == ["Größe"]
-    assert collection.say(1, "GRÖSSE") == tagged
-    refused = collection.say(1, "größe", shows=False)
-    assert 1 not in collection.labels()
+    tagged = collection.label(1, " Größe ")
+    assert collection.labels.all()[1] == ["Größe"]
+    assert collection.label(1, "GRÖSSE") == tagged
+    refused = collection.label(1, "größe", shows=False)
+    assert 1 not in collection.labels.all()
     assert (refused.kind, refused.body["shows"]) == ("label", False)
     collection.undo(refused.number)
-    assert collection.labels()[1] == ["Größe"]
+    assert collection.labels.all()[1] == ["Größe"]
     collection.undo(tagged.number)
-    assert 1 not in collection.labels()
+    assert 1 not in collection.labels.all()
 
 
 def test_words_come_back_in_whatever_order_they_are_undone(collection):
-    no = collection.say(1, "rot", shows=False)
-    yes = collection.say(1, "rot")
+    no = collection.label(1, "rot", shows=False)
+    yes = collection.label(1, "rot")
     collection.undo(no.number)
-    assert collection.labels()[1] == ["rot"]
+    assert collection.labels.all()[1] == ["rot"]
     collection.undo(yes.number)
-    assert 1 not in collection.labels()
+    assert 1 not in collection.labels.all()
     assert collection._opened.database.rows("SELECT * FROM refusals") == []
 
 
 def test_a_kept_query_is_searched_with_and_voted_on(collection, tmp_path):
     file = picture(tmp_path / "neu.png", PALETTE["rot"], 12345)
-    token = collection.keep_query(file.read_bytes())
-    assert collection.keep_query(file.read_bytes()) == token
+    token = collection.queries.keep(file.read_bytes())
+    assert collection.queries.keep(file.read_bytes()) == token
     ask = Ask((token,))
     assert order(collection, ask) == [m.id for m in collection.search(file, 30)]
     collection.vote(ask, picked=[20], rejected=[1])
     with again(collection) as other:
         assert other.search(ask, 30) == collection.search(ask, 30)
-    assert collection.query_thumbnail(token)[:2] == b"\xff\xd8"
+    assert collection.queries.thumbnail(token)[:2] == b"\xff\xd8"
     with pytest.raises(UnreadablePicture):
-        collection.keep_query(b"no picture")
+        collection.queries.keep(b"no picture")
 
 
 def test_a_region_goes_with_its_picture(collection):
-    whole = collection.keep_query(Image.new("RGB", (40, 30), "red"))
-    part = collection.keep_region(1, (0.0, 0.0, 0.5, 1.0))
-    assert part != collection.keep_region(1, (0.5, 0.0, 1.0, 1.0))
+    whole = collection.queries.keep(Image.new("RGB", (40, 30), "red"))
+    part = collection.queries.keep_region(1, (0.0, 0.0, 0.5, 1.0))
+    assert part != collection.queries.keep_region(1, (0.5, 0.0, 1.0, 1.0))
     assert collection.search(Ask((part,)), 3)
     for box in ((0.5, 0, 0.5, 1), (0, 0, 1, 2), (-1, 0, 1, 1)):
         with pytest.raises(InvalidInput, match="region"):
-            collection.keep_region(1, box)
+            collection.queries.keep_region(1, box)
     collection.remove([1])
     with pytest.raises(NotFound):
-        collection.query_thumbnail(part)
+        collection.queries.thumbnail(part)
     with pytest.raises(NotFound):
         collection.search(Ask((part,)))
-    assert collection.query_thumbnail(whole)
+    assert collection.queries.thumbnail(whole)
     collection.restore([1])
     assert collection.search(Ask((part,)), 3)
 
@@ -453,15 +453,15 @@ def test_several_examples_and_some_against(collection):
 def test_a_changed_log_is_found(collection):
     for number in (2, 3, 4):
         collection.vote(Ask((1,)), picked=[20 + number], rejected=[number])
-    collection.check_log()
+    collection.log.check()
     with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
         connection.execute("UPDATE events SET body = replace(body, '0.', '9.') WHERE number = 2")
         connection.commit()
     with again(collection) as other:
         with pytest.raises(DamagedFile, match="from event 2 on"):
-            other.check_log()
-        assert other.standing().votes == 1
-        assert "event 2" in other.standing().reason
+            other.log.check()
+        assert other.votes.standing().votes == 1
+        assert "event 2" in other.votes.standing().reason
         assert other.search(1)
 
 
@@ -525,30 +525,30 @@ def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
 
 def test_queries_of_other_sizes_are_other_queries(collection):
     wide, high = (Image.new("RGB", size, (9, 9, 9)) for size in ((64, 32), (32, 64)))
-    assert collection.keep_query(wide) != collection.keep_query(high)
+    assert collection.queries.keep(wide) != collection.queries.keep(high)
 
 
 def test_a_query_goes_with_a_picture_that_came_later(collection, tmp_path):
     path = picture(tmp_path / "neu" / "neu.png", (1, 200, 200), 5)
-    token = collection.keep_query(path.read_bytes())
+    token = collection.queries.keep(path.read_bytes())
     collection.add([path])
-    assert collection.keep_query(path.read_bytes()) == token
+    assert collection.queries.keep(path.read_bytes()) == token
     collection.remove([path])
     with pytest.raises(NotFound):
-        collection.query_thumbnail(token)
+        collection.queries.thumbnail(token)
 
 
 def test_a_region_is_of_the_picture_that_was_added(collection, pictures):
-    place = collection.picture(1).places[0]
+    place = collection.pictures.get(1).places[0]
     copy = pictures / "kopie.png"
     copy.write_bytes(place.read_bytes())
     collection.add([copy])
     place.unlink()
-    place.symlink_to(collection.picture(9).places[0])
-    assert collection.keep_region(1, (0, 0, 0.5, 0.5))
+    place.symlink_to(collection.pictures.get(9).places[0])
+    assert collection.queries.keep_region(1, (0, 0, 0.5, 0.5))
     copy.unlink()
     with pytest.raises(UnreadablePicture):
-        collection.keep_region(1, (0, 0, 0.5, 0.6))
+        collection.queries.keep_region(1, (0, 0, 0.5, 0.6))
 
 
 def test_votes_read_at_once_sum_to_the_same_bits(collection):
@@ -568,7 +568,7 @@ def test_undoing_a_vote_does_not_read_the_log_again(collection, monkeypatch):
     collection.search(1)
     monkeypatch.setattr(ledgers.rows, "undone", None)
     collection.undo(first.number)
-    assert collection.verdicts(Ask((1,))) == {}
+    assert collection.votes.verdicts(Ask((1,))) == {}
     assert [vote.subject for vote in collection._opened.rankers.ledger.votes] == ["4"]
     monkeypatch.undo()
     with again(collection) as other:
@@ -589,10 +589,10 @@ def test_votes_that_contradict_each_other_leave_a_ranking_as_it_was(collection):
     for who, good, bad in (("Ada", 2, 9), ("Bea", 9, 2)):
         collection.vote(ask, picked=[good], rejected=[bad], who=who)
     # What one picks and another rejects is neither.
-    assert collection.verdicts(ask) == {}
+    assert collection.votes.verdicts(ask) == {}
     assert sorted(order(collection, ask)) == sorted(first)
     collection.vote(ask, picked=[9], rejected=[2], who="Ada")
-    assert collection.verdicts(ask) == {9: 1, 2: -1}
+    assert collection.votes.verdicts(ask) == {9: 1, 2: -1}
     ranker = collection._opened.rankers.get()
     lengths = np.linalg.norm(ranker.votes.turned(ranker.plain.vectors), axis=1)
     assert lengths.max() <= LIMIT + 1e-6
@@ -603,12 +603,12 @@ def test_who_corrects_one_search_by_several_thumbs_is_not_left_out(collection):
     # Each thumb is a vote of its own, and all of them are about one search.
     for picked, rejected in (([green[0]], []), ([], [red[1]]), ([], [red[2]]), ([], [red[3]])):
         collection.vote(Ask((red[0],)), picked=picked, rejected=rejected)
-    standing = collection.standing()
+    standing = collection.votes.standing()
     assert (standing.votes, standing.left_out) == (4, ())
     for _ in range(2):
         (record,) = collection._opened.rankers.ledger.records.values()
         assert (record.judged, record.weight) == (1, 1.0)
-        collection.undo(collection.history(1)[0].number)
+        collection.undo(collection.log.history(1)[0].number)
     with again(collection) as other:
         assert other._opened.rankers.ledger.records == collection._opened.rankers.ledger.records
 
@@ -644,7 +644,7 @@ def test_one_person_voting_again_and_again_on_one_query_is_bounded(collection):
         for vote in once.votes
     ]
     many = once.added(turns)
-    assert many.verdicts("1") == once.verdicts("1")
+    assert many.votes.verdicts("1") == once.verdicts("1")
     assert len(many.said["1"]["Ada"]) == 2
     ranker = collection._opened.rankers.get()
     followed = ranker.votes.following(many)
@@ -658,7 +658,7 @@ def test_votes_only_by_thumbs_down(collection):
         collection.vote(ask, rejected=[20])
     for ask in asks:
         assert 20 not in order(collection, ask)
-    standing = collection.standing()
+    standing = collection.votes.standing()
     assert (standing.votes, standing.judged, standing.strength) == (3, 0, 1.0)
     ranker = collection._opened.rankers.get()
     assert np.isfinite(ranker.votes.turned(ranker.plain.vectors)).all()
@@ -669,8 +669,8 @@ def test_votes_only_by_thumbs_down(collection):
 @pytest.mark.parametrize("sign", ["\0", "\x1b", "\udce9"])
 def test_control_characters_are_refused_in_words_and_names(collection, sign):
     with pytest.raises(InvalidInput, match="control"):
-        collection.say(1, f"tea{sign}")
+        collection.label(1, f"tea{sign}")
     with pytest.raises(InvalidInput, match="control"):
-        collection.say(1, "tea", who=f"Ada{sign}")
+        collection.label(1, "tea", who=f"Ada{sign}")
     with pytest.raises(InvalidInput, match="control"):
         collection.vote(Ask((1,)), picked=[2], key=f"k{sign}")

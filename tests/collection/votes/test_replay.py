@@ -78,9 +78,9 @@ class Told(RuleBasedStateMachine):
     def say(self, picture, word, shows):
         if picture in self.removed:
             with pytest.raises(NotFound):
-                self.collection.say(picture, word, shows=shows)
+                self.collection.label(picture, word, shows=shows)
             return
-        event = self.collection.say(picture, word, shows=shows)
+        event = self.collection.label(picture, word, shows=shows)
         self.add(event, "say", picture, word, shows)
 
     @precondition(lambda self: self.log)
@@ -95,7 +95,7 @@ class Told(RuleBasedStateMachine):
 
     @rule()
     def reset(self):
-        self.add(self.collection.reset_votes(), "reset")
+        self.add(self.collection.votes.reset(), "reset")
 
     @rule(picture=st.integers(4, 6))
     def remove(self, picture):
@@ -136,8 +136,8 @@ class Told(RuleBasedStateMachine):
             for (picture, _), sign in said.items():
                 total[picture] = total.get(picture, 0) + sign
             signs = {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
-            assert self.collection.verdicts(Ask((query,))) == signs
-        history = self.collection.history(1000)
+            assert self.collection.votes.verdicts(Ask((query,))) == signs
+        history = self.collection.log.history(1000)
         assert {event.number for event in history if event.undone} == self.undone()
 
     @invariant()
@@ -146,7 +146,7 @@ class Told(RuleBasedStateMachine):
             ours, theirs = (it._opened.rankers.get().votes for it in (self.collection, other))
             assert ledgers.packed(ours.ledger.votes) == ledgers.packed(theirs.ledger.votes)
             assert ours.ledger.records == theirs.ledger.records
-            assert self.collection.standing() == other.standing()
+            assert self.collection.votes.standing() == other.votes.standing()
             assert self.collection.search(1, 9) == other.search(1, 9)
 
 

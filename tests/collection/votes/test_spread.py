@@ -16,7 +16,7 @@ from tests.reference import votes as reference
 
 
 def ids(collection, colour):
-    return [p.id for p in collection.pictures() if p.places[0].parent.name == colour]
+    return [p.id for p in collection.pictures.all() if p.places[0].parent.name == colour]
 
 
 class Log:
@@ -140,7 +140,7 @@ def test_a_search_voted_on_again_counts_once(collection):
     assert sum(spread_of(collection).counts) == 4
     collection.vote(Ask((red[0],)), picked=[red[1]], rejected=blue[:1], who="b")
     assert sum(spread_of(collection).counts) == 8, "the last word of each person"
-    collection.undo(collection.history(1)[0].number)
+    collection.undo(collection.log.history(1)[0].number)
     assert sum(spread_of(collection).counts) == 4
 
 

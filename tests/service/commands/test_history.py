@@ -19,7 +19,7 @@ def place(run, tmp_path, model):
 def test_what_was_said_is_listed_and_taken_back(run, place, tmp_path):
     assert "Nothing was said" in run("history", "-c", place).out
     with Collection.open(place) as store:
-        first = store.say(1, "Bäume <b>", who="anna")
+        first = store.label(1, "Bäume <b>", who="anna")
     listed = run("history", "-c", place).out
     assert "Tagged with “Bäume" in listed
     assert "anna" in listed
@@ -28,20 +28,20 @@ def test_what_was_said_is_listed_and_taken_back(run, place, tmp_path):
     undone = run("undo", first.number, "-c", place)
     assert f"lookalike undo {first.number + 1}" in undone.out
     with Collection.open(place) as store:
-        assert store.labels() == {}
+        assert store.labels.all() == {}
     assert "(undone)" in run("history", "-c", place).out
     fails(run("undo", first.number, "-c", place), f"Error: Event {first.number} is already undone")
     assert run("undo", first.number + 1, "-c", place, "--json").json["undone"] == first.number + 1
     with Collection.open(place) as store:
-        assert list(store.labels().values()) == [["Bäume <b>"]]
+        assert list(store.labels.all().values()) == [["Bäume <b>"]]
     fails(run("undo", 99, "-c", place), "no event 99", "lookalike history")
     assert run("undo", 0, "-c", place).code == 2
 
 
 def test_history_names_the_pictures_of_votes_and_tags(run, place):
     with Collection.open(place) as store:
-        names = [store.picture(number).places[0].name for number in range(1, 7)]
-        store.say(2, "sky")
+        names = [store.pictures.get(number).places[0].name for number in range(1, 7)]
+        store.label(2, "sky")
         store.vote(Ask((1,)), picked=[2, 3, 4, 5], rejected=[6])
         store.remove([6])
     listed = " ".join(run("history", "-c", place).out.split())
@@ -52,8 +52,8 @@ def test_history_names_the_pictures_of_votes_and_tags(run, place):
 def test_a_folder_is_removed_whole_and_comes_back_by_one_undo(run, place, tmp_path):
     assert "3 moved" in run("remove", tmp_path / "grün", "-c", place).out
     with Collection.open(place) as store:
-        assert {file.parent.name for row in store.pictures() for file in row.places} == {"rot"}
-        (event,) = store.history(1)
+        assert {file.parent.name for row in store.pictures.all() for file in row.places} == {"rot"}
+        (event,) = store.log.history(1)
     run("undo", event.number, "-c", place)
     with Collection.open(place) as store:
         assert len(store) == 6

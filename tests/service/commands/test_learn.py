@@ -138,7 +138,7 @@ def test_learn_where_all_words_are_one(run, photos, changeable, tmp_path):
     spelled = {"red": "Colour", "green": "COLOUR", "blue": "colour"}
     names = {path: spelled[path.parent.name] for path in sorted(photos.glob("*/*.png"))}
     with Collection.open(changeable) as store:
-        for event in store.history():
+        for event in store.log.history():
             if event.kind == "import":
                 store.undo(event.number)
     ran = run("learn", "--tags", write(tmp_path / "tags.csv", names), "-c", changeable)
@@ -166,7 +166,12 @@ def test_learn_from_bad_tables_loses_nothing(run, changeable, tmp_path, content,
 
     def state():
         with Collection.open(changeable) as store:
-            return store.models(), store.labels(), store.words(), store.search_word("red")
+            return (
+                store.models.all(),
+                store.labels.all(),
+                store.words.learned(),
+                store.search_word("red"),
+            )
 
     before = state()
     ran = run("learn", "--tags", tmp_path / "tags.csv", "-c", changeable)
@@ -194,7 +199,7 @@ def test_codes_are_learned_alone_and_rolled_back(run, changeable, few_suffice):
     assert (told["similarity"], told["words"]) == (None, None)
     assert (told["codes"]["method"], told["codes"]["figures"]["bits"]) == ("itq", 24)
     with Collection.open(changeable) as store:
-        assert store.rankers()[0].codes.candidates == 8
+        assert store.models.rankers()[0].codes.candidates == 8
     back = run("rollback", "-c", changeable)
     assert f"Codes of model {told['codes']['model'] - 1} find candidates." in back.out
     assert run("rollback", "-c", changeable, "--json").json["codes"] is None

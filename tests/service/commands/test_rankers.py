@@ -41,7 +41,7 @@ def test_a_feature_is_added_and_then_known(run, photos, changeable, known_bright
     assert (told["known"], told["undescribed"]) == (28, {})
     assert told["rankers"][1]["pictures"] == 28
     with Collection.open(changeable) as store:
-        assert [event.kind for event in store.history()][:1] == ["feature"]
+        assert [event.kind for event in store.log.history()][:1] == ["feature"]
 
 
 def test_a_new_collection_with_several_features(run, photos, model, known_brightness, tmp_path):
@@ -166,7 +166,7 @@ def test_searches_and_words_by_a_ranker(run, photos, two, tmp_path):
     learned = run("learn", "--folders", "-c", two, "--feature", "brightness", "--json")
     assert learned.code == 0
     with Collection.open(two) as store:
-        assert {model.ranker for model in store.models()} == {"embedding", "brightness"}
+        assert {model.ranker for model in store.models.all()} == {"embedding", "brightness"}
     assert run("evaluate", "-c", two, *by, "--json").json["by"] == "brightness"
     out = tmp_path / "x.safetensors"
     assert run("export", "--out", out, "-c", two, *by, "--json").json["by"] == "brightness"
@@ -179,7 +179,7 @@ def test_another_method_with_settings(run, two):
     asked = ("learn", "--folders", "-c", two, "--method", "lda", "--feature", "embedding")
     assert run(*asked, "--set", "dimension=20").code == 0
     with Collection.open(two) as store:
-        made = [model for model in store.models() if model.method == "lda"]
+        made = [model for model in store.models.all() if model.method == "lda"]
     assert [model.ranker for model in made] == ["embedding"]
     assert made[0].settings["dimension"] == 20
 

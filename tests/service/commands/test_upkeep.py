@@ -12,7 +12,7 @@ from tests.service.commands.test_rankers import fails
 @pytest.fixture
 def place(run, changeable):
     with Collection.open(changeable) as store:
-        store.say(1, "Straße")
+        store.label(1, "Straße")
     return changeable
 
 
@@ -43,12 +43,12 @@ def test_a_backup_is_put_back_and_what_was_there_is_kept(run, place, tmp_path):
     assert made.json["pictures"] == 27
     fails(run("backup", tmp_path / "Sicherung", "-c", place), "Sicherung")
     with Collection.open(place) as store:
-        store.say(2, "later")
+        store.label(2, "later")
     done = run("restore", tmp_path / "Sicherung", "-c", place)
     assert "is kept in" in done.out
     with Collection.open(place) as store:
-        assert "Straße" in store.labels()[1]
-        assert "later" not in store.labels()[2]
+        assert "Straße" in store.labels.all()[1]
+        assert "later" not in store.labels.all()[2]
     assert len(list(place.parent.glob(f"{place.name}.before-*"))) == 1
     run("restore", tmp_path / "Sicherung", "-c", place, "--replace")
     assert len(list(place.parent.glob(f"{place.name}.before-*"))) == 1
@@ -61,13 +61,13 @@ def test_a_damaged_backup_replaces_nothing(run, place, tmp_path):
     flip(tmp_path / "b" / "collection.sqlite")
     fails(run("restore", tmp_path / "b", "-c", place))
     with Collection.open(place) as store:
-        assert "Straße" in store.labels()[1]
-        assert "later" not in store.labels()[2]
+        assert "Straße" in store.labels.all()[1]
+        assert "later" not in store.labels.all()[2]
 
 
 def test_a_damaged_model_is_told_and_the_plain_ranking_answers(run, place, photos):
     with Collection.open(place) as store:
-        (used,) = [row.number for row in store.models() if row.kind == "similarity"]
+        (used,) = [row.number for row in store.models.all() if row.kind == "similarity"]
     flip(place / "models" / f"{used}.safetensors")
     picture = photos / "red" / "0.png"
     fails(run("search", picture, "-c", place), "damaged", "--no-learning")
@@ -84,7 +84,7 @@ def test_a_server_goes_on_with_a_damaged_model_and_says_so(place):
     from tests.service.web.inside import Inside
 
     with Collection.open(place) as store:
-        (used,) = [row.number for row in store.models() if row.kind == "similarity"]
+        (used,) = [row.number for row in store.models.all() if row.kind == "similarity"]
         plain = [match.id for match in store.search(1, 99, learned=False)]
     flip(place / "models" / f"{used}.safetensors")
     with Collection.open(place) as store, closing(Inside(make_app(store))) as client:
@@ -105,7 +105,7 @@ def test_a_server_goes_on_with_a_damaged_model_and_says_so(place):
 @pytest.fixture
 def misspelled(place):
     with Collection.open(place) as store:
-        (used,) = [row.number for row in store.models() if row.kind == "words"]
+        (used,) = [row.number for row in store.models.all() if row.kind == "words"]
     flip(place / "models" / f"{used}.safetensors")
     return place
 

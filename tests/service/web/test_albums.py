@@ -23,22 +23,22 @@ def client(store):
 
 
 def ids(store):
-    return [row.id for row in store.pictures()]
+    return [row.id for row in store.pictures.all()]
 
 
 def test_many_are_tagged_by_id_and_by_search_and_taken_back_at_once(client, store):
     some = ids(store)[:4]
     answer = client.post("/api/selection/tag", json={"pictures": some, "word": "Grün"}).json()
     assert answer["pictures"] == 4
-    assert store.count(Where(tags=("grün",))) == 4
+    assert store.pictures.count(Where(tags=("grün",))) == 4
     found = client.get(f"/api/search?like={some[0]}&k=50").json()["matches"]
     every = {"all_of": {"like": [str(some[0])]}, "without": some[1:3], "word": "alike"}
     answer = client.post("/api/selection/tag", json=every).json()
     assert answer["pictures"] == len(found) - 2
-    tagged = {row.id for row in store.browse(50, where=Where(tags=("alike",)))}
+    tagged = {row.id for row in store.pictures.browse(50, where=Where(tags=("alike",)))}
     assert tagged == {one["id"] for one in found} - {*some[1:3]}
     assert client.post("/api/undo", json={"event": answer["event"]["number"]}).status_code == 200
-    assert store.count(Where(tags=("alike",))) == 0
+    assert store.pictures.count(Where(tags=("alike",))) == 0
     again = client.post("/api/undo", json={"event": answer["event"]["number"]})
     assert again.status_code == 400
     told = f"Event {answer['event']['number']} is already undone; nothing was changed."
@@ -46,17 +46,17 @@ def test_many_are_tagged_by_id_and_by_search_and_taken_back_at_once(client, stor
     # Only pictures that have a tag lose it: of the others nothing is said.
     everything = {"all_of": {}, "word": "Grün", "shows": False}
     assert client.post("/api/selection/tag", json=everything).json()["pictures"] == 4
-    assert store.refused_for("grün", ids(store)) == {*some}
+    assert store.labels.refused("grün", ids(store)) == {*some}
 
 
 def test_all_of_a_word_or_filter_is_removed_and_searched_with(client, store):
     red = Where(tags=("red",))
-    many = store.count(red)
+    many = store.pictures.count(red)
     asked = client.post("/api/selection/examples", json={"all_of": {"tag": ["red"]}}).json()
     assert asked["pictures"] == many
     assert len(asked["like"]) == min(many, 64)
     assert client.get("/api/pictures/ids?tag=red&k=2").json() == [
-        row.id for row in store.browse(2, where=red)
+        row.id for row in store.pictures.browse(2, where=red)
     ]
     total = len(store)
     gone = client.post("/api/selection/remove", json={"all_of": {"tag": ["red"]}}).json()
@@ -76,11 +76,11 @@ def test_all_of_a_word_or_filter_is_removed_and_searched_with(client, store):
     ],
 )
 def test_bad_selections_are_refused_and_nothing_changes(client, store, body, told):
-    before = store.labels()
+    before = store.labels.all()
     answer = client.post("/api/selection/tag", json={**body, "word": "new"})
     assert 400 <= answer.status_code < 500
     assert told in answer.json()["error"]
-    assert store.labels() == before
+    assert store.labels.all() == before
 
 
 def test_albums_over_the_api(client, store):
@@ -101,8 +101,10 @@ def test_albums_over_the_api(client, store):
     assert client.get("/api/pictures", params={"album": "none"}).status_code == 404
     like = {"name": "Like", "search": {"like": [str(some[0])], "tag": ["red"]}, "most": 4}
     search = client.post("/api/albums", json=like).json()
-    new = next(n for n in ids(store) if store.count(Where(pictures=(n,), tags=("red",))) == 0)
-    store.say(new, "red")
+    new = next(
+        n for n in ids(store) if store.pictures.count(Where(pictures=(n,), tags=("red",))) == 0
+    )
+    store.label(new, "red")
     client.post("/api/votes", json={"like": [some[0]], "picked": [new]})
     path = f"/api/albums/{search['id']}"
     assert client.get(path).json()["new"] == [new]
@@ -127,7 +129,7 @@ def test_albums_by_the_client_and_by_command(client, store, run, tmp_path):
     some = ids(store)[:3]
     with Client(str(client.base_url)) as remote:
         album = remote.save_album("Three", pictures=some)
-        assert remote.albums() == [album] == store.albums()
+        assert remote.albums() == [album] == store.albums.all()
         assert {one.id for one in remote.pictures(where=Where(album="Three"))} == {*some}
         remote.save_album("Red", some[0], where=Where(tags=("red",)), most=3)
         assert remote.open_album(album.id).members == tuple(some)
@@ -137,7 +139,7 @@ def test_albums_by_the_client_and_by_command(client, store, run, tmp_path):
     assert {one["id"] for one in run("albums", "three", *place, "--json").json["pictures"]} == {
         *some
     }
-    first = store.picture(some[0]).places[0]
+    first = store.pictures.get(some[0]).places[0]
     found = run("search", first, "--album", "Three", *place, "--json").json["matches"]
     assert {one["id"] for one in found} == {*some[1:]}
     for name in ("out.csv", "out.json"):
@@ -151,4 +153,4 @@ def test_albums_by_the_client_and_by_command(client, store, run, tmp_path):
     assert run("albums", "--out", tmp_path / "x.csv", *place).code == 2
     with Client(str(client.base_url)) as remote:
         remote.delete_album(album.id)
-    assert store.album_names() == ["Red"]
+    assert store.albums.names() == ["Red"]

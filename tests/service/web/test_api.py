@@ -72,7 +72,7 @@ def test_a_search_by_likeness_tells_all_of_its_matches(reader, kept):
     found = got(reader.get("/api/search", params={"like": 1, "k": 5}))
     matches = kept.search(1, 5)
     assert ids(found) == [match.id for match in matches]
-    first, row = found["matches"][0], kept.picture(matches[0].id)
+    first, row = found["matches"][0], kept.pictures.get(matches[0].id)
     assert first["score"] == pytest.approx(matches[0].score)
     assert first["path"] == str(matches[0].path) == first["places"][0]
     assert (first["width"], first["height"], first["format"]) == (row.width, row.height, "PNG")
@@ -306,7 +306,7 @@ def test_removed_pictures_lie_in_the_bin(client, store):
 
 
 def test_a_missing_file_is_told_and_looked_for(client, store):
-    place = store.picture(3).places[0]
+    place = store.pictures.get(3).places[0]
     away = place.with_suffix(".away")
     place.rename(away)
     page = client.get("/picture/3").text
@@ -397,7 +397,7 @@ def test_pictures_are_listed_and_told(reader, kept):
         page = got(reader.get(page["next"]))
         numbers += [row["id"] for row in page["pictures"]]
     assert numbers == list(range(24, 0, -1))
-    row = kept.picture(3)
+    row = kept.pictures.get(3)
     told = got(reader.get("/api/pictures/3"))
     assert (told["sha256"], told["bytes"], told["path"]) == (
         row.sha256,
@@ -421,7 +421,7 @@ def test_names_that_are_no_utf8_can_be_told(store, photos, client):
 
 
 def test_a_picture_is_deleted_and_its_file_stays(client, store):
-    place = store.picture(5).places[0]
+    place = store.pictures.get(5).places[0]
     assert got(client.delete("/api/pictures/5")) == {"pictures": 1}
     assert place.exists()
     assert 5 not in ids(got(client.get("/api/search?like=1&k=50")))
@@ -451,7 +451,7 @@ def test_emptying_the_bin_waits_for_a_job_but_not_for_ever(client):
 def test_an_upload_is_kept_known_and_deleted_with_its_file(client, store):
     told = got(client.post("/api/pictures", content=png(seed=1)), 201)
     assert told["new"]
-    number, path = told["picture"]["id"], store.picture(told["picture"]["id"]).places[0]
+    number, path = told["picture"]["id"], store.pictures.get(told["picture"]["id"]).places[0]
     assert path.parent == store.path.absolute() / "uploads"
     assert path.suffix == ".png"
     assert path.stem == told["picture"]["sha256"]
@@ -571,11 +571,11 @@ def test_numbers_too_large_are_refused(client, number):
 
 def test_a_verdict_taken_back_leaves_votes_before_a_reset(client, store):
     first = store.vote(Ask((1,)), picked=[2])
-    store.reset_votes()
+    store.votes.reset()
     second = store.vote(Ask((1,)), picked=[2])
     form = {"like": "1", "picture": "2", "verdict": "0"}
     assert client.post("/part/votes", data=form).status_code == 200
-    undone = {event.number for event in store.history() if event.undone}
+    undone = {event.number for event in store.log.history() if event.undone}
     assert undone == {second.number}
     assert first.number not in undone
 

@@ -146,7 +146,7 @@ def test_a_chosen_picture_is_searched_with_and_voted_on(window, store):
     with answered(page, "/part/votes"):
         page.locator(f'.tile[data-id="{unwanted}"] .vote.down').click()
     settled(page)
-    assert store.verdicts(Ask((token,))) == {int(wanted): 1, int(unwanted): -1}
+    assert store.votes.verdicts(Ask((token,))) == {int(wanted): 1, int(unwanted): -1}
     both = window.order()
     assert unwanted not in both
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_no_picture_is_refused_with_the_reason(window):
 
 @plainly
 def test_the_keyboard_goes_votes_and_takes_back(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     page = window.open(f"/search?like={first}")
     before = window.order()
     page.keyboard.press("ArrowDown")
@@ -204,7 +204,7 @@ def test_the_keyboard_goes_votes_and_takes_back(window, store):
     page.wait_for_selector(".tile.liked")
     page.wait_for_selector(".toast.said")
     assert page.evaluate(here) == before[3], "the focus goes with the picture"
-    assert store.verdicts(Ask((first,))) == {int(before[3]): 1}
+    assert store.votes.verdicts(Ask((first,))) == {int(before[3]): 1}
     with answered(page, "/part/take-back"):
         page.keyboard.press("z")
     page.locator(".tile.liked").wait_for(state="detached")
@@ -226,7 +226,7 @@ def test_the_keyboard_goes_votes_and_takes_back(window, store):
 
 @plainly
 def test_votes_are_taken_back_one_after_the_other(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     page = window.open(f"/search?like={first}")
     before = window.order()
     for place, key in ((2, "u"), (5, "d"), (7, "u")):
@@ -234,7 +234,7 @@ def test_votes_are_taken_back_one_after_the_other(window, store):
         with answered(page, "/part/votes"):
             page.keyboard.press(key)
         page.wait_for_timeout(100)
-    assert len(store.verdicts(Ask((first,)))) == 3
+    assert len(store.votes.verdicts(Ask((first,)))) == 3
     liked = page.locator(f'.tile[data-id="{before[2]}"] .vote.up')
     with answered(page, "/part/votes"):
         liked.click()  # what is taken back on the picture is not taken back again by z
@@ -242,7 +242,7 @@ def test_votes_are_taken_back_one_after_the_other(window, store):
         with answered(page, "/part/take-back"):
             page.keyboard.press("z")
         page.locator(".tile.liked, .rejected").nth(left).wait_for(state="detached")
-        assert len(store.verdicts(Ask((first,)))) == left
+        assert len(store.votes.verdicts(Ask((first,)))) == left
     settled(page)
     assert window.order() == before
     page.keyboard.press("z")
@@ -251,7 +251,7 @@ def test_votes_are_taken_back_one_after_the_other(window, store):
 
 @plainly
 def test_a_vote_that_does_not_arrive_does_not_look_given(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     page = window.open(f"/search?like={first}")
     page.route("**/part/votes", lambda route: route.abort())
     page.locator(".vote.up").nth(4).click()
@@ -266,7 +266,7 @@ def test_a_vote_that_does_not_arrive_does_not_look_given(window, store):
 
 @plainly
 def test_the_focus_stays_in_its_place_when_its_picture_is_voted_away(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     page = window.open(f"/search?like={first}&min_score=0.3")
     tiles = page.locator("#matches .tile")
     here = "document.activeElement.closest('.tile')?.dataset.id"
@@ -283,7 +283,7 @@ def test_the_focus_stays_in_its_place_when_its_picture_is_voted_away(window, sto
 
 @plainly
 def test_the_best_are_cut_off_and_filters_are_in_the_address(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     best = [str(match.id) for match in store.search(Ask((first,)), 20)]
     page = window.open(f"/search?like={first}")
     with answered(page, "/part/matches"):
@@ -310,7 +310,7 @@ def test_the_best_are_cut_off_and_filters_are_in_the_address(window, store):
 
 @plainly
 def test_votes_in_quick_succession_all_count(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     page = window.open(f"/search?like={first}")
     chosen = window.order()[2:8]
     page.evaluate(
@@ -320,9 +320,9 @@ def test_votes_in_quick_succession_all_count(window, store):
     )
     expected = {int(id_): -1 if place % 2 else 1 for place, id_ in enumerate(chosen)}
     until = time.monotonic() + 10
-    while store.verdicts(Ask((first,))) != expected and time.monotonic() < until:
+    while store.votes.verdicts(Ask((first,))) != expected and time.monotonic() < until:
         page.wait_for_timeout(50)
-    assert store.verdicts(Ask((first,))) == expected
+    assert store.votes.verdicts(Ask((first,))) == expected
     page.get_by_text("3 rejected").wait_for()
     settled(page)
     assert {*window.order()[:3]} == {*chosen[::2]}
@@ -330,10 +330,10 @@ def test_votes_in_quick_succession_all_count(window, store):
 
 @plainly
 def test_tags_are_accepted_added_and_removed_and_stay(window, store):
-    number = next(row.id for row in store.pictures() if "red" in str(row.places[0]))
-    for row in store.pictures():
+    number = next(row.id for row in store.pictures.all() if "red" in str(row.places[0]))
+    for row in store.pictures.all():
         if row.id != number:
-            store.say(row.id, "noisy")
+            store.label(row.id, "noisy")
     page = window.open(f"/picture/{number}")
     offered = page.locator(".suggestion", has_text="noisy")
     offered.wait_for()
@@ -349,18 +349,18 @@ def test_tags_are_accepted_added_and_removed_and_stay(window, store):
         page.keyboard.press("Enter")
     page.locator(".tag", has_text="holiday").wait_for()
     page.reload()
-    assert set(store.labels_of([number])[number]) >= {"noisy", "holiday"}
+    assert set(store.labels.of([number])[number]) >= {"noisy", "holiday"}
     with answered(page, "/part/tags"):
         page.get_by_label("Remove the tag holiday").click()
     page.locator(".tag", has_text="holiday").wait_for(state="detached")
     page.get_by_role("button", name="Undo").click()
     page.locator(".tag", has_text="holiday").wait_for()
-    assert "holiday" in store.labels_of([number])[number]
+    assert "holiday" in store.labels.of([number])[number]
 
 
 @plainly
 def test_a_region_drawn_is_searched_with(window, store):
-    number = next(iter(store.pictures())).id
+    number = next(iter(store.pictures.all())).id
     page = window.open(f"/picture/{number}?at=0")
     page.click("[data-region]")
     box = page.locator("#large").bounding_box()
@@ -377,12 +377,12 @@ def test_a_region_drawn_is_searched_with(window, store):
 
 @plainly
 def test_a_picture_is_removed_once_that_is_confirmed(window, store):
-    _, row, following, *_ = store.browse(4)
+    _, row, following, *_ = store.pictures.browse(4)
     page = window.open("/")
     page.locator(f'.tile[data-id="{row.id}"] .open').click()
     page.wait_for_url(re.compile(f"/picture/{row.id}"))
     page.keyboard.press("ArrowLeft")
-    page.wait_for_url(re.compile(f"/picture/{store.browse(1)[0].id}"))
+    page.wait_for_url(re.compile(f"/picture/{store.pictures.browse(1)[0].id}"))
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile(f"/picture/{row.id}"))
     page.click("[data-remove]")
@@ -397,7 +397,7 @@ def test_a_picture_is_removed_once_that_is_confirmed(window, store):
     page.locator(f'.tile[data-id="{row.id}"]').wait_for(state="detached")
     page.locator(".tile").nth(25).wait_for(state="attached")
     assert str(row.id) not in window.order()
-    last = store.browse(26)[-1]
+    last = store.pictures.browse(26)[-1]
     page = window.open(f"/picture/{last.id}?at=25")
     page.click("[data-remove]")
     page.click("#sure [value=yes]")
@@ -407,17 +407,17 @@ def test_a_picture_is_removed_once_that_is_confirmed(window, store):
 
 @plainly
 def test_what_was_learned_is_told_undone_and_learned_again(window, store):
-    first, second, *_ = [row.id for row in store.pictures()]
+    first, second, *_ = [row.id for row in store.pictures.all()]
     store.vote(Ask((first,)), picked=[second])
     page = window.open("/learned")
     with answered(page, "/part/undo"):
         page.locator(".said").first.get_by_role("button", name="Undo").click()
     page.locator(".said.undone").wait_for()
-    assert store.verdicts(Ask((first,))) == {}
+    assert store.votes.verdicts(Ask((first,))) == {}
     with answered(page, "/part/undo"):
         page.locator(".said").first.get_by_role("button", name="Redo").click()
     page.locator(".said").nth(2).wait_for()
-    assert store.verdicts(Ask((first,))) == {second: 1}
+    assert store.votes.verdicts(Ask((first,))) == {second: 1}
     page.get_by_role("button", name="Discard all votes").click()
     with answered(page, "/part/reset"):
         page.click("#sure [value=yes]")
@@ -499,14 +499,14 @@ def test_pictures_are_added_by_upload(window, store):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @plainly
 def test_a_phone_shows_all_without_scrolling_sideways(browser, store, scheme):
-    number = next(iter(store.pictures())).id
-    store.say(number, "a-very-long-tag-without-any-space-in-it-" * 5)
+    number = next(iter(store.pictures.all())).id
+    store.label(number, "a-very-long-tag-without-any-space-in-it-" * 5)
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     with served(store) as client:
         window = Watched(browser, str(client.base_url).rstrip("/"), color_scheme=scheme, **phone)
         paths = ("/", f"/search?like={number}", "/search?word=red", f"/picture/{number}")
-        store.save_album("a-very-long-name-without-any-space-in-it-" * 4, pictures=[number])
-        album = f"/album/{store.albums()[0].id}"
+        store.albums.save("a-very-long-name-without-any-space-in-it-" * 4, pictures=[number])
+        album = f"/album/{store.albums.all()[0].id}"
         for path in (*paths, "/learned", "/add", "/?format=PNG&min_side=10", "/albums", album):
             page = window.open(path)
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
@@ -659,10 +659,10 @@ def test_nothing_is_voted_on_while_another_ranking_is_awaited(browser, two):
         with answered(page, "/part/matches"):
             held[0].continue_()
         page.wait_for_function("() => getComputedStyle(matches).opacity == 1")
-        assert store.standing().votes == 0
+        assert store.votes.standing().votes == 0
         with answered(page, "/part/votes"):
             page.locator(".tile .vote.up").first.click()
-        assert store.standing().votes == 1
+        assert store.votes.standing().votes == 1
         window.close()
         assert (window.trouble, window.abroad) == ([], [])
 
@@ -680,11 +680,11 @@ def test_votes_given_while_one_is_sent_are_recorded(window, store):
     assert [tile.locator("[aria-pressed=true]").count() for tile in tiles] == [1, 1, 1]
     held[0].continue_()
     for _ in range(200):
-        if store.standing().votes == 3:
+        if store.votes.standing().votes == 3:
             break
         page.wait_for_timeout(50)
     settled(page)
-    assert store.standing().votes == 3
+    assert store.votes.standing().votes == 3
     page.reload()
     assert page.locator(".liked").count() == 2
 
@@ -696,7 +696,7 @@ def test_learning_is_for_the_ranker_in_view(browser, two):
         page = window.open("/learned?by=brightness")
         with answered(page, "/part/learned"):
             page.get_by_text("Learn from folders").click()
-        assert {model.ranker for model in store.models()} == {"embedding", "brightness"}
+        assert {model.ranker for model in store.models.all()} == {"embedding", "brightness"}
         assert "by=brightness" in page.url
         page.get_by_text("about brightness").wait_for()
         window.close()
@@ -705,9 +705,9 @@ def test_learning_is_for_the_ranker_in_view(browser, two):
 
 @plainly
 def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store):
-    reds = [row.id for row in store.pictures() if row.places[0].parent.name == "red"]
-    greens = [row.id for row in store.pictures() if row.places[0].parent.name == "green"]
-    store.say(greens[0], "Lieblingsbild")
+    reds = [row.id for row in store.pictures.all() if row.places[0].parent.name == "red"]
+    greens = [row.id for row in store.pictures.all() if row.places[0].parent.name == "green"]
+    store.label(greens[0], "Lieblingsbild")
     page = window.open("/search?word=lieblingsbild")
     tagged, probable = page.locator("h2.part").all_text_contents()
     assert (tagged, probable[:8]) == ("Tagged (1)", "Probably")
@@ -715,7 +715,7 @@ def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store
     assert window.order()[0] == str(greens[0])
     assert int(window.order()[1]) in greens
     # A word that was learned: all that have it before all that may.
-    store.say(reds[0], "red", shows=False)
+    store.label(reds[0], "red", shows=False)
     page = window.open("/search?word=red")
     assert page.locator("h2.part").all_text_contents() == ["Tagged (8)", "Named so (1)"]
     assert set(window.order()[:8]) == {str(number) for number in reds[1:]}
@@ -733,10 +733,10 @@ def test_one_box_finds_tags_first_then_names_then_what_is_probable(window, store
 @plainly
 def test_headings_stay_above_their_pictures_when_a_word_is_voted_on(window, store):
     store.learn(folders=True)
-    reds = [row.id for row in store.pictures() if row.places[0].parent.name == "red"]
+    reds = [row.id for row in store.pictures.all() if row.places[0].parent.name == "red"]
     for number in reds[1:]:
-        store.say(number, "red", shows=False)
-        store.say(number, "crimson")
+        store.label(number, "red", shows=False)
+        store.label(number, "crimson")
     page = window.open("/search?word=crimson")
     parts = page.locator("#matches > .results > :is(h2, .tile)")
 
@@ -772,7 +772,7 @@ def test_headings_stay_above_their_pictures_when_a_word_is_voted_on(window, stor
 
 @plainly
 def test_a_tap_tags_and_moves_the_picture_below_its_heading(browser, store):
-    store.say(1, "meadow")
+    store.label(1, "meadow")
     with served(store) as client:
         touch = {"has_touch": True, "is_mobile": True}
         window = Watched(browser, str(client.base_url).rstrip("/"), **touch)
@@ -798,7 +798,7 @@ def test_pictures_loaded_after_a_vote_stay(window, store, monkeypatch):
     page.evaluate(LOAD_MORE)
     page.wait_for_function("() => document.querySelectorAll('.results > .tile').length > 15")
     settled(page)
-    everything = {str(row.id) for row in store.pictures()} - {"1", number}
+    everything = {str(row.id) for row in store.pictures.all()} - {"1", number}
     while page.evaluate(LOAD_MORE):
         page.wait_for_timeout(100)
     assert sorted(window.order()) == sorted(everything)
@@ -809,7 +809,7 @@ def test_a_missing_file_shows_its_thumbnail_and_no_bare_icon(browser, store, tmp
     path = tmp_path / "gone.png"
     draw(path, (200, 10, 10), 999)
     store.add([path])
-    number = store.find(path)
+    number = store.pictures.find(path)
     path.unlink()
     with served(store) as client:
         window = Watched(browser, str(client.base_url).rstrip("/"))
@@ -825,13 +825,13 @@ def test_a_missing_file_shows_its_thumbnail_and_no_bare_icon(browser, store, tmp
 
 @plainly
 def test_nobody_sees_buttons_that_cannot_work(browser, store, tmp_path):
-    first = next(iter(store.pictures())).id
-    store.say(first, "sky")
+    first = next(iter(store.pictures.all())).id
+    store.label(first, "sky")
     draw(tmp_path / "gone.png", (10, 200, 10), 998)
     store.add([tmp_path / "gone.png"])
-    gone = store.find(tmp_path / "gone.png")
+    gone = store.pictures.find(tmp_path / "gone.png")
     (tmp_path / "gone.png").unlink()
-    store.find_missing()
+    store.pictures.find_missing()
     with served(store, key="k" * 24, read_key="r" * 24, vote_key="v" * 24) as client:
         for key in ("k" * 24, "r" * 24, "v" * 24):
             window = Watched(
@@ -857,7 +857,7 @@ def test_nobody_sees_buttons_that_cannot_work(browser, store, tmp_path):
                 page = window.open(f"/search?like={first}")
                 page.locator(".vote").first.click()
                 page.locator(".toast").first.wait_for()
-                assert store.standing().votes == 1
+                assert store.votes.standing().votes == 1
             window.close()
 
 

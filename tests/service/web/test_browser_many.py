@@ -49,7 +49,7 @@ def name_it(page, name):
 
 @plainly
 def test_a_tile_stays_under_the_hand_and_others_tell_how_far_they_moved(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     page = window.open(f"/search?like={first}")
     before = window.order()
     wanted, unwanted = before[12], before[2]
@@ -72,7 +72,7 @@ def test_a_tile_stays_under_the_hand_and_others_tell_how_far_they_moved(window, 
     assert moved["x"] == where["x"], "it leaves once the pointer has left it"
     page.mouse.move(3, 3)
     tile(page, unwanted).wait_for(state="detached")
-    assert store.verdicts(Ask((first,))) == {int(wanted): 1, int(unwanted): -1}
+    assert store.votes.verdicts(Ask((first,))) == {int(wanted): 1, int(unwanted): -1}
 
 
 @plainly
@@ -91,16 +91,16 @@ def test_many_are_selected_tagged_and_one_undo_takes_it_back(window, store):
     page.get_by_role("button", name="Tag the selected pictures", exact=True).click()
     name_it(page, "Grün <i>")
     page.get_by_text("Tagged 5 pictures “Grün <i>”.").wait_for()
-    assert {row.id for row in store.browse(50, where=Where(tags=("grün <I>",)))} == chosen
+    assert {row.id for row in store.pictures.browse(50, where=Where(tags=("grün <I>",)))} == chosen
     page.get_by_role("button", name="All of this result").click()
     page.get_by_text("27 selected").wait_for()
     page.get_by_role("button", name="Untag the selected").click()
     name_it(page, "Grün <i>")
     page.get_by_text("Removed “Grün <i>” from 5 pictures.").wait_for()
-    assert store.count(Where(tags=("grün <i>",))) == 0
+    assert store.pictures.count(Where(tags=("grün <i>",))) == 0
     page.locator(".toast", has_text="Removed").get_by_role("button", name="Undo").click()
     page.get_by_text("Undone.").wait_for()
-    assert {row.id for row in store.browse(50, where=Where(tags=("grün <i>",)))} == chosen
+    assert {row.id for row in store.pictures.browse(50, where=Where(tags=("grün <i>",)))} == chosen
     page.locator(".tile .pick").nth(0).click()
     page.get_by_text("26 selected").wait_for()
     page.get_by_role("button", name="Remove the selected").click()
@@ -132,8 +132,8 @@ def test_a_band_selects_and_these_are_searched_with(window, store):
 
 @plainly
 def test_an_album_name_that_is_refused_can_be_mended(window, store):
-    first = next(iter(store.pictures())).id
-    store.save_album("Ferien", pictures=[first])
+    first = next(iter(store.pictures.all())).id
+    store.albums.save("Ferien", pictures=[first])
     page = window.open(f"/search?like={first}")
     page.get_by_role("button", name="Save as album").click()
     name_it(page, "Ferien")
@@ -144,12 +144,12 @@ def test_an_album_name_that_is_refused_can_be_mended(window, store):
     assert field.input_value() == "Ferien"
     name_it(page, "Ferien 2")
     page.locator(".toast", has_text="Saved as album").wait_for()
-    assert {*store.album_names()} == {"Ferien", "Ferien 2"}
+    assert {*store.albums.names()} == {"Ferien", "Ferien 2"}
 
 
 @plainly
 def test_an_album_is_saved_opened_learns_and_is_deleted(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     page = window.open(f"/search?like={first}")
     page.get_by_role("button", name="Save as album").click()
     name_it(page, "Mine <b>& more")
@@ -157,7 +157,7 @@ def test_an_album_is_saved_opened_learns_and_is_deleted(window, store):
     page.wait_for_url(re.compile(r"/album/\d+"))
     assert page.locator("h1", has_text="Mine <b>& more").is_visible()
     assert page.locator("#new-title").count() == 0
-    store.delete_album("mine <b>& more")
+    store.albums.delete("mine <b>& more")
 
     page = window.open("/")
     pick(page, 0)
@@ -173,27 +173,27 @@ def test_an_album_is_saved_opened_learns_and_is_deleted(window, store):
     joins = int(page.locator("#matches .tile").first.get_attribute("data-id"))
     tile(page, joins).locator(".vote.up").click()
     page.locator(f'#members .tile[data-id="{joins}"]').wait_for()
-    assert {*store.album("Three").members} == {*own, joins}
-    ask = store.album("Three").search.ask
+    assert {*store.albums.get("Three").members} == {*own, joins}
+    ask = store.albums.get("Three").search.ask
     store.vote(ask, picked=[store.search(ask, 27)[-1].id])
     page = window.open("/albums")
     page.get_by_text("2 new").wait_for()
     with page.expect_response(re.compile("/opened$")):
         page.locator(".album-card").click()
     page.get_by_text("2 new since").wait_for()
-    assert store.album("Three").new == ()
+    assert store.albums.get("Three").new == ()
     page.goto(f"{window.address}/?album=Three")
     assert len(window.order()) == 5
     page.go_back()
     page.locator("[data-delete-album]").click()
     page.locator("#sure [value=yes]").click()
     page.get_by_text("No albums yet").wait_for()
-    assert store.album_names() == []
+    assert store.albums.names() == []
 
 
 @plainly
 def test_the_viewer_votes_walks_the_list_it_came_from_and_zooms(window, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     page = window.open(f"/search?like={first}")
     before = window.order()
     tile(page, before[3]).locator(".open").click()
@@ -223,4 +223,4 @@ def test_the_viewer_votes_walks_the_list_it_came_from_and_zooms(window, store):
     page.get_by_text("1 rejected").wait_for()
     assert window.order()[0] == before[5]
     assert before[3] not in window.order()
-    assert store.verdicts(Ask((first,))) == {int(before[3]): -1, int(before[5]): 1}
+    assert store.votes.verdicts(Ask((first,))) == {int(before[3]): -1, int(before[5]): 1}

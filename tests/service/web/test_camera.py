@@ -60,10 +60,10 @@ def camera(tmp_path):
 
 def contents(collection):
     """What is known of each picture, by its content."""
-    labels = collection.labels()
+    labels = collection.labels.all()
     return {
         row.sha256: (row.format, row.width, row.height, row.taken, labels.get(row.id))
-        for row in collection.pictures()
+        for row in collection.pictures.all()
     }
 
 
@@ -115,10 +115,10 @@ def by_watching(client, folder):
         time.sleep(0.02)
     for place in folder.iterdir():
         shutil.copy2(place, root)
-    while len(collection) < 6 + len(FILES) - 1 or not collection.refused():
-        assert time.monotonic() < until, collection.refused()
+    while len(collection) < 6 + len(FILES) - 1 or not collection.pictures.refused():
+        assert time.monotonic() < until, collection.pictures.refused()
         time.sleep(0.02)
-    return [refused.reason for refused in collection.refused()]
+    return [refused.reason for refused in collection.pictures.refused()]
 
 
 @pytest.mark.parametrize("way", [by_import, by_rescan, by_upload, by_watching])
@@ -140,7 +140,7 @@ def test_every_way_in_gives_what_the_command_line_does(
 def test_they_are_queries_regions_and_shown_in_full(served, camera, tmp_path):
     client = served(Settings(allow=(tmp_path,)))
     by_import(client, camera)
-    rows = {row.places[0].name: row for row in client.app.state.collection.pictures()}
+    rows = {row.places[0].name: row for row in client.app.state.collection.pictures.all()}
     for name in FILES.keys() - {"half.jpg"}:
         row = rows[name]
         token = client.post("/api/queries", content=FILES[name]).json()["token"]
@@ -162,7 +162,7 @@ def test_a_decoder_that_does_not_start_refuses_no_file(served, camera, tmp_path,
     job = job_over(client, client.post("/api/jobs", json=body).json())
     assert job["state"] == "failed"
     assert "Cannot start the process that decodes pictures" in job["message"]
-    assert client.app.state.collection.refused() == []
+    assert client.app.state.collection.pictures.refused() == []
     assert client.post("/api/queries", content=FILES["1.jpg"]).status_code == 409
     monkeypatch.undo()
     assert len(by_import(client, camera)) == 1

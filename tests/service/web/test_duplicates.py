@@ -121,7 +121,7 @@ def test_only_who_may_write_can_decide(store):
         assert "Keep only" not in part.text
         writing = {"Authorization": f"Bearer {KEY}"}
         assert "Keep only" in client.get("/part/duplicates", headers=writing).text
-    assert store.bin_size() == 0
+    assert store.bin.count() == 0
 
 
 def test_the_command_lists_groups_writes_a_sheet_and_changes_nothing(place, tmp_path, run):
@@ -140,7 +140,7 @@ def test_the_command_lists_groups_writes_a_sheet_and_changes_nothing(place, tmp_
     wrong = run("duplicates", "-c", place, "--like", "1.5")
     assert (wrong.code, "Like must be above 0" in wrong.err) == (1, True)
     with Collection.open(place) as store:
-        assert store.history() == []
+        assert store.log.history() == []
         assert len(store) == 61
 
 
@@ -165,7 +165,7 @@ def test_the_page_keeps_one_keeps_all_and_undoes_by_keyboard_and_mouse(store, br
         page.get_by_text("moved to the bin").wait_for()
         expect(cards).to_have_count(19)
         assert len(store) < before
-        left = sum(len(group.pictures) - 1 for group in store.duplicates())
+        left = sum(len(group.pictures) - 1 for group in store.duplicates.find())
         told = f"29 groups, the most alike first; {left} pictures could go."
         expect(page.locator("#duplicates-count")).to_contain_text(told)
         page.locator(".duplicate :focus").wait_for()
@@ -189,6 +189,6 @@ def test_the_page_keeps_one_keeps_all_and_undoes_by_keyboard_and_mouse(store, br
         said = page.locator(".said", has_text="Kept all of 2 pictures that look alike")
         said.get_by_role("button", name="Undo").click()
         page.locator(".said.undone", has_text="Kept all of").wait_for()
-        assert len(store.duplicates()) == 30
+        assert len(store.duplicates.find()) == 30
         window.close()
         assert window.trouble == []

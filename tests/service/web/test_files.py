@@ -22,7 +22,7 @@ def add(indexed, *paths):
     """Add files or folders; give the ids by file name."""
     with Collection.open(indexed) as store:
         store.add(paths)
-        return {place.name: row.id for row in store.pictures() for place in row.places}
+        return {place.name: row.id for row in store.pictures.all() for place in row.places}
 
 
 def test_thumbnails(served):
@@ -34,7 +34,7 @@ def test_thumbnails(served):
     assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert Image.open(io.BytesIO(answer.content)).size == (24, 24)
-    assert answer.content == client.app.state.collection.thumbnail(1)
+    assert answer.content == client.app.state.collection.pictures.thumbnail(1)
 
 
 def test_thumbnails_of_a_row_come_in_one_answer(served):
@@ -46,7 +46,7 @@ def test_thumbnails_of_a_row_come_in_one_answer(served):
     answer = client.get("/part/thumbnails", params={"of": names})
     assert answer.headers["cache-control"] == "private, max-age=31536000, immutable"
     sent = [base64.b64decode(line) for line in answer.text.split("\n")]
-    assert sent == [client.app.state.collection.thumbnail(number) for number in (3, 1, 2)]
+    assert sent == [client.app.state.collection.pictures.thumbnail(number) for number in (3, 1, 2)]
     other = names[0].replace("3-", "2-")
     assert client.get("/part/thumbnails", params={"of": [*names, other]}).status_code == 404
     gone = names[0].replace("3-", "99-")

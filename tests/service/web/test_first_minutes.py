@@ -75,7 +75,7 @@ def test_counts_and_parts_are_the_same_for_all(served, run, indexed):
 
     client = served()
     store = client.app.state.collection
-    store.say(2, "gem")
+    store.label(2, "gem")
     answer = client.get("/api/search?word=gem").json()
     first, *others = answer["matches"]
     assert (first["id"], first["source"]) == (2, "given")

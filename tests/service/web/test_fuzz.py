@@ -73,8 +73,8 @@ def server(tmp_path_factory):
     with Collection.create(folder / "store", features=[Colours()]) as store:
         store.add([folder / "photos"])
         for number in range(2, 42):
-            store.say(1 + number % 20, f"word {number}")
-            store.save_album(f"album {number}", pictures=[1 + number % 20])
+            store.label(1 + number % 20, f"word {number}")
+            store.albums.save(f"album {number}", pictures=[1 + number % 20])
         with served(store) as found:
             found.app.state.rates = Rates(most=1_000_000)
             yield found

@@ -68,7 +68,7 @@ def test_an_import_brings_in_a_folder_and_notes_it_as_a_root(work, store, photos
     assert job.result["added"] == len(store) == 12
     assert job.started <= job.ended
     assert "12 added" in job.message
-    assert store.roots() == [photos]
+    assert store.pictures.roots() == [photos]
 
 
 def test_an_import_goes_on_where_it_was_and_counts_what_is_known(work, store, photos):
@@ -130,16 +130,16 @@ def test_a_path_that_is_not_there_is_refused_and_no_pattern(work, photos):
 
 def test_a_rescan_finds_new_changed_and_deleted_files(work, store, photos):
     ended(work.bring_in([str(photos)]))
-    before = {row.places[0].name: row.id for row in store.pictures()}
+    before = {row.places[0].name: row.id for row in store.pictures.all()}
     picture(photos / "rot" / "new.png", PALETTE["rot"], 77)
     picture(photos / "rot" / "rot-0.png", PALETTE["blau"], 78)
     (photos / "rot" / "rot-1.png").unlink()
     (photos / "rot" / "rot-2.png").rename(photos / "rot" / "moved.png")
     job = ended(work.rescan())
-    after = {row.places[0].name: row.id for row in store.pictures()}
+    after = {row.places[0].name: row.id for row in store.pictures.all()}
     assert {"new.png", "moved.png"} <= after.keys()
     assert "rot-2.png" not in after
-    assert store.picture(before["rot-1.png"]).missing, "a picture stays when its file goes"
+    assert store.pictures.get(before["rot-1.png"]).missing, "a picture stays when its file goes"
     assert after["moved.png"] == before["rot-2.png"]
     assert after["rot-0.png"] != before["rot-0.png"]
     assert (job.result["added"], job.result["moved"], job.result["missing"]) == (2, 1, 1)
@@ -150,7 +150,7 @@ def test_a_picture_with_another_place_left_stays(work, store, photos):
     ended(work.bring_in([str(photos)]))
     (photos / "rot" / "rot-1.png").unlink()
     ended(work.rescan())
-    assert store.count(Where(missing=True)) == 0
+    assert store.pictures.count(Where(missing=True)) == 0
     assert len(store) == 12
 
 
@@ -164,12 +164,14 @@ def test_a_root_that_is_away_takes_no_pictures_along(work, store, photos, tmp_pa
     (tmp_path / "drive").mkdir()
     assert ended(work.rescan()).result["missing"] == 0
     assert len(store) == 15
-    assert store.count(Where(missing=True)) == 3
+    assert store.pictures.count(Where(missing=True)) == 3
     (tmp_path / "drive").rmdir()
     (tmp_path / "unplugged").rename(tmp_path / "drive")
     (tmp_path / "drive" / "0.png").unlink()
     assert ended(work.rescan()).result["missing"] == 0
-    assert [row.places[0].name for row in store.browse(where=Where(missing=True))] == ["0.png"]
+    assert [row.places[0].name for row in store.pictures.browse(where=Where(missing=True))] == [
+        "0.png"
+    ]
     assert len(store) == 15
 
 
@@ -192,7 +194,7 @@ def test_files_of_the_collection_itself_are_not_imported(store, tmp_path, photos
     uploads = store.path / "uploads"
     picture(uploads / "1.png", PALETTE["rot"], 5)
     store.add([tmp_path])
-    store.remove([row.id for row in store.pictures() if "uploads" in row.places[0].parts])
+    store.remove([row.id for row in store.pictures.all() if "uploads" in row.places[0].parts])
     work = Jobs(store, Settings())
     try:
         ended(work.rescan())
@@ -227,8 +229,8 @@ def test_learning_stops_at_its_next_step(work, store, photos, monkeypatch):
     assert started.wait(30)
     work.stop(job)
     assert ended(job).state == "stopped"
-    assert store.models() == []
-    assert store.labels() == {}
+    assert store.models.all() == []
+    assert store.labels.all() == {}
     with work.writing():
         pass
 
@@ -491,8 +493,8 @@ def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypat
 
 
 def tag_by_colour(store):
-    for row in store.pictures():
-        store.say(row.id, row.places[0].parent.name)
+    for row in store.pictures.all():
+        store.label(row.id, row.places[0].parent.name)
 
 
 def learned_by_itself(work, count=1):
@@ -512,16 +514,16 @@ def test_tags_are_learned_from_once_nobody_gives_more(store, photos, work):
     job = learned_by_itself(work)
     assert (job.kind, job.state) == ("learn", "done")
     assert "in use" in job.message
-    assert sorted(store.words()) == sorted(PALETTE)
-    assert store.words_to_learn().count == 0
-    told = store.history(1)[0]
+    assert sorted(store.words.learned()) == sorted(PALETTE)
+    assert store.labels.to_learn().count == 0
+    told = store.log.history(1)[0]
     assert (told.kind, told.body["words_since"]) == ("learn", 12)
     store.rollback()
     time.sleep(0.5)
     assert len(work.all()) == 1, "what was rolled back is not learned again by itself"
-    store.say(1, "neu")
+    store.label(1, "neu")
     learned_by_itself(work, 2)
-    assert store.history(1)[0].body["words_since"] == 1
+    assert store.log.history(1)[0].body["words_since"] == 1
 
 
 def test_imported_keywords_are_learned_from_as_well(store, photos, work):
@@ -532,14 +534,14 @@ def test_imported_keywords_are_learned_from_as_well(store, photos, work):
     work.quiet = 0.2
     work.learn_by_itself()
     assert "in use" in learned_by_itself(work).message
-    assert sorted(store.words()) == sorted(PALETTE)
-    assert store.history(1)[0].body["words_since"] == 12
-    assert store.words_to_learn().count == 0
+    assert sorted(store.words.learned()) == sorted(PALETTE)
+    assert store.log.history(1)[0].body["words_since"] == 12
+    assert store.labels.to_learn().count == 0
 
 
 def test_too_few_tags_are_tried_once_and_said_so(store, photos, work):
     store.add([photos])
-    store.say(1, "rot")
+    store.label(1, "rot")
     work.quiet = 0.1
     work.learn_by_itself()
     job = learned_by_itself(work)
@@ -547,5 +549,5 @@ def test_too_few_tags_are_tried_once_and_said_so(store, photos, work):
     assert job.message.startswith("Not enough tags to learn from yet. Too few related pictures")
     time.sleep(0.4)
     assert len(work.all()) == 1
-    assert store.words_to_learn().count == 1
-    assert store.labels() == {1: ["rot"]}
+    assert store.labels.to_learn().count == 1
+    assert store.labels.all() == {1: ["rot"]}

@@ -31,7 +31,7 @@ def found(client, like):
 
 def test_thumbs_are_obeyed_everywhere_and_after_learning(store, changeable):
     rng = np.random.default_rng(0)
-    ids = [row.id for row in store.pictures()]
+    ids = [row.id for row in store.pictures.all()]
     said = {}
 
     def obeyed(collection, client):
@@ -77,7 +77,7 @@ def test_a_file_searched_with_before_is_the_same_search(store, tmp_path, run):
 
 
 def test_what_was_rejected_is_folded_and_brought_back(store):
-    ids = [row.id for row in store.pictures()]
+    ids = [row.id for row in store.pictures.all()]
     with served(store) as client:
         ranked, _, _ = found(client, ids[:1])
         for number, who in zip(ranked[:3], ("", "", "another"), strict=True):

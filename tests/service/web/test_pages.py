@@ -61,15 +61,15 @@ def client(store):
 @pytest.fixture
 def evil(store):
     """The id of the picture whose file means harm."""
-    return next(row.id for row in store.pictures() if row.places[0].name == EVIL_FILE)
+    return next(row.id for row in store.pictures.all() if row.places[0].name == EVIL_FILE)
 
 
 def addresses(store, evil):
-    token = store.keep_query(next(iter(store.pictures())).places[0].read_bytes())
-    other = next(row.id for row in store.pictures() if row.id != evil)
+    token = store.queries.keep(next(iter(store.pictures.all())).places[0].read_bytes())
+    other = next(row.id for row in store.pictures.all() if row.id != evil)
     store.vote(Ask((other,)), picked=[evil], who=EVIL[:40])
-    store.say(evil, EVIL)
-    store.say(other, f"not {EVIL}", shows=False)
+    store.label(evil, EVIL)
+    store.label(other, f"not {EVIL}", shows=False)
     return [
         "/",
         "/?order=oldest",
@@ -145,7 +145,7 @@ def test_an_empty_collection_says_what_to_do(tmp_path, model, run):
 
 
 def test_every_page_carries_the_token_and_what_changes_needs_it(client, store):
-    number = next(iter(store.pictures())).id
+    number = next(iter(store.pictures.all())).id
     for path in ("/", "/search", f"/picture/{number}", "/learned", "/add"):
         page = Page(client.get(path).text)
         names = {meta.get("name"): meta.get("content") for meta in page.all("meta")}
@@ -156,11 +156,11 @@ def test_every_page_carries_the_token_and_what_changes_needs_it(client, store):
     stranger = {"X-Lookalike-Token": "guessed", "Origin": "http://evil.example"}
     for path in ("/part/tags", "/part/votes", "/part/take-back", "/part/undo", "/part/reset"):
         assert client.post(path, data=said, headers=stranger).status_code == 403, path
-    assert store.history() == []
+    assert store.log.history() == []
 
 
 def test_votes_show_a_new_order_and_can_be_taken_back(client, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
 
     def ids(text):
         return [
@@ -182,7 +182,7 @@ def test_votes_show_a_new_order_and_can_be_taken_back(client, store):
     assert f'tile result liked" data-id="{before[-1]}"' in after.text
     assert '"kind": "vote"' in after.headers["HX-Trigger"]
     assert client.post("/part/votes", data=vote).status_code == 200
-    assert len(store.history()) == 1, "the same key counts once"
+    assert len(store.log.history()) == 1, "the same key counts once"
 
     turned = client.post("/part/votes", data={**vote, "verdict": -1, "key": "b"})
     assert before[-1] not in ids(turned.text)
@@ -190,45 +190,47 @@ def test_votes_show_a_new_order_and_can_be_taken_back(client, store):
     nothing = client.post("/part/votes", data={**vote, "verdict": 0, "key": "c"})
     assert ids(nothing.text) == before
     assert "liked" not in nothing.text
-    assert store.verdicts(Ask((first,))) == {}
+    assert store.votes.verdicts(Ask((first,))) == {}
     client.post("/part/votes", data=vote)
-    assert store.verdicts(Ask((first,))) == {}, "a request that comes late again changes nothing"
+    assert store.votes.verdicts(Ask((first,))) == {}, (
+        "a request that comes late again changes nothing"
+    )
 
 
 def test_an_undone_vote_leaves_the_results_as_before(client, store):
-    first, second, *_ = [row.id for row in store.pictures()]
+    first, second, *_ = [row.id for row in store.pictures.all()]
     client.post("/part/votes", data={"like": first, "picture": second, "verdict": -1})
-    event = store.history()[0].number
+    event = store.log.history()[0].number
     answer = client.post("/part/take-back", data={"like": first, "event": event})
     assert answer.status_code == 200
-    assert store.verdicts(Ask((first,))) == {}
+    assert store.votes.verdicts(Ask((first,))) == {}
     again = client.post("/part/take-back", data={"like": first, "event": event})
     assert again.status_code == 400
     assert "already undone" in again.json()["error"]
 
 
 def test_thumbs_on_a_word_say_whether_it_is_right(client, store, run):
-    first, second, *_ = [row.id for row in store.pictures()]
-    store.say(first, "sky")
+    first, second, *_ = [row.id for row in store.pictures.all()]
+    store.label(first, "sky")
     found = client.get("/search?word=SKY").text
     assert "Tagged (1)" in Page(found).text
     vote = {"word": "sky", "picture": second, "verdict": 1}
     assert client.post("/part/votes", data=vote).status_code == 200
-    assert store.labels_of([second]) == {second: ["sky"]}
+    assert store.labels.of([second]) == {second: ["sky"]}
     assert client.post("/part/votes", data={**vote, "verdict": 0}).status_code == 200
-    assert not any(store.labels_of([second]).values())
+    assert not any(store.labels.of([second]).values())
     client.post("/part/votes", data={**vote, "picture": first, "verdict": -1})
-    assert not any(store.labels_of([first]).values())
+    assert not any(store.labels.of([first]).values())
 
 
 def test_tags_are_added_removed_and_taken_back(client, store):
-    number = next(iter(store.pictures())).id
+    number = next(iter(store.pictures.all())).id
     added = client.post("/part/tags", data={"picture": number, "word": " blue  sky "})
     assert "blue sky" in Page(added.text).text
-    event = store.history()[0].number
+    event = store.log.history()[0].number
     gone = client.post("/part/tags", data={"picture": number, "word": "blue sky", "shows": "false"})
     assert "No tags yet" in Page(gone.text).text
-    event = store.history()[0].number
+    event = store.log.history()[0].number
     back = client.post(f"/part/tags/undo/{number}", data={"event": event})
     assert "blue sky" in Page(back.text).text
 
@@ -238,7 +240,7 @@ def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, mo
     from lookalike.core.evidence import Difference
 
     before, after = Figures(0.5, 0.5, 0.5, 53), Figures(0.556, 0.557, 0.5, 53)
-    name = store.rankers()[0].name
+    name = store.models.rankers()[0].name
 
     def model(number, used, gain, kind="similarity"):
         made = "2026-01-01T00:00:00Z"
@@ -259,25 +261,25 @@ def test_the_page_says_by_which_figures_models_are_used_or_not(client, store, mo
 
 
 def test_history_is_paged_told_and_undone(client, store):
-    number = next(iter(store.pictures())).id
+    number = next(iter(store.pictures.all())).id
     for count in range(25):
-        store.say(number, f"word {count}")
+        store.label(number, f"word {count}")
     page = client.get("/learned").text
     assert page.count('class="said') >= 20
     before = re.search(r"/part/history\?before=(\d+)", page).group(1)
     older = client.get(f"/part/history?before={before}").text
     assert "word 0" in older
     assert "word 24" not in older
-    last = store.history()[0].number
+    last = store.log.history()[0].number
     undone = client.post("/part/undo", data={"event": last}).text
     assert 'class="said undone"' in undone
-    redone = client.post("/part/undo", data={"event": store.history()[0].number}).text
-    assert "word 24" in store.labels_of([number])[number]
+    redone = client.post("/part/undo", data={"event": store.log.history()[0].number}).text
+    assert "word 24" in store.labels.of([number])[number]
     assert f"Undid no. {last}" in Page(redone).text
 
 
 def test_more_matches_follow_those_shown(client, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     whole = [match.id for match in store.search(Ask((first,)), 10)]
     page = client.get(f"/part/matches?like={first}&k=2").text
     following = re.search(r'hx-get="([^"]*more=true[^"]*)"', page).group(1).replace("&amp;", "&")
@@ -289,7 +291,7 @@ def test_more_matches_follow_those_shown(client, store):
 
 
 def test_neighbours_of_a_picture_follow_the_list_it_was_opened_from(client, store):
-    ids = [row.id for row in store.browse(10)]
+    ids = [row.id for row in store.pictures.browse(10)]
     page = Page(client.get(f"/picture/{ids[2]}?at=2").text)
     links = {link.get("rel"): link["href"] for link in page.all("a") if link.get("rel")}
     assert links == {"prev": f"/picture/{ids[1]}?at=1", "next": f"/picture/{ids[3]}?at=3"}
@@ -307,7 +309,7 @@ def test_filters_are_chips_that_can_be_taken_away(client, store):
 
 
 def test_examples_can_be_removed_and_turned(client, store):
-    first, second, *_ = [row.id for row in store.pictures()]
+    first, second, *_ = [row.id for row in store.pictures.all()]
     page = Page(client.get(f"/search?like={first}&unlike={second}").text)
     links = {link.get("class"): link["href"] for link in page.all("a") if link.get("class")}
     assert links["drop-example"] == f"/search?like={first}"
@@ -340,18 +342,18 @@ def test_the_grid_stays_small_with_100_000_pictures(client, store):
 
 
 def test_typed_words_find_tags_that_begin_so_then_parts_then_others(client, store):
-    first, second, *_ = [row.id for row in store.pictures()]
+    first, second, *_ = [row.id for row in store.pictures.all()]
     for word in ("laptop", "Pine-Apple", "snap", "äpple tree", "apple"):
-        store.say(first, word)
-    store.say(second, "laptop")
+        store.label(first, word)
+    store.label(second, "laptop")
     found = re.findall(r'data-word="([^"]*)"', client.get("/part/words?start=AP").text)
     assert found == ["apple", "Pine-Apple", "laptop", "snap"]
 
 
 def test_an_unknown_word_offers_tags_in_its_place(client, store):
-    first = next(iter(store.pictures())).id
+    first = next(iter(store.pictures.all())).id
     for word in ("apple-juice", "<i>apple", "stapler"):
-        store.say(first, word)
+        store.label(first, word)
     page = Page(client.get("/search?word=apple").text)
     links = [link["href"] for link in page.all("a") if link.get("href", "").startswith("/search?w")]
     assert links == ["/search?word=apple-juice", "/search?word=%3Ci%3Eapple"]

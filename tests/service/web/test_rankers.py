@@ -72,7 +72,7 @@ def test_answers_are_those_of_the_ranker(client, store):
     page = got(client.get("/api/search?like=1&by=brightness&k=5"))
     assert "by=brightness" in page["next"]
     assert found(client, page["next"]) == second[5:10]
-    store.say(2, "odd")
+    store.label(2, "odd")
     for path in ("reasons?like=1&picture=2", "suggestions/1?k=3", "standing?"):
         assert got(client.get(f"/api/{path}&by=brightness"))
     assert client.get("/api/export?by=brightness").status_code == 200
@@ -94,7 +94,7 @@ def test_an_unknown_ranker_lists_the_choices(client, path):
 def test_a_vote_returns_the_standing_of_a_ranker(client, store):
     vote = {"like": [1], "picked": [9], "rejected": [2]}
     assert CHOICES in got(client.post("/api/votes", json={**vote, "by": "dreams"}), 400)["error"]
-    assert "vote" not in {event.kind for event in store.history()}
+    assert "vote" not in {event.kind for event in store.log.history()}
     for by in (None, "brightness"):
         said = got(client.post("/api/votes", json={**vote, "by": by}))
         assert said["standing"] == got(client.get("/api/standing", params={"by": by} if by else {}))
@@ -117,7 +117,7 @@ def test_a_learning_job_takes_method_ranker_and_settings(client, store):
     asked = {**wanted, "feature": "brightness", "words": "linear", "settings": settings}
     job = job_over(client, got(client.post("/api/jobs", json=asked), 202))
     assert job["state"] == "done", job
-    made = [model for model in store.models() if model.ranker == "brightness"]
+    made = [model for model in store.models.all() if model.ranker == "brightness"]
     assert made[0].settings["aggressiveness"] == 0.05
     assert made[1].method == job["result"]["words"]["method"] == "linear"
     told = got(client.get("/api/models"))
@@ -131,7 +131,7 @@ def test_the_python_client_names_rankers(store):
         by = {"by": "brightness"}
         ids = [match.id for match in client.search(1, **by)]
         assert ids == found(server, "/api/search?like=1&by=brightness&k=10")
-        assert client.search_file(store.picture(1).places[0], **by)
+        assert client.search_file(store.pictures.get(1).places[0], **by)
         assert client.reasons(1, picture=ids[0], **by)
         assert client.suggestions(1, **by) is not None
         assert client.vote(1, picked=[ids[3]], **by).standing == client.standing(**by)
@@ -246,10 +246,10 @@ def test_a_similarity_that_is_gone(two, monkeypatch):
     SIMILARITIES.register(Mine)
     with Collection.open(two, gate=OPEN) as store:
         assert store.learn(method="mine").similarity.published
-        assert store.rankers()[0].method == "mine"
+        assert store.models.rankers()[0].method == "mine"
     monkeypatch.delitem(SIMILARITIES._here, "mine")
     with Collection.open(two) as store:
-        first, second = store.rankers()
+        first, second = store.models.rankers()
         assert "the similarity 'mine'" in first.trouble
         assert (first.ready, second.ready) == (False, True)
         inside = Inside(make_app(store))

@@ -475,7 +475,7 @@ def test_who_does_not_read_is_cut_off(pictures, indexed, model, run):
     Image.fromarray(noise).save(pictures / "large.png")
     assert run("index", pictures, "-c", indexed).code == 0
     with Collection.open(indexed) as store:
-        number = store.find(pictures / "large.png")
+        number = store.pictures.find(pictures / "large.png")
     server = Served(indexed, code=IMPATIENT)
     try:
         host, port = server.address.removeprefix("http://").rstrip("/").split(":")

@@ -36,8 +36,8 @@ def test_the_search_box_offers_start_words_after_tags(client, fresh):
     assert typed(client, "")[:4] == ["nature", "crimson", "lawn", "sky"]
     assert typed(client, "S") == ["sky", "crimson", "photos"]
     assert "about 4" in client.get("/part/words?start=sky").text
-    fresh.say(1, "seaside")
-    said = fresh.say(1, "SKY")
+    fresh.label(1, "seaside")
+    said = fresh.label(1, "SKY")
     try:
         assert typed(client, "s") == ["SKY", "seaside", "crimson", "photos"]
     finally:

@@ -113,4 +113,4 @@ def test_the_client_has_them(taught):
         served(opened) as http,
         Client(str(http.base_url)) as client,
     ):
-        assert client.view_weights() == opened.view_weights()
+        assert client.view_weights() == opened.models.view_weights()

@@ -64,7 +64,7 @@ def quiet(work):
 
 
 def names(store):
-    return {place.name for row in store.pictures() if not row.missing for place in row.places}
+    return {place.name for row in store.pictures.all() if not row.missing for place in row.places}
 
 
 def test_what_a_failed_job_left_is_taken_later(store, work, watcher, photos, monkeypatch):
@@ -97,17 +97,17 @@ def test_it_starts_with_a_rescan(store, work, photos):
 def test_new_changed_moved_and_deleted_files_are_followed(store, watcher, photos):
     picture(photos / "new.png", PALETTE["rot"], 51)
     eventually(lambda: "new.png" in names(store))
-    before = {row.places[0].name: row.id for row in store.pictures()}
+    before = {row.places[0].name: row.id for row in store.pictures.all()}
     picture(photos / "new.png", PALETTE["blau"], 52)
-    eventually(lambda: before["new.png"] not in {row.id for row in store.pictures()})
+    eventually(lambda: before["new.png"] not in {row.id for row in store.pictures.all()})
     (photos / "rot" / "rot-0.png").rename(photos / "moved.png")
     eventually(lambda: "moved.png" in names(store))
     assert "rot-0.png" not in names(store)
-    moved = next(row for row in store.pictures() if row.places[0].name == "moved.png")
+    moved = next(row for row in store.pictures.all() if row.places[0].name == "moved.png")
     assert moved.id == before["rot-0.png"]
     (photos / "moved.png").unlink()
     eventually(lambda: "moved.png" not in names(store))
-    assert store.picture(moved.id).missing
+    assert store.pictures.get(moved.id).missing
 
 
 def test_whole_folders_that_come_and_go_are_followed(store, watcher, photos, tmp_path):

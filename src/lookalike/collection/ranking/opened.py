@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lookalike.collection.log.entry import NewEntry, write_entry
+from lookalike.collection.ranking.answers import Answers
 from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import Rankers
 from lookalike.collection.store import pictures, uploads
@@ -13,6 +14,12 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.core.errors import NotFound
 from lookalike.images import Decode, decode
+
+
+class Decoding:
+    """What decodes pictures: this process, or another one that a server starts."""
+
+    decode: Decode = staticmethod(decode)
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,13 @@ class Opened:
     database: Database
     rankers: Rankers
     gate: Gate
-    decode: Decode = field(default=decode)
+    answers: Answers
+    decoding: Decoding = field(default_factory=Decoding)
+
+    @property
+    def decode(self) -> Decode:
+        """Decode a picture."""
+        return self.decoding.decode
 
     @property
     def path(self) -> Path:
@@ -58,6 +71,12 @@ class Opened:
         if number is None:
             raise self.unknown(picture)
         return number
+
+    def picture(self, number: int) -> pictures.PictureRow:
+        """Return what is known of a picture, or raise NotFound."""
+        for row in pictures.pictures(self.database, number, number):
+            return row
+        raise self.unknown(number)
 
     def unknown(self, picture: object) -> NotFound:
         """Return the error of a picture that is not in the collection."""

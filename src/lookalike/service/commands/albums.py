@@ -44,9 +44,9 @@ def albums(
         raise typer.BadParameter("--out needs an album's NAME and a file named .csv or .json.")
     with Collection.open(collection) as store:
         if name is None:
-            _list(screen, store.albums())
+            _list(screen, store.albums.all())
             return
-        album = store.album(name)
+        album = store.albums.get(name)
         rows = album_rows(store, album)
     if album.gone:
         screen.say(f"{counted(album.gone, 'picture')} of this album removed from the collection.")

@@ -63,11 +63,11 @@ def duplicates(
         kept("Nothing was changed."),
     ):
         with screen.bar("Looking for duplicates") as progress:
-            found = store.duplicates(by=by, radius=radius, like=like, progress=progress)
+            found = store.duplicates.find(by=by, radius=radius, like=like, progress=progress)
         rows = _rows(store, found if as_json else found[:ON_SHEET])
         if sheet is not None:
             _write_sheet(sheet, store, found, rows)
-        labels = store.labels_of(rows) if as_json else {}
+        labels = store.labels.of(rows) if as_json else {}
     extra = sum(len(group.pictures) - 1 for group in found)
     screen.say(
         f"{counted(len(found), 'group')} of near-duplicates; {counted(extra, 'picture')} could go."
@@ -105,7 +105,7 @@ def _rows(store: "Collection", groups: "Iterable[Duplicates]") -> "dict[int, Pic
     from lookalike.collection import Where as Filter
 
     ids = tuple(number for group in groups for number in group.pictures)
-    some = store.browse(len(ids), where=Filter(pictures=ids)) if ids else []
+    some = store.pictures.browse(len(ids), where=Filter(pictures=ids)) if ids else []
     return {row.id: row for row in some}
 
 
@@ -148,7 +148,9 @@ def _write_sheet(
             row = rows[number]
             facts = f"{row.width} × {row.height}, {row.format}, {size(row.bytes)}"
             alike = group.reason if number == group.keeper else f"{score:.3f}"
-            tiles.append(Tile(store.thumbnail(number), row.places[0].name, f"{facts} · {alike}"))
+            tiles.append(
+                Tile(store.pictures.thumbnail(number), row.places[0].name, f"{facts} · {alike}")
+            )
         more = len(group.pictures) - len(tiles)
         heading = f"Duplicates ({more:,} more)" if more > 0 else "Duplicates"
         queries += [Query(first, [Strip(heading, tiles[1:])], "Keep") for first in tiles[:1]]

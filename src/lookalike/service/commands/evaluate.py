@@ -15,13 +15,13 @@ def evaluate(by: By = None, collection: Where = HERE, as_json: AsJson = False) -
     screen = Screen(as_json)
     told: dict[str, Any] = {"collection": collection, "by": by, "similarity": None, "words": None}
     with Collection.open(collection) as store, or_another(store):
-        chosen = by or store.rankers()[0].name
-        learned = {model.kind for model in store.models() if model.ranker == chosen}
+        chosen = by or store.models.rankers()[0].name
+        learned = {model.kind for model in store.models.all() if model.ranker == chosen}
         judged = {}
         if "similarity" in learned or not learned:
-            judged["similarity"] = store.evaluate(by)
+            judged["similarity"] = store.models.evaluate(by)
         if "words" in learned:
-            judged["words"] = store.evaluate_words(by)
+            judged["words"] = store.models.evaluate_words(by)
     for name, (before, after) in judged.items():
         what, baseline = ("Words", COMMONEST) if name == "words" else ("Ranking", COSINE)
         figures_table(screen, before, after, what=what, baseline=baseline, judged="in use")

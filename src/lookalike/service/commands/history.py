@@ -37,7 +37,7 @@ def history(
 
     screen = Screen(as_json)
     with Collection.open(collection) as store:
-        events = store.history(count, before=before)
+        events = store.log.history(count, before=before)
         about = [_about(store, event) for event in events]
     rows = []
     for event, pictures in zip(events, about, strict=True):
@@ -76,7 +76,7 @@ def _names(store: "Collection", refs: Iterable[Any]) -> str:
         try:
             kept = isinstance(ref, int)
             names.append(
-                shown(store.picture(ref).places[0].name) if kept else "a picture of your own"
+                shown(store.pictures.get(ref).places[0].name) if kept else "a picture of your own"
             )
         except CollectionError:
             names.append(f"picture {ref}")

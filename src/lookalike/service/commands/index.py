@@ -186,8 +186,8 @@ def index(
                     threads=threads,
                     progress=progress,
                 )
-        total, rankers = len(store), store.rankers()
-        undescribed = {ranker: store.undescribed(ranker) for ranker in missing}
+        total, rankers = len(store), store.models.rankers()
+        undescribed = {ranker: store.pictures.undescribed(ranker) for ranker in missing}
     screen.say(f"{added.added:,} added; {counted(total, 'picture')} in {collection}.")
     _show_added(screen, added)
     _show_rankers(screen, rankers, missing)

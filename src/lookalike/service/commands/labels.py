@@ -37,8 +37,8 @@ def labels(
         raise InvalidInput(f"labels: --out must end in .csv or .json; got {out}.")
     screen = Screen(as_json)
     with Collection.open(collection) as store:
-        given = store.label_sources()
-        places = {row.id: row.places[0] for row in store.pictures() if row.id in given}
+        given = store.labels.sources()
+        places = {row.id: row.places[0] for row in store.pictures.all() if row.id in given}
     rows = [(places[number], labels) for number, labels in given.items() if number in places]
     write_whole(out, labels_csv(rows) if out.suffix.lower() == ".csv" else labels_json(rows))
     count = sum(len({label for label, _ in labels}) for _, labels in rows)

@@ -124,8 +124,8 @@ def learn(
     with kept(stop), Collection.open(collection) as store, other(store), bar as progress:
         in_use = {
             model.kind: f"in use ({model.method})"
-            for model in store.models()
-            if model.current and model.ranker == (feature or store.rankers()[0].name)
+            for model in store.models.all()
+            if model.current and model.ranker == (feature or store.models.rankers()[0].name)
         }
         learned = store.learn(
             None if labels is None else _labels(labels),
@@ -143,7 +143,7 @@ def learn(
             random_state=seed,
             progress=progress,
         )
-        weights = store.view_weights(feature)
+        weights = store.models.view_weights(feature)
     show_learned(screen, learned, in_use)
     if learned.codes is not None:
         found = learned.codes
@@ -226,7 +226,7 @@ def _check_known(place: Path) -> None:
     from lookalike.collection import Collection
 
     with Collection.open(place) as store:
-        if not store.labels() and not store.models():
+        if not store.labels.all() and not store.models.all():
             raise InvalidInput(
                 f"learn: {place} has nothing to learn from yet. Give --tags FILE, --folders "
                 f"or --clicks FILE."

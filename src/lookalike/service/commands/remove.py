@@ -52,7 +52,7 @@ def _inside(store: "Collection", name: str) -> "Sequence[int | str]":
         return [name]
     # As paths are stored: without "..", which Path.absolute keeps.
     folder = Filter(folder=os.path.abspath(name))  # noqa: PTH100
-    found = [row.id for row in store.browse(EVERY, where=folder)]
+    found = [row.id for row in store.pictures.browse(EVERY, where=folder)]
     if not found:
         raise NotFound(f"{store.path} has no pictures in the folder {name}.")
     return found
@@ -117,11 +117,11 @@ def bin(  # noqa: A001
     screen = Screen(as_json)
     with Collection.open(collection) as store:
         if empty:
-            erased = store.empty_bin()
+            erased = store.bin.empty()
             screen.say(f"{counted(erased, 'picture')} erased. The bin is empty.")
             screen.result({"collection": collection, "erased": erased})
             return
-        rows = store.bin(EVERY)
+        rows = store.bin.browse(EVERY)
     _show(screen, rows, "in the bin")
     screen.result({"collection": collection, "pictures": _told(rows)})
 
@@ -145,8 +145,8 @@ def missing(
     screen = Screen(as_json)
     lost = Filter(missing=True)
     with Collection.open(collection) as store:
-        store.find_missing()
-        rows = store.browse(EVERY, where=lost, order="added")
+        store.pictures.find_missing()
+        rows = store.pictures.browse(EVERY, where=lost, order="added")
         removed = store.remove(lost) if gone else 0
     _show(screen, rows, "missing")
     if gone:

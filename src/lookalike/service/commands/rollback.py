@@ -28,9 +28,9 @@ def rollback(
         raise InvalidInput("rollback: --of names whose votes to discard; give --votes, too.")
     with Collection.open(collection) as store:
         if votes:
-            count = store.standing().votes
-            event = store.reset_votes(of=of).number if count else None
-            count -= store.standing().votes
+            count = store.votes.standing().votes
+            event = store.votes.reset(of=of).number if count else None
+            count -= store.votes.standing().votes
             screen.say(
                 f"Discarded {counted(count, 'vote')}. To restore them: lookalike undo {event}."
                 if count

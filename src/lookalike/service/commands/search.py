@@ -68,9 +68,9 @@ def search(
     with Collection.open(collection) as store, or_another(store):
         if picture is None:
             matches = store.search_word(str(word), k, by=by, learned=learned, where=among)
-            counts = store.count_word(str(word), by=by, learned=learned, where=among)
-            warning = store.words_damage(by) if learned else ""
-            close = [] if matches else store.words_like((counts.unknown or (str(word),))[0], CLOSE)
+            counts = store.words.count(str(word), by=by, learned=learned, where=among)
+            warning = store.words.damage(by) if learned else ""
+            close = [] if matches else store.words.like((counts.unknown or (str(word),))[0], CLOSE)
             if sheet is not None:
                 _write_word_sheet(sheet, store, str(word), matches)
         else:
@@ -189,7 +189,7 @@ def _tiles(store: "Collection", matches: "list[Match]") -> "list[Tile]":
     from lookalike.service.contact_sheet import Tile
 
     return [
-        Tile(store.thumbnail(match.id), match.path.name, f"{shown_score(match.score):.3f}")
+        Tile(store.pictures.thumbnail(match.id), match.path.name, f"{shown_score(match.score):.3f}")
         for match in matches
     ]
 
@@ -201,7 +201,7 @@ def _small(store: "Collection", picture: str) -> bytes:
     try:
         return thumbnail(decode(read_bytes(picture)).image)
     except UnreadablePicture as error:
-        known = store.find(picture)
+        known = store.pictures.find(picture)
         if known is not None:
-            return store.thumbnail(known)
+            return store.pictures.thumbnail(known)
         raise UnreadablePicture(f"{picture}: {error}") from error

@@ -144,7 +144,7 @@ def serve(
         listening(settings) as door,
     ):
         settings = replace(settings, read_only=store.read_only)
-        if not store.roots() and not settings.allow and is_loopback(door.getsockname()[0]):
+        if not store.pictures.roots() and not settings.allow and is_loopback(door.getsockname()[0]):
             settings = replace(settings, allow=(Path.home(),))
         from lookalike.service.web.app import make_app
 

@@ -97,11 +97,15 @@ def tag(
     stop = "Nothing was written; run the same command again."
     bar = screen.bar("Reading pictures")
     with kept(stop), Collection.open(collection) as store, or_another(store), bar as progress:
-        found = store.tag(pictures, k, by=by, min_confidence=min_confidence, progress=progress)
+        found = store.words.tag(
+            pictures, k, by=by, min_confidence=min_confidence, progress=progress
+        )
         said = _said(store, found.pictures) if write is Form.xmp else {}
         likeliest = math.nan
         if found.pictures and not any(picture.tags for picture in found.pictures):
-            every = store.tag(pictures, 1, by=by, min_confidence=0.0, progress=progress).pictures
+            every = store.words.tag(
+                pictures, 1, by=by, min_confidence=0.0, progress=progress
+            ).pictures
             sure = [picture.tags[0].confidence for picture in every if picture.tags]
             likeliest = max(sure, default=math.nan)
     if not found.pictures and not found.refused:
@@ -213,10 +217,10 @@ def _said(
     store: "Collection", pictures: "Sequence[TaggedPicture]"
 ) -> "dict[Path, tuple[list[str], set[str]]]":
     """Return what people said of pictures: labels, and the found words that they refused."""
-    ids = {picture.path: store.find(picture.path) for picture in pictures}
-    given = store.label_sources(number for number in ids.values() if number is not None)
+    ids = {picture.path: store.pictures.find(picture.path) for picture in pictures}
+    given = store.labels.sources(number for number in ids.values() if number is not None)
     refused = {
-        word: store.refused_for(word, [number for number in ids.values() if number is not None])
+        word: store.labels.refused(word, [number for number in ids.values() if number is not None])
         for word in {tag.word for picture in pictures for tag in picture.tags}
     }
     return {

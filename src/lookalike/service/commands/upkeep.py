@@ -23,7 +23,7 @@ def check(*, collection: Where = HERE, as_json: AsJson = False) -> None:
 
     screen = Screen(as_json)
     with Collection.open(collection) as store, screen.bar("Checking") as progress:
-        found = store.check(progress)
+        found = store.upkeep.check(progress)
     for finding in found.findings:
         screen.say(
             f"{'Damaged' if finding.damage else 'Note'}: {finding.problem}",
@@ -59,7 +59,7 @@ def backup(
 
     screen = Screen(as_json)
     with Collection.open(collection) as store, screen.bar("Copying") as progress:
-        made = store.backup(to, progress)
+        made = store.upkeep.backup(to, progress)
     screen.say(
         f"Backed up {counted(made.pictures, 'picture')} and {counted(made.events, 'event')} to "
         f"{to}: {counted(made.files, 'file')}, {made.bytes / 1e6:,.1f} MB, verified."

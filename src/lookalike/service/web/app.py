@@ -97,12 +97,12 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
     state = app.state
     collection, settings = state.collection, state.settings
     if not settings.read_only:
-        await to_thread.run_sync(collection.tidy)
+        await to_thread.run_sync(collection.upkeep.tidy)
     async with AsyncExitStack() as stack:
-        stack.enter_context(collection.serving())
+        stack.enter_context(collection.upkeep.serving())
         stack.push_async_callback(_in_time, state.decoder.close)
-        collection.decode_with(state.decoder.decode)
-        stack.callback(collection.decode_with, None)
+        collection.pictures.decode_with(state.decoder.decode)
+        stack.callback(collection.pictures.decode_with, None)
         state.jobs = Jobs(collection, settings)
         if not settings.read_only:
             state.jobs.learn_by_itself()

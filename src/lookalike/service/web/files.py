@@ -70,7 +70,7 @@ def show_thumbnail(
     """Return the thumbnail of a picture; with its hash in the address, it may be kept for ever."""
     collection: Collection = request.app.state.collection
     if content is None:
-        return _small(request, collection.thumbnail(number), _ASK)
+        return _small(request, collection.pictures.thumbnail(number), _ASK)
     return _small(request, lasting_thumbnail(collection, number, content), FOREVER)
 
 
@@ -83,15 +83,15 @@ def lasting_thumbnail(collection: Collection, number: int, content: str) -> byte
         If ``content`` is not the start of the picture's hash.
     """
     # An id means another picture in another collection, which may be served here tomorrow.
-    if collection.picture(number).sha256[:HASH] != content:
+    if collection.pictures.get(number).sha256[:HASH] != content:
         raise NotFound(f"Picture {number} has other content. Reload the page.")
-    return collection.thumbnail(number)
+    return collection.pictures.thumbnail(number)
 
 
 @router.get("/query/{token}.jpg", responses=_JPEG, summary="Get the thumbnail of a query")
 def show_query(token: Token, request: Request) -> Response:
     """Return the thumbnail of a stored query."""
-    return _small(request, request.app.state.collection.query_thumbnail(token), FOREVER)
+    return _small(request, request.app.state.collection.queries.thumbnail(token), FOREVER)
 
 
 @router.get("/image/{number}", responses=_PICTURE, summary="Get a picture's file")
@@ -105,7 +105,7 @@ async def show_image(number: Number, request: Request) -> Response:
 def _show_image(number: int, request: Request) -> Response:
     state = request.app.state
     settings: Settings = state.settings
-    row = state.collection.picture(number)
+    row = state.collection.pictures.get(number)
     kind = SHOWN_AS_THEY_ARE.get(row.format)
     headers = {
         "ETag": f'"{row.sha256}{"" if kind else f"-{RENDITION_SIDE}"}"',

@@ -34,7 +34,7 @@ class InView:
     @classmethod
     def of(cls, collection: "Collection", by: str | None) -> "InView":
         """Return the ranker asked for, or raise InvalidInput with those to choose from."""
-        rankers = collection.rankers()
+        rankers = collection.models.rankers()
         check_ranker(collection, by, rankers)
         first = rankers[0].name
         usable = [info.name for info in rankers if info.ready]
@@ -63,7 +63,7 @@ def check_ranker(
     """Raise InvalidInput if there is no ranker of this name."""
     if name is None:
         return
-    known = [info.name for info in rankers or collection.rankers()]
+    known = [info.name for info in rankers or collection.models.rankers()]
     if name not in known:
         raise InvalidInput(
             f"There is no ranker {shown(name)!r:.80}. Choose one of {', '.join(map(shown, known))}."
@@ -73,7 +73,7 @@ def check_ranker(
 def standing_of(collection: "Collection", by: str | None) -> "Standing | None":
     """Return what votes have taught a ranker, or the first that can be used; None without any."""
     try:
-        return collection.standing(by)
+        return collection.votes.standing(by)
     except InvalidInput:
         raise
     except LookalikeError:

@@ -46,7 +46,7 @@ class Selection(Statement):
             raise InvalidInput("selection: give either pictures, or all_of a list.")
         if self.all_of is None:
             return list(dict.fromkeys(self.pictures))
-        found = collection.all_of(self.all_of.saved())
+        found = collection.queries.all_of(self.all_of.saved())
         left = found[~np.isin(found, np.array(self.without, np.int64))]
         if not left.size:
             raise InvalidInput("selection: no pictures are selected.")

@@ -35,7 +35,7 @@ class NewAlbum(Selection):
 @router.get("", summary="List the albums")
 def albums(request: Request) -> list[Album]:
     """Return the albums by name, with the pictures in each and those that are new."""
-    return collection_of(request).albums()
+    return collection_of(request).albums.all()
 
 
 @router.post("", summary="Save an album", status_code=201)
@@ -45,19 +45,19 @@ def save(request: Request, said: NewAlbum) -> Album:
     speaker(request, said.user)
     pictures = said.ids(collection) if said.pictures or said.all_of is not None else []
     search = None if said.search is None else said.search.saved()
-    return collection.save_album(said.name, search, pictures=pictures, most=said.most)
+    return collection.albums.save(said.name, search, pictures=pictures, most=said.most)
 
 
 @router.get("/{id}", summary="Get an album")
 def album(request: Request, number: Number) -> Album:
     """Return what is in an album, and what is new in it; it does not count as opened."""
-    return collection_of(request).album(number)
+    return collection_of(request).albums.get(number)
 
 
 @router.post("/{id}/opened", summary="Open an album")
 def opened(request: Request, number: Number) -> Album:
     """Return an album, and count all that is in it as seen from now on."""
-    return collection_of(request).open_album(number)
+    return collection_of(request).albums.open(number)
 
 
 @router.delete("/{id}", summary="Delete an album")
@@ -65,8 +65,8 @@ def delete(request: Request, number: Number) -> Album:
     """Delete an album; its pictures, their labels and votes stay."""
     collection = collection_of(request)
     speaker(request, None)
-    deleted = collection.album(number)
-    collection.delete_album(number)
+    deleted = collection.albums.get(number)
+    collection.albums.delete(number)
     return deleted
 
 
@@ -78,7 +78,7 @@ def export(
 ) -> Response:
     """Return the pictures of an album with their paths and labels, as CSV or JSON."""
     collection = collection_of(request)
-    exported = collection.album(number)
+    exported = collection.albums.get(number)
     rows = album_rows(collection, exported)
     name = {"Content-Disposition": f'attachment; filename="album-{number}.{form}"'}
     if form == "json":

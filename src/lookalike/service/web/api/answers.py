@@ -55,7 +55,7 @@ def thumbnail_address(number: int, sha256: str) -> str:
 def pictures(collection: Collection, rows: Iterable[PictureRow]) -> tuple[Picture, ...]:
     """Return pictures with their labels and addresses."""
     listed = list(rows)
-    labels = collection.labels_of([row.id for row in listed])
+    labels = collection.labels.of([row.id for row in listed])
     return tuple(Picture(**_facts(row, labels.get(row.id, ()))) for row in listed)
 
 
@@ -70,7 +70,7 @@ def matches(
             verdict=verdicts.get(match.id, 0),
             source=match.source,
         )
-        for match, row, labels in collection.facts_of(found)
+        for match, row, labels in collection.pictures.facts_of(found)
     )
 
 

@@ -44,7 +44,7 @@ class Sought(Reach):
         def tell(done: int, total: int) -> None:
             state.duplicates_done = done, total
 
-        return collection_of(request).duplicates(
+        return collection_of(request).duplicates.find(
             by=self.by, radius=self.radius, like=self.like, progress=tell
         )
 
@@ -102,14 +102,16 @@ def keep(request: Request, said: Kept) -> Entry:
     It gets what was said of the others: words, and albums in which they were saved.
     """
     who = speaker(request, said.user)
-    return collection_of(request).keep_one(said.picture, said.remove, who=who, key=said.key)
+    return collection_of(request).duplicates.keep_one(
+        said.picture, said.remove, who=who, key=said.key
+    )
 
 
 @router.post("/distinct", summary="Say that pictures are not duplicates")
 def distinct(request: Request, said: Distinct) -> Entry:
     """Record that pictures are not duplicates, so that they are not shown as such again."""
     who = speaker(request, said.user)
-    return collection_of(request).not_duplicates(
+    return collection_of(request).duplicates.tell_apart(
         said.pictures, said.of, verdict=said.verdict, who=who, key=said.key
     )
 
@@ -117,5 +119,5 @@ def distinct(request: Request, said: Distinct) -> Entry:
 def details(collection: Collection, groups: list[Duplicates], each: int) -> dict[int, Picture]:
     """Return the first pictures of groups, by id."""
     ids = tuple(number for group in groups for number in group.pictures[:each])
-    rows = collection.browse(len(ids), where=Where(pictures=ids)) if ids else []
+    rows = collection.pictures.browse(len(ids), where=Where(pictures=ids)) if ids else []
     return {picture.id: picture for picture in pictures(collection, rows)}

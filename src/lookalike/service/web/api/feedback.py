@@ -86,7 +86,7 @@ def vote(request: Request, said: Vote) -> Feedback:
 def tag(request: Request, said: Label) -> Entry:
     """Add a label to a picture, or with `shows` false record that the word does not fit it."""
     who = speaker(request, said.user)
-    return collection_of(request).say(
+    return collection_of(request).label(
         said.picture, said.word, shows=said.shows, who=who, key=said.key
     )
 
@@ -114,7 +114,7 @@ def reset(request: Request, said: Reset) -> Feedback:
     """Discard all votes so far, or those of one person; this can be undone."""
     collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
     check_ranker(collection, said.by)
-    event = collection.reset_votes(of=said.of, who=who, key=said.key)
+    event = collection.votes.reset(of=said.of, who=who, key=said.key)
     return Feedback(event, standing_of(collection, said.by))
 
 
@@ -137,7 +137,7 @@ def events(
     of: Annotated[Person, Query(description="Only events of this person.")] = None,
 ) -> EventPage:
     """Return the events of the log, newest first."""
-    newest = collection_of(request).history(k + 1, before=before, of=of)
+    newest = collection_of(request).log.history(k + 1, before=before, of=of)
     page = tuple(newest[:k])
     more = len(newest) > k
     return EventPage(page, next_page(request, more, before=page[-1].number) if page else None)
@@ -146,10 +146,10 @@ def events(
 @router.get("/standing", summary="Get the state of the votes")
 def standing(request: Request, by: Annotated[By, Query()] = None) -> Standing:
     """Return whether searches use the votes, and the figures behind that decision."""
-    return collection_of(request).standing(by)
+    return collection_of(request).votes.standing(by)
 
 
 @router.get("/models", summary="List the trained models")
 def models(request: Request) -> list[ModelRow]:
     """Return the models trained on labels and clicks, oldest first, published or not."""
-    return collection_of(request).models()
+    return collection_of(request).models.all()

@@ -83,8 +83,8 @@ class Range(Filters):
 def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturePage:
     """Return one page of the pictures that pass the filters."""
     collection, where = collection_of(request), asked.where()
-    found = collection.browse(asked.k, offset=asked.offset, where=where, order=asked.order)
-    total, after = collection.count(where), asked.offset + asked.k
+    found = collection.pictures.browse(asked.k, offset=asked.offset, where=where, order=asked.order)
+    total, after = collection.pictures.count(where), asked.offset + asked.k
     more = total > after and after + asked.k <= MAX_REACH
     return PicturePage(
         pictures=answers.pictures(collection, found),
@@ -96,7 +96,7 @@ def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturePage
 @router.get("/pictures/ids", summary="List the ids of pictures")
 def picture_ids(request: Request, asked: Annotated[Range, Query()]) -> list[int]:
     """Return the ids of a part of the list of pictures."""
-    return collection_of(request).browse_ids(
+    return collection_of(request).pictures.browse_ids(
         asked.k, offset=asked.offset, where=asked.where(), order=asked.order
     )
 
@@ -128,7 +128,7 @@ class Binned(Statement):
 def look(request: Request, number: Id) -> Picture:
     """Look again whether the files of a picture are there."""
     collection = collection_of(request)
-    collection.find_missing(collection.picture(number).places)
+    collection.pictures.find_missing(collection.pictures.get(number).places)
     return _answer(collection, number)
 
 
@@ -136,7 +136,7 @@ def look(request: Request, number: Id) -> Picture:
 def binned(request: Request, asked: Annotated[Reach, Query()]) -> PicturePage:
     """Return the pictures in the bin, the last removed first."""
     collection = collection_of(request)
-    found, total = collection.bin(asked.k, offset=asked.offset), collection.bin_size()
+    found, total = collection.bin.browse(asked.k, offset=asked.offset), collection.bin.count()
     after = asked.offset + asked.k
     return PicturePage(
         pictures=answers.pictures(collection, found),
@@ -160,7 +160,7 @@ def empty(request: Request, said: Binned) -> Count:
     """
     who = speaker(request, said.user)
     with jobs_of(request).writing():
-        return Count(collection_of(request).empty_bin(said.pictures, who=who))
+        return Count(collection_of(request).bin.empty(said.pictures, who=who))
 
 
 @router.post(
@@ -184,7 +184,7 @@ def add(
     """
     collection = collection_of(request)
     sha256 = content_hash(data)
-    known = collection.find_content(sha256)
+    known = collection.pictures.find_content(sha256)
     if known is not None:
         return Answer(Upload(_answer(collection, known), False), 200)
     facts = decoder_of(request).decode(data, side=THUMBNAIL_SIDE).facts
@@ -202,7 +202,7 @@ def add(
             limits = rooms.limits(collection, request.app.state.settings)
             added = collection.add([path], removed=True, limits=limits)
         finally:
-            number = collection.find(path)
+            number = collection.pictures.find(path)
             if number is None:
                 path.unlink(missing_ok=True)
     if number is None:
@@ -214,7 +214,7 @@ def add(
 def keep_query(request: Request, data: Body) -> StoredQuery:
     """Store a picture to search with and vote on, without adding it to the collection."""
     collection = collection_of(request)
-    return _stored(collection.keep_query(data, limits=request.app.state.settings.upload_limits))
+    return _stored(collection.queries.keep(data, limits=request.app.state.settings.upload_limits))
 
 
 class Region(BaseModel):
@@ -232,8 +232,8 @@ class Region(BaseModel):
 def keep_region(request: Request, region: Region) -> StoredQuery:
     """Store a part of a picture to search with and vote on."""
     collection, settings = collection_of(request), request.app.state.settings
-    data, _ = original(collection, collection.picture(region.picture), settings)
-    return _stored(collection.keep_query(data, box=region.box, limits=settings.limits))
+    data, _ = original(collection, collection.pictures.get(region.picture), settings)
+    return _stored(collection.queries.keep(data, box=region.box, limits=settings.limits))
 
 
 def free_place(folder: Path, name: str, sha256: str, ending: str) -> Path:
@@ -260,7 +260,7 @@ def free_place(folder: Path, name: str, sha256: str, ending: str) -> Path:
 
 
 def _answer(collection: Collection, number: int) -> Picture:
-    return answers.pictures(collection, [collection.picture(number)])[0]
+    return answers.pictures(collection, [collection.pictures.get(number)])[0]
 
 
 def _stored(token: str) -> StoredQuery:

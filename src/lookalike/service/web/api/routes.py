@@ -28,10 +28,10 @@ def facets(request: Request, asked: Annotated[Filters, Query()]) -> Facets:
     """Return folders, formats and labels, most used first, and the months of filtered pictures."""
     collection = collection_of(request)
     return Facets(
-        folders=dict(collection.folders()),
-        formats=dict(collection.formats()),
-        tags=dict(collection.labels_used()),
-        months=dict(collection.months(asked.where())),
+        folders=dict(collection.pictures.folders()),
+        formats=dict(collection.pictures.formats()),
+        tags=dict(collection.labels.used()),
+        months=dict(collection.pictures.months(asked.where())),
     )
 
 
@@ -43,9 +43,9 @@ def status(request: Request) -> Status:
     return Status(
         version=__version__,
         pictures=len(collection),
-        refused=len(collection.refused()),
-        roots=tuple(collection.roots()),
-        rankers=tuple(collection.rankers()),
+        refused=len(collection.pictures.refused()),
+        roots=tuple(collection.pictures.roots()),
+        rankers=tuple(collection.models.rankers()),
         jobs=sum(not job.over for job in jobs.all()),
         watching=Watch(
             on=watcher is not None,
@@ -58,7 +58,7 @@ def status(request: Request) -> Status:
 @_general.get("/rankers", summary="List the ways to search")
 def rankers(request: Request) -> list[RankerInfo]:
     """Return the rankers to search by, the default first, and what is wrong with any of them."""
-    return collection_of(request).rankers()
+    return collection_of(request).models.rankers()
 
 
 @_general.get(

@@ -52,8 +52,8 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> SearchPage:
             where=asked.where(),
             min_score=asked.min_score,
         )
-        verdicts = collection.verdicts(wanted)
-        reach = collection.reach(wanted, by=asked.by) if asked.learned else None
+        verdicts = collection.votes.verdicts(wanted)
+        reach = collection.queries.reach(wanted, by=asked.by) if asked.learned else None
     else:
         found = collection.search_word(
             asked.word or "",
@@ -64,10 +64,10 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> SearchPage:
             where=asked.where(),
             min_score=asked.min_score,
         )
-        counts = collection.count_word(
+        counts = collection.words.count(
             asked.word or "", by=asked.by, learned=asked.learned, where=asked.where()
         )
-        warning = collection.words_damage(asked.by) if asked.learned else ""
+        warning = collection.words.damage(asked.by) if asked.learned else ""
     after = asked.offset + asked.k
     more = len(found) > asked.k and after + asked.k <= MAX_REACH
     return SearchPage(
@@ -91,7 +91,7 @@ def words(
     Those that begin with `start` come first, then those that contain it; where none does, those
     spelled most like it. Of several words, the last is completed.
     """
-    return collection_of(request).words_like(start, k)
+    return collection_of(request).words.like(start, k)
 
 
 @router.get("/suggestions/{ref}", summary="Suggest words for a picture")
@@ -104,7 +104,7 @@ def suggestions(
     """Return words that may fit a picture or stored query, neither given nor rejected yet."""
     collection = collection_of(request)
     suggested = tuple(collection.suggest(ref(name), k, by=by))
-    return Suggestions(suggested, collection.words_damage(by))
+    return Suggestions(suggested, collection.words.damage(by))
 
 
 class Question(BaseModel):
@@ -126,12 +126,12 @@ def reasons(request: Request, asked: Annotated[Question, Query()]) -> Reasons:
     """Return in sentences why a picture matches: labels, words and learned directions."""
     collection = collection_of(request)
     return Reasons(
-        tuple(collection.reasons(asked.ask(), asked.picture, asked.k, by=asked.by)),
-        collection.view_parts(asked.ask(), asked.picture, by=asked.by),
+        tuple(collection.queries.reasons(asked.ask(), asked.picture, asked.k, by=asked.by)),
+        collection.queries.view_parts(asked.ask(), asked.picture, by=asked.by),
     )
 
 
 @router.get("/views", summary="Tell how much each view counts")
 def views(request: Request, by: Annotated[By, Query()] = None) -> dict[str, float]:
     """Return the weights of a ranker's views, if its feature has several."""
-    return collection_of(request).view_weights(by)
+    return collection_of(request).models.view_weights(by)

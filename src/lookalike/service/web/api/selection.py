@@ -30,10 +30,10 @@ def tag(request: Request, said: Tagged) -> SelectionEvent:
     ids = said.ids(collection)
     if not said.shows:
         having = SavedSearch(where=Where(tags=(said.word,), pictures=tuple(ids)))
-        ids = collection.all_of(having).tolist()
+        ids = collection.queries.all_of(having).tolist()
         if not ids:
             raise InvalidInput(f"None of these pictures is tagged “{said.word}”.")
-    event = collection.say_many(ids, said.word, shows=said.shows, who=who, key=said.key)
+    event = collection.label(ids, said.word, shows=said.shows, who=who, key=said.key)
     return SelectionEvent(event, len(ids))
 
 

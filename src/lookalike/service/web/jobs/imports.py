@@ -81,7 +81,7 @@ def bring_in(
 def rescan(jobs: "Jobs", job: "Job", collection: Collection, settings: Settings) -> None:
     """Scan all roots: import what is new or changed, and note what is missing."""
     job.message = "Looking for pictures…"
-    roots = [root for root in collection.roots() if root.is_dir()]
+    roots = [root for root in collection.pictures.roots() if root.is_dir()]
     limits = rooms.limits(collection, settings)
     found = find_pictures(roots, limits.within)
     tally = _Tally(job)
@@ -166,8 +166,8 @@ def note_missing(
     reports it.
     """
     with jobs.turn():
-        lost = when_free(job, lambda: collection.find_missing(among))
-    missing, total = collection.count(Where(missing=True)), len(collection)
+        lost = when_free(job, lambda: collection.pictures.find_missing(among))
+    missing, total = collection.pictures.count(Where(missing=True)), len(collection)
     jobs.trouble = ""
     if missing > max(SHARE * total, FEW):
         jobs.trouble = (

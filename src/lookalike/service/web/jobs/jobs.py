@@ -283,12 +283,12 @@ class Jobs:
     def _learn_if_due(self) -> None:
         """Start to learn from tags that nobody has added to for a while, once for each set."""
         try:
-            new = self._collection.words_to_learn()
+            new = self._collection.labels.to_learn()
             due = new.count and new.event != self._learned_to and new.seconds >= self.quiet
             if not due:
                 return
             self._learned_to = new.event
-            rankers = [info.name for info in self._collection.rankers() if info.ready]
+            rankers = [info.name for info in self._collection.models.rankers() if info.ready]
         except LookalikeError:
             _log.exception("The collection cannot be asked for new tags.")
             return

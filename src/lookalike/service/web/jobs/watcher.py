@@ -140,7 +140,7 @@ class Watcher:
 
     def _roots(self) -> list[Path]:
         """Return the existing roots, without those inside another."""
-        roots = sorted({root for root in self._collection.roots() if root.is_dir()})
+        roots = sorted({root for root in self._collection.pictures.roots() if root.is_dir()})
         return [root for root in roots if not set(roots).intersection(root.parents)]
 
     def _concerns(self, change: Change, name: str) -> bool:
@@ -151,10 +151,10 @@ class Watcher:
         if self._own in (path, *path.parents):
             return False
         if change == Change.deleted:
-            return self._collection.holds_below(path)
+            return self._collection.pictures.holds_below(path)
         if path.is_dir():
             return change == Change.added
-        return path.suffix.lower() in ENDINGS and not self._collection.is_unchanged(path)
+        return path.suffix.lower() in ENDINGS and not self._collection.pictures.is_unchanged(path)
 
     def _inside(self, path: Path) -> tuple[str, ...]:
         above = set(self._roots()).intersection((path, *path.parents))

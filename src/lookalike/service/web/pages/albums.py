@@ -43,7 +43,7 @@ class Card:
 @router.get("/albums")
 def albums(request: Request) -> Response:
     """Show all albums."""
-    found = collection_of(request).albums()
+    found = collection_of(request).albums.all()
     cards = [Card(album, (*album.new, *album.members)[:COVERS]) for album in found]
     return page(request, "albums.html", albums=cards)
 
@@ -52,7 +52,7 @@ def albums(request: Request) -> Response:
 def album(request: Request, number: Number) -> Response:
     """Show an album: what is new in it, what was saved in it, and what its search finds."""
     collection = collection_of(request)
-    found = collection.album(number)
+    found = collection.albums.get(number)
     search = found.search
     asked = search_of(found)
     searched = bool(asked.like or asked.word)
@@ -72,7 +72,7 @@ def album(request: Request, number: Number) -> Response:
 def members(request: Request, number: Number) -> Response:
     """Return what is in an album."""
     collection = collection_of(request)
-    told = {**content(collection, collection.album(number)), "by_pairs": []}
+    told = {**content(collection, collection.albums.get(number)), "by_pairs": []}
     return templates.TemplateResponse(request, "parts/members.html", told)
 
 
@@ -120,12 +120,12 @@ def search_of(album: Album) -> Search:
 
 def _listed(collection: "Collection", album: Album) -> "list[PictureRow]":
     where = Where(pictures=tuple(sorted(album.members)))
-    return collection.browse(MEMBERS, where=where) if album.members else []
+    return collection.pictures.browse(MEMBERS, where=where) if album.members else []
 
 
 def _rows(collection: "Collection", ids: Sequence[int]) -> "list[PictureRow]":
     """Return pictures in the order of their ids."""
     if not ids:
         return []
-    found = collection.browse(len(ids), where=Where(pictures=tuple(ids)))
+    found = collection.pictures.browse(len(ids), where=Where(pictures=tuple(ids)))
     return sorted(found, key=lambda row: ids.index(row.id))

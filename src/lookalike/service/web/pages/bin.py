@@ -47,15 +47,15 @@ def empty(request: Request, which: Annotated[Which, Form()]) -> Response:
     """Erase a picture, or all, and show the rest."""
     who = speaker(request, None)
     with jobs_of(request).writing():
-        collection_of(request).empty_bin(which.pictures, who=who)
+        collection_of(request).bin.empty(which.pictures, who=who)
     return templates.TemplateResponse(request, "parts/bin.html", _content(request, 0))
 
 
 def _content(request: Request, offset: int) -> dict[str, Any]:
     collection = collection_of(request)
-    count = collection.bin_size()
+    count = collection.bin.count()
     return {
-        "rows": collection.bin(SHOWN, offset=offset),
+        "rows": collection.bin.browse(SHOWN, offset=offset),
         "count": count,
         "older": offset + SHOWN if count > offset + SHOWN else None,
     }

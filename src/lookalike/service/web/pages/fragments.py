@@ -113,7 +113,7 @@ class FilterPanel(Search, Shown):
 def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
     """Return the tiles of a section of the grid."""
     collection = collection_of(request)
-    rows = collection.browse(
+    rows = collection.pictures.browse(
         asked.count, offset=asked.start, where=asked.where(), order=asked.order
     )
     pairs = filter_pairs(asked)
@@ -151,23 +151,23 @@ def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Respons
         filters=asked,
         path=asked.path,
         kept=kept,
-        folders=sorted(collection.folders()),
-        formats=collection.formats(),
-        tags=collection.labels_used()[:500],
-        albums=collection.album_names(),
+        folders=sorted(collection.pictures.folders()),
+        formats=collection.pictures.formats(),
+        tags=collection.labels.used()[:500],
+        albums=collection.albums.names(),
     )
 
 
 @router.get("/words")
 def words(request: Request, start: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Return the words that begin with what was typed, then those that contain it."""
-    return _part(request, "words.html", words=collection_of(request).words_like(start, WORDS))
+    return _part(request, "words.html", words=collection_of(request).words.like(start, WORDS))
 
 
 @router.get("/tag-words")
 def tag_words(request: Request, word: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Return tags for a field's list of suggestions."""
-    return _part(request, "options.html", words=collection_of(request).words_like(word, WORDS))
+    return _part(request, "options.html", words=collection_of(request).words.like(word, WORDS))
 
 
 @router.get("/matches")
@@ -200,11 +200,11 @@ def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
     if asked is None:
         said.check()
         event = _say(collection, said, who)
-    elif not said.verdict and (own := collection.votes_on(asked, said.picture, who)):
+    elif not said.verdict and (own := collection.votes.of(asked, said.picture, who)):
         event = _undo(collection, own, said.key, who)
     else:
         # What only others rejected is brought back by a vote against theirs.
-        sign = said.verdict or (collection.verdicts(asked).get(said.picture, 0) < 0)
+        sign = said.verdict or (collection.votes.verdicts(asked).get(said.picture, 0) < 0)
         event = None
         if sign:
             event = collection.vote(
@@ -236,7 +236,7 @@ def reasons(
 ) -> Response:
     """Show why a picture matches."""
     collection, asked = collection_of(request), ask(like, unlike)
-    told_reasons = collection.reasons(
+    told_reasons = collection.queries.reasons(
         asked, picture, by=by or None, named=lambda one: f"{_MARK}{one}{_MARK}"
     )
     return _part(
@@ -244,7 +244,7 @@ def reasons(
         "reasons.html",
         # What stands between two marks is a picture, which is shown rather than named.
         reasons=[reason.split(_MARK) for reason in told_reasons],
-        views=collection.view_parts(asked, picture, by=by or None),
+        views=collection.queries.view_parts(asked, picture, by=by or None),
         picture=picture,
         like=like,
     )
@@ -259,14 +259,14 @@ def suggestions(request: Request, picture: PictureId, by: ByName = "") -> Respon
         "suggestions.html",
         picture=picture,
         suggestions=collection.suggest(picture, by=by or None),
-        warning=collection.words_damage(by or None),
+        warning=collection.words.damage(by or None),
     )
 
 
 @router.post("/tags")
 def tags(request: Request, said: Annotated[Said, Form()], by: ByName = "") -> Response:
     """Record that a word fits a picture or does not, and show its tags."""
-    event = collection_of(request).say(
+    event = collection_of(request).label(
         said.picture,
         label_name(said.word),
         shows=said.shows,
@@ -295,7 +295,7 @@ def history(
 ) -> Response:
     """Return older events, or those of one person."""
     collection = collection_of(request)
-    events = collection.history(limit=HISTORY + 1, before=before, of=of)
+    events = collection.log.history(limit=HISTORY + 1, before=before, of=of)
     return _part(
         request,
         "history.html",
@@ -325,7 +325,7 @@ def undo(request: Request, said: Annotated[Undone, Form()], by: ByName = "") -> 
 def reset(request: Request, said: Annotated[Discarded, Form()], by: ByName = "") -> Response:
     """Discard all votes, or those of one person, and show what was learned."""
     who = speaker(request, None, takes_back=True)
-    collection_of(request).reset_votes(of=said.of, who=who)
+    collection_of(request).votes.reset(of=said.of, who=who)
     return learned(request, by)
 
 
@@ -346,9 +346,9 @@ def _part(request: Request, name: str, *, by: str | None = None, **context: Any)
 def _say(collection: "Collection", said: Verdict, who: str) -> Entry | None:
     """Record a vote in a search by word: the word fits, does not fit, or the vote is undone."""
     word = said.word or ""
-    if not said.verdict and (last := collection.said_of(said.picture, word)):
+    if not said.verdict and (last := collection.labels.history(said.picture, word)):
         return _undo(collection, [event.number for event in last], said.key, who)
-    return collection.say(said.picture, word, shows=said.verdict > 0, who=who, key=said.key)
+    return collection.label(said.picture, word, shows=said.verdict > 0, who=who, key=said.key)
 
 
 def _undo(collection: "Collection", events: list[int], key: str | None, who: str) -> Entry | None:
@@ -376,7 +376,7 @@ def _ranked_again(
 
 
 def _tags(request: Request, picture: int, event: Entry, by: str) -> Response:
-    labels = collection_of(request).labels_of([picture]).get(picture, [])
+    labels = collection_of(request).labels.of([picture]).get(picture, [])
     return _tell(_part(request, "tags.html", by=by, picture=picture, labels=labels), event)
 
 

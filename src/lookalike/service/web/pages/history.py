@@ -30,7 +30,7 @@ def entry_views(collection: "Collection", log: Iterable[Entry]) -> list[EntryVie
         for number in ids:
             if isinstance(number, int) and number not in addresses:
                 try:
-                    sha256 = collection.picture(number).sha256
+                    sha256 = collection.pictures.get(number).sha256
                     addresses[number] = thumbnail_address(number, sha256)
                 except CollectionError:
                     addresses[number] = ""

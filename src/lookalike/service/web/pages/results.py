@@ -91,7 +91,7 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
         ask = search.ask()
         if ask is None:
             return _find_words(collection, search, k, offset)
-        verdicts = collection.verdicts(ask)
+        verdicts = collection.votes.verdicts(ask)
         if not (size := search.size(k, offset)):
             return Results([])
         matches = collection.search(
@@ -103,7 +103,7 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
             where=search.where(),
             min_score=search.min_score,
         )
-        reach = collection.reach(ask, by=search.by) if search.learned else None
+        reach = collection.queries.reach(ask, by=search.by) if search.learned else None
     except NotFound:
         return Results([], trouble="A picture of this search is no longer in the collection.")
     except DamagedFile as error:
@@ -130,12 +130,14 @@ def _without_learning(
 def rejected_tiles(collection: "Collection", search: Search) -> list[Tile]:
     """Return the pictures that were rejected in a search."""
     ask = search.ask()
-    verdicts = {} if ask is None else collection.verdicts(ask)
+    verdicts = {} if ask is None else collection.votes.verdicts(ask)
     rejected = [number for number, verdict in verdicts.items() if verdict < 0]
     rows = (
-        collection.browse(len(rejected), where=Where(pictures=tuple(rejected))) if rejected else []
+        collection.pictures.browse(len(rejected), where=Where(pictures=tuple(rejected)))
+        if rejected
+        else []
     )
-    labels = collection.labels_of([row.id for row in rows])
+    labels = collection.labels.of([row.id for row in rows])
     return [
         Tile(
             row.id,
@@ -168,15 +170,15 @@ def _find_words(collection: "Collection", search: Search, k: int, offset: int) -
     """Return the results of a search by words: tagged, named, then probable ones."""
     text, where = search.word or "", search.where()
     by, learned = search.by, search.learned
-    counts = collection.count_word(text, by=by, learned=learned, where=where)
+    counts = collection.words.count(text, by=by, learned=learned, where=where)
     matches: list[Match] = []
     if size := search.size(k, offset):
         matches = collection.search_word(
             text, size, by=by, learned=learned, offset=offset, where=where
         )
-    damage = shown(collection.words_damage(by)) if learned else ""
+    damage = shown(collection.words.damage(by)) if learned else ""
     if not matches and where is None and not offset:
-        instead = collection.words_like((counts.unknown or (text,))[0], INSTEAD)
+        instead = collection.words.like((counts.unknown or (text,))[0], INSTEAD)
         words = [one.word for one in instead]
         return Results([], trouble=nothing_found(text, counts), instead=words, damage=damage)
     verdicts = {match.id: 1 for match in matches if match.source == "given"}
@@ -217,5 +219,5 @@ def _tiles(
             shown_score(match.score) if scores else None,
             verdicts.get(match.id, 0),
         )
-        for at, (match, row, labels) in enumerate(collection.facts_of(matches), offset)
+        for at, (match, row, labels) in enumerate(collection.pictures.facts_of(matches), offset)
     ]

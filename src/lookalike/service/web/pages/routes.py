@@ -119,7 +119,7 @@ def page(
     everything = {
         "room": _ROOMS.get(request.url.path, ""),
         "token": getattr(request.app.state, "token", ""),
-        "total": collection.count(),
+        "total": collection.pictures.count(),
         "may_write": getattr(request.state, "role", "write") == "write",
         "voter": getattr(request.state, "role", "write") == "vote",
         "asker": collection.read_only,
@@ -137,15 +137,15 @@ def page(
 def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
     """Show all pictures by month; the page itself contains only the first."""
     collection, where = collection_of(request), asked.where()
-    if where is None and not collection.count():
+    if where is None and not collection.pictures.count():
         return add(request)
     if asked.order == "added":
-        parts = [Section("", "Recently added", 0, collection.count(where))]
+        parts = [Section("", "Recently added", 0, collection.pictures.count(where))]
     else:
-        months = collection.months(where)
+        months = collection.pictures.months(where)
         parts = sections(months if asked.order == "newest" else months[::-1])
     parts = [part for part in parts if part.count]
-    rows = collection.browse(FIRST, where=where, order=asked.order) if parts else []
+    rows = collection.pictures.browse(FIRST, where=where, order=asked.order) if parts else []
     kept: Pairs = [("order", asked.order)] if asked.order != "newest" else []
     kept += by_pairs(asked.by)
     return page(
@@ -201,7 +201,7 @@ def picture(request: Request, number: int, given: Annotated[Looked, Query()]) ->
     """Show a picture and what is known about it."""
     collection = collection_of(request)
     asked = InView.of(collection, given.by).asked(given)
-    row = collection.picture(number)
+    row = collection.pictures.get(number)
     searched = bool(asked.like or asked.word)
     pairs = asked_pairs(asked)
     if asked.order != "newest":
@@ -213,7 +213,7 @@ def picture(request: Request, number: int, given: Annotated[Looked, Query()]) ->
         by=asked.by,
         row=row,
         thumbnail=thumbnail_address(row.id, row.sha256),
-        labels=collection.labels_of([number]).get(number, []),
+        labels=collection.labels.of([number]).get(number, []),
         before=before and address(f"/picture/{before[0]}", [*pairs, ("at", before[1])]),
         after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),
         back=address("/search" if searched else "/", pairs),
@@ -235,27 +235,27 @@ def learned(request: Request, by: Annotated[str, Query(max_length=MAX_NAME)] = "
 def add(request: Request) -> Response:
     """Show how to add pictures, and the files that could not be used."""
     collection = collection_of(request)
-    refused = collection.refused()
+    refused = collection.pictures.refused()
     allowed = request.app.state.settings.allow
     return page(
         request,
         "add.html",
-        roots=list(dict.fromkeys([*collection.roots(), *allowed])),
-        has_folders=bool(collection.roots()),
+        roots=list(dict.fromkeys([*collection.pictures.roots(), *allowed])),
+        has_folders=bool(collection.pictures.roots()),
         refused=refused[:REFUSED],
         refused_count=len(refused),
-        missing_count=collection.count(Where(missing=True)),
-        bin_count=collection.bin_size(),
+        missing_count=collection.pictures.count(Where(missing=True)),
+        bin_count=collection.bin.count(),
     )
 
 
 def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]:
     """Return the content of the page about learning, for the ranker in view."""
-    view, models = InView.of(collection, by), collection.models()
+    view, models = InView.of(collection, by), collection.models.all()
     own = [model for model in models if model.ranker == view.name]
     in_use = [model for model in own if model.current]
     newest = {model.kind: model for model in own if model.after is not None}
-    events = collection.history(limit=HISTORY + 1)
+    events = collection.log.history(limit=HISTORY + 1)
     return {
         "view": view,
         "standing": standing_of(collection, view.by) if len(collection) else None,
@@ -264,7 +264,7 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
         "models": models[::-1],
         "events": entry_views(collection, events[:HISTORY]),
         "older": events[HISTORY - 1].number if len(events) > HISTORY else None,
-        "tags": len(collection.labels_used()),
+        "tags": len(collection.labels.used()),
         "imported": next((one for one in events if one.kind == "import" and not one.undone), None),
         "weights": _weights(collection, view.by) if len(collection) else {},
     }
@@ -273,7 +273,7 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
 def _weights(collection: "Collection", by: str | None) -> dict[str, float]:
     """Return the weights of views; none for a ranker that cannot be used."""
     try:
-        return collection.view_weights(by)
+        return collection.models.view_weights(by)
     except InvalidInput:
         raise
     except LookalikeError:
@@ -284,12 +284,12 @@ def _voting(collection: "Collection", asked: Looked, number: int) -> dict[str, A
     """Return how a picture opened from a search is voted on, and how it was."""
     ask = asked.ask()
     if ask is not None:
-        verdict = collection.verdicts(ask).get(number, 0)
+        verdict = collection.votes.verdicts(ask).get(number, 0)
         voting = "picture" if number not in (*ask.like, *ask.unlike) else ""
     else:
         word = word_key(asked.word or "")
-        verdict = int(word in map(word_key, collection.labels_of([number])[number]))
-        verdict -= number in collection.refused_for(asked.word or "", [number])
+        verdict = int(word in map(word_key, collection.labels.of([number])[number]))
+        verdict -= number in collection.labels.refused(asked.word or "", [number])
         voting = "word" if asked.word else ""
     return {"voting": voting, "verdict": verdict, "asked_pairs": asked_pairs(asked)}
 
@@ -305,7 +305,9 @@ def _neighbours(
         if asked.like or asked.word:
             ids = [tile.id for tile in find(collection, asked, 3, start).tiles]
         else:
-            rows = collection.browse(3, offset=start, where=asked.where(), order=asked.order)
+            rows = collection.pictures.browse(
+                3, offset=start, where=asked.where(), order=asked.order
+            )
             ids = [one.id for one in rows]
     except CollectionError:
         return None, None

@@ -200,7 +200,7 @@ def alt_text(labels: Sequence[str], place: Path | None) -> str:
 
 def tiles(collection: "Collection", rows: Sequence[PictureRow], start: int) -> list[Tile]:
     """Return the tiles for a part of the list of all pictures."""
-    labels = collection.labels_of([row.id for row in rows])
+    labels = collection.labels.of([row.id for row in rows])
     return [
         Tile(
             row.id,
@@ -216,7 +216,7 @@ def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
     """Return the pictures of a query; one that is gone is shown without a thumbnail."""
     asked = [(ref, False) for ref in ask.like] + [(ref, True) for ref in ask.unlike]
     pairs = [("unlike" if unlike else "like", str(ref)) for ref, unlike in asked]
-    labels = collection.labels_of([ref for ref, _ in asked if isinstance(ref, int)])
+    labels = collection.labels.of([ref for ref, _ in asked if isinstance(ref, int)])
 
     def link(parts: Pairs) -> str:
         likes = [pair for pair in parts if pair[0] == "like"]
@@ -232,7 +232,7 @@ def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
         alt, thumbnail, number = "your picture", f"/query/{ref}.jpg", None
         if isinstance(ref, int):
             try:
-                row = collection.picture(ref)
+                row = collection.pictures.get(ref)
                 alt = alt_text(labels.get(ref, ()), row.places[0] if row.places else None)
                 thumbnail, number = thumbnail_address(ref, row.sha256), ref
             except CollectionError:

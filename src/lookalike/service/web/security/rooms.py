@@ -16,7 +16,7 @@ def uploads(collection: Collection) -> Path:
 
 def folders(collection: Collection, settings: Settings) -> list[Path]:
     """Return the folders that files are read in: those indexed, of uploads, and allowed."""
-    return [*collection.roots(), uploads(collection), *settings.allow]
+    return [*collection.pictures.roots(), uploads(collection), *settings.allow]
 
 
 def limits(collection: Collection, settings: Settings) -> Limits:

@@ -1,0 +1,1 @@
+"""Nouns: what the face of a collection offers beside its verbs, a class for each subject."""

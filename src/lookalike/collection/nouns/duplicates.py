@@ -1,0 +1,156 @@
+"""Near-duplicates: find them, keep one, or say that they are none."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lookalike.collection.log.duplicates import Difference, keep_one, tell_apart
+from lookalike.collection.log.entry import Entry
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.search.matches import Duplicates
+from lookalike.core.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from lookalike.collection.search.near import NearCopies
+
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import named
+
+
+class DuplicateGroups(Noun):
+    """Near-duplicates: find them, keep one, or say that they are none."""
+
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened)
+        self._copies: tuple[Hashable, NearCopies] | None = None
+
+    def find(
+        self,
+        *,
+        by: str | None = None,
+        radius: int | None = None,
+        like: float | None = None,
+        progress: Progress = silent,
+    ) -> list[Duplicates]:
+        """Find groups of near-duplicates: resized, recompressed or slightly cropped copies.
+
+        The vectors of a ranker become codes of 128 bits; pictures whose codes differ in few bits
+        are compared by their thumbnails. A group holds the copies of one picture, the one to keep:
+        the largest, then that of the richest format (TIFF, PNG and BMP before others, GIF last),
+        of the largest file, with tags or votes, the oldest. A copy of a copy that is not a copy of
+        that picture is not in its group, so that a series of frames does not become one. Nothing
+        is changed. What was found is kept in memory, and only new pictures are looked at again.
+
+        Parameters
+        ----------
+        by : str, optional
+            The ranker whose vectors to use; by default the first.
+        radius : int, optional
+            In how many of the 128 bits the codes of two copies may differ; by default 40,
+            or 48 for a sparse feature. A larger one compares more pictures, and takes longer.
+        like : float, optional
+            How alike the thumbnails of two copies are at least: 1 for the same, 0 for unrelated
+            ones; by default 0.96.
+        progress : callable
+            Told how many pictures are done.
+
+        Returns
+        -------
+        list of Duplicates
+            The most alike first. Those that :meth:`not_duplicates` told apart are not together.
+        """
+        from lookalike.collection.search import duplicates
+
+        least = duplicates.LIKE if like is None else like
+        duplicates.check(duplicates.RADIUS if radius is None else radius, least)
+        if not self._opened.database.count("pictures"):
+            return []
+        ranker = self._opened.rankers.get(by)
+        bits = duplicates.default_radius(ranker) if radius is None else radius
+        copies = self._near_copies((ranker.id, ranker.space.fingerprint, bits), bits)
+
+        def find() -> list[Duplicates]:
+            voted = self._opened.voted()
+            return duplicates.find(self._opened.database, ranker, copies, least, voted, progress)
+
+        return list(self._opened.answers.get(("duplicates", ranker.id, bits, least), find))
+
+    def tell_apart(
+        self,
+        pictures: Iterable[int | str | Path],
+        of: Iterable[int | str | Path] = (),
+        *,
+        verdict: Difference = "different",
+        who: str = "",
+        key: str | None = None,
+    ) -> Entry:
+        """Record that pictures are not duplicates, so that they are not shown as such again.
+
+        It is an event of the log, which can be undone; it holds for these pictures wherever their
+        files lie, and however they are described.
+
+        Parameters
+        ----------
+        pictures : iterable of int, str or Path
+            Ids or paths. None of them is a duplicate of another of them.
+        of : iterable of int, str or Path
+            If given: none of ``pictures`` is a duplicate of one of these.
+        verdict : {"different", "keep"}
+            Why: they show different things, or are all to be kept. Both have the same effect.
+        who, key
+            As for :meth:`say_many`.
+
+        Raises
+        ------
+        NotFound
+            If one of the pictures is not in the collection; then nothing is recorded.
+        """
+        with self._opened.entry(who, key) as entry:
+            if entry.is_new:
+                some, others = (
+                    named(self._opened, "duplicates.tell_apart", it) for it in (pictures, of)
+                )
+                tell_apart(entry, some, others, verdict)
+        return entry.result
+
+    def keep_one(
+        self,
+        picture: int | str | Path,
+        others: Iterable[int | str | Path],
+        *,
+        who: str = "",
+        key: str | None = None,
+    ) -> Entry:
+        """Keep one of some duplicates and move the others to the bin, if it is still there itself.
+
+        The picture kept gets what was said of the others: their words, but for names of folders
+        and words refused for it; words refused for them that it has not got; and the albums in
+        which they were saved. Two people who keep different ones at the same time do not lose all
+        of them. Undoing the event restores everything as it was.
+
+        Parameters
+        ----------
+        picture : int, str or Path
+            The picture to keep.
+        others : iterable of int, str or Path
+            Those to remove; see :meth:`remove`.
+        who, key
+            As for :meth:`not_duplicates`.
+        """
+        with self._opened.entry(who, key) as entry:
+            if entry.is_new:
+                keep_one(
+                    entry, self._opened.id_of(picture), named(self._opened, "keep_one", others)
+                )
+        return entry.result
+
+    def _near_copies(self, key: Hashable, radius: int) -> NearCopies:
+        """Return what finds copies, as it was used last if that was for the same key."""
+        from lookalike.collection.search.near import NearCopies
+
+        with self._opened.rankers.lock:
+            if self._copies is None or self._copies[0] != key:
+                self._copies = (key, NearCopies(radius))
+            return self._copies[1]

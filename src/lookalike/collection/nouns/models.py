@@ -1,0 +1,55 @@
+"""What a collection has learned, and how well it ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lookalike.collection.ranking.rankers import RankerInfo
+from lookalike.collection.store import models
+from lookalike.collection.store.models import Figures, ModelRow
+
+if TYPE_CHECKING:
+    pass
+
+from lookalike.collection.nouns.noun import Noun
+
+
+class Models(Noun):
+    """What a collection has learned, and how well it ranks."""
+
+    def all(self) -> list[ModelRow]:
+        """Return what was learned, oldest first, published or not."""
+        return models.models(self._opened.database)
+
+    def evaluate(self, by: str | None = None) -> tuple[Figures, Figures]:
+        """Judge cosine and what searches use now, on the pictures last held out."""
+        from lookalike.collection.training import judging
+
+        return judging.evaluate_similarity(
+            self._opened.path, self._opened.database, self._opened.rankers.get(by)
+        )
+
+    def evaluate_words(self, by: str | None = None) -> tuple[Figures, Figures]:
+        """Judge the commonest words and those in use now, on the pictures last held out.
+
+        The first is the ranking of all words by how many pictures have them, the same for each
+        picture.
+        """
+        from lookalike.collection.training import judging
+
+        ranker = self._opened.rankers.get(by)
+        annotator = self._opened.rankers.annotator(ranker)
+        return judging.evaluate_words(self._opened.path, self._opened.database, ranker, annotator)
+
+    def view_weights(self, by: str | None = None) -> dict[str, float]:
+        """Return how much each view counts in searches, as shares, the largest first.
+
+        Empty for a feature of one view, and for a method that does not weigh views.
+        """
+        from lookalike.collection.search.view_parts import view_weights
+
+        return view_weights(self._opened.rankers.get(by))
+
+    def rankers(self) -> list[RankerInfo]:
+        """Return the ways to search, the first being the one that is used by default."""
+        return self._opened.rankers.infos()

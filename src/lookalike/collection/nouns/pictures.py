@@ -1,0 +1,152 @@
+"""The pictures of a collection: look at them, find them, filter and count them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lookalike import images
+from lookalike.collection.pictures import browsing, missing
+from lookalike.collection.search.matches import Match
+from lookalike.collection.store import pictures, rankers
+from lookalike.collection.store.filter import Where
+from lookalike.collection.store.pictures import PictureRow
+from lookalike.images import Decode, Refused
+
+if TYPE_CHECKING:
+    pass
+
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import plain
+
+
+class Pictures(Noun):
+    """The pictures of a collection: look at them, find them, filter and count them."""
+
+    def decode_with(self, decode: Decode | None) -> None:
+        """Decode pictures from now on with another function, such as one in another process.
+
+        A server does, so that a hostile file cannot harm it. None stands for this process.
+        """
+        self._opened.decoding.decode = decode or images.decode
+
+    def undescribed(self, by: str | None = None) -> list[Refused]:
+        """Return the pictures that a ranker could not describe, with the reasons."""
+        lacking = rankers.undescribed(self._opened.database, self._opened.rankers.row(by).id)
+        places = pictures.places_of(self._opened.database, lacking)
+        return [
+            Refused(places[number][0], reason)
+            for number, reason in lacking.items()
+            if number in places
+        ]
+
+    def find_missing(self, among: Iterable[str | Path] | None = None) -> int:
+        """Look which files are missing, and which are back.
+
+        A picture stays with all that was said of it when its files go: it is *missing*, as
+        :class:`~lookalike.collection.PictureRow` tells and ``Where(missing=True)`` finds, until
+        one of its files is back or it is removed.
+
+        Parameters
+        ----------
+        among : iterable of str or Path, optional
+            Look only for files at or below these paths.
+
+        Returns
+        -------
+        int
+            How many pictures are missing that were not before.
+        """
+        return missing.look(self._opened.database, among)
+
+    def get(self, number: int) -> PictureRow:
+        """Return what is known of a picture."""
+        return self._opened.picture(number)
+
+    def facts_of(self, matches: Iterable[Match]) -> list[tuple[Match, PictureRow, list[str]]]:
+        """Return matches with what is known of their pictures, and their labels.
+
+        Those deleted meanwhile are left out.
+        """
+        return browsing.facts_of(self._opened.database, matches)
+
+    def find(self, path: str | Path) -> int | None:
+        """Return the picture whose file lies at a path, or None."""
+        return pictures.find_id(self._opened.database, path)
+
+    def find_content(self, sha256: str) -> int | None:
+        """Return the picture with the content of this SHA-256, or None."""
+        return pictures.find_content(self._opened.database, sha256)
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Return whether a file is in the collection as it is now."""
+        try:
+            facts = path.stat()
+        except OSError:
+            return False
+        known = pictures.file_facts(self._opened.database, path)
+        return known == (facts.st_size, facts.st_mtime_ns)
+
+    def holds_below(self, path: Path) -> bool:
+        """Return whether a picture of the collection lies, or lay, at a path or below it."""
+        return pictures.lies_below(self._opened.database, path)
+
+    def roots(self) -> list[Path]:
+        """Return the folders that were added."""
+        return [Path(root) for root in pictures.roots(self._opened.database)]
+
+    def thumbnail(self, number: int) -> bytes:
+        """Return a small JPEG of a picture."""
+        found = pictures.thumbnail(self._opened.database, number)
+        if found is None:
+            raise self._opened.unknown(number)
+        return found
+
+    def refused(self) -> list[Refused]:
+        """Return the files that could not be used when they were last read."""
+        return pictures.refused(self._opened.database)
+
+    def browse(
+        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
+    ) -> list[PictureRow]:
+        """Return pictures in an order, a page at a time.
+
+        Parameters
+        ----------
+        k, offset : int
+            How many to return, and how many to leave out before them.
+        where : Where, optional
+            Which pictures to return.
+        order : {"newest", "oldest", "added"}
+            By when they were taken, those of unknown date last; or the last added first.
+        """
+        return browsing.browse(self._opened.database, k, offset, plain(self._opened, where), order)
+
+    def browse_ids(
+        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
+    ) -> list[int]:
+        """Return the ids of the pictures that :meth:`browse` returns."""
+        return browsing.browse_ids(
+            self._opened.database, k, offset, plain(self._opened, where), order
+        )
+
+    def count(self, where: Where | None = None) -> int:
+        """Count the pictures that pass a filter."""
+        return self._opened.answers.read(browsing.count, plain(self._opened, where))
+
+    def months(self, where: Where | None = None) -> list[tuple[str, int]]:
+        """Count pictures by month, as ``2024-05``, newest first; unknown dates last, as ``""``."""
+        return list(self._opened.answers.read(browsing.months, plain(self._opened, where)))
+
+    def folders(self) -> list[tuple[str, int]]:
+        """Return the folders that pictures lie in or below, and how many."""
+        return list(self._opened.answers.read(browsing.folders))
+
+    def formats(self) -> list[tuple[str, int]]:
+        """Return the formats of pictures, and how many have each."""
+        return list(self._opened.answers.read(browsing.formats))
+
+    def all(self) -> Iterator[PictureRow]:
+        """Go over all pictures by rising id."""
+        return pictures.pictures(self._opened.database, 0)

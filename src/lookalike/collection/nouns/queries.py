@@ -1,0 +1,109 @@
+"""Pictures from elsewhere to search with, and why a search found what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from lookalike.collection.pictures.describing import read_picture
+from lookalike.collection.search import albums, searching
+from lookalike.collection.store.albums import SavedSearch
+from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.vectors import queries
+from lookalike.collection.vectors.queries import Box
+from lookalike.images import Limits
+
+if TYPE_CHECKING:
+    pass
+
+from functools import partial
+
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import matching
+
+
+class Queries(Noun):
+    """Pictures from elsewhere to search with, and why a search found what it found."""
+
+    def reach(self, ask: Ask, *, by: str | None = None) -> float | None:
+        """Return the share of what was learned from labels or clicks that a search uses.
+
+        From 0 to 1, the more the nearer the query is to what was taught; None if nothing was
+        learned. Votes count besides.
+        """
+        ranker, ledger = self._opened.rankers.get(by), self._opened.rankers.ledger
+        return searching.reach(self._opened.database, ranker, ledger, ask)
+
+    def keep(
+        self,
+        picture: bytes | Image.Image,
+        *,
+        box: Box | None = None,
+        content: bytes | None = None,
+        limits: Limits | None = None,
+    ) -> str:
+        """Keep a picture to search with that is not in the collection, and return its token.
+
+        Parameters
+        ----------
+        picture : bytes or Image
+            The content of a file, or a decoded picture.
+        box : (float, float, float, float), optional
+            The part of it that matters.
+        content : bytes, optional
+            The file that a decoded picture was made of: the same file gets the same token.
+        limits : Limits, optional
+            What it may cost to decode before it is refused.
+        """
+        return searching.keep_query(self._opened, picture, box=box, content=content, limits=limits)
+
+    def keep_region(self, picture: int, box: Box, *, limits: Limits | None = None) -> str:
+        """Keep a part of a picture of the collection to search with, and return its token."""
+        data = read_picture(self._opened.picture(picture), limits)
+        return self.keep(data, box=box, limits=limits)
+
+    def thumbnail(self, token: str) -> bytes:
+        """Return a small JPEG of a kept query."""
+        found = queries.stored_thumbnail(self._opened.database, token)
+        if found is None:
+            raise self._opened.unknown(token)
+        return found
+
+    def reasons(
+        self,
+        ask: Ask,
+        picture: int,
+        k: int = 5,
+        *,
+        by: str | None = None,
+        named: Callable[[Ref], str] | None = None,
+    ) -> list[str]:
+        """Explain why a picture was found for a query, in sentences, the most telling first.
+
+        Other pictures are named by their files, or as ``named`` says.
+        """
+        from lookalike.collection.search.explaining import reasons
+
+        queries.check_ask(ask)
+        ranker = self._opened.rankers.get(by)
+        annotator = self._opened.rankers.sound_annotator(ranker)
+        return reasons(ranker, annotator, self._opened.database, ask, picture, k, named)
+
+    def view_parts(self, ask: Ask, picture: int, *, by: str | None = None) -> dict[str, float]:
+        """Return how far each view lifts a match above the average picture, the largest first.
+
+        They are shares, negative for views that lower it, and 1 together without their signs.
+        Empty for a feature of one view.
+        """
+        from lookalike.collection.search.explaining import Case
+
+        queries.check_ask(ask)
+        return Case(self._opened.rankers.get(by), None, self._opened.database, ask, picture).views()
+
+    def all_of(self, search: SavedSearch) -> NDArray[np.int64]:
+        """Return the ids of all that a search finds, best first, or a filter lets pass, rising."""
+        return albums.found_ids(self._opened, search, partial(matching, self._opened))

@@ -1,0 +1,108 @@
+"""Which pictures are meant: by ids, paths, filters and albums."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.pictures import browsing
+from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.search import albums
+from lookalike.collection.search.albums import Album
+from lookalike.collection.store import pictures
+from lookalike.collection.store.albums import AlbumRow
+from lookalike.collection.store.filter import Where
+from lookalike.core.checks import is_whole
+from lookalike.core.errors import (
+    InvalidInput,
+    NotFound,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+Named: TypeAlias = int | str | Path
+"""A picture by its id, or by the path of its file."""
+
+
+def named(opened: Opened, method: str, given: Named | Iterable[Named] | Where) -> list[int]:
+    """Return the ids of pictures, rising, or raise NotFound if one is not there."""
+    database = opened.database
+    if isinstance(given, Where):
+        given.check()
+        ids = matching(opened, given)
+        return [int(number) for number in (pictures.ids(database) if ids is None else ids)]
+    some = _list(method, given)
+    # One look at all ids rather than one at each, since there may be many.
+    known = set(pictures.ids(database).tolist()) if len(some) > 1 else set()
+    return sorted({int(one) if one in known else opened.id_of(one) for one in some})  # type: ignore[arg-type]
+
+
+def in_bin(opened: Opened, method: str, given: Iterable[Named]) -> list[int]:
+    """Return the ids of pictures in the bin, or raise NotFound if one is not there."""
+    ids = []
+    for picture in _list(method, given):
+        number = pictures.find_binned(opened.database, picture)
+        if number is None:
+            raise NotFound(
+                f"{opened.path} has no picture {picture!s:.300} in the bin. See what is there: "
+                f"lookalike bin, or Collection.bin."
+            )
+        ids.append(number)
+    return ids
+
+
+def matching(opened: Opened, where: Where | None) -> NDArray[np.int64] | None:
+    """Return the ids that pass a filter, rising, or None for all."""
+    if where is None:
+        return None
+    where.check()
+    if where.albums == (None, None):
+        return opened.answers.read(browsing.matching, where)
+    ids = matching(opened, replace(where, album=None, without_album=None))
+    if ids is None:
+        ids = pictures.ids(opened.database)
+    if where.album is not None:
+        ids = np.intersect1d(ids, members(opened, where.album))
+    if where.without_album is not None:
+        ids = np.setdiff1d(ids, members(opened, where.without_album))
+    return ids
+
+
+def plain(opened: Opened, where: Where | None) -> Where | None:
+    """Return a filter by albums as one by ids, and any other as it is."""
+    if where is None or where.albums == (None, None):
+        if where is not None:
+            where.check()
+        return where
+    ids = matching(opened, where)
+    return Where(pictures=() if ids is None else tuple(ids.tolist()))
+
+
+def album(opened: Opened, row: AlbumRow) -> Album:
+    """Return an album with what is in it now."""
+    return opened.answers.get(
+        ("album", row.id), lambda: albums.told(opened, row, partial(matching, opened))
+    )
+
+
+def members(opened: Opened, name: str) -> NDArray[np.int64]:
+    """Return the ids of the pictures in an album."""
+    return np.array(album(opened, albums.find(opened, name)).members, np.int64)
+
+
+def _list(method: str, given: Named | Iterable[Named]) -> list[Named]:
+    """Return pictures as a list, or raise InvalidInput for one that is not in a list."""
+    if isinstance(given, str | bytes | os.PathLike):
+        raise InvalidInput(
+            f"Collection.{method}: pictures must be a list; got {given!r}. Wrap it in a list."
+        )
+    return [given] if is_whole(given) else list(given)  # type: ignore[list-item,arg-type]

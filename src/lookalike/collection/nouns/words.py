@@ -1,0 +1,154 @@
+"""Words that a collection knows: start words and learned ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lookalike.collection.pictures import browsing
+from lookalike.collection.search.completing import KnownWord, words_like
+from lookalike.collection.search.matches import WordCounts
+from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
+from lookalike.collection.search.words import Ranked, check_text, known_word, rank_word
+from lookalike.collection.store import labels
+from lookalike.collection.store.filter import Where
+from lookalike.core.checks import check_whole
+from lookalike.core.progress import Progress, silent
+from lookalike.core.text import word_key
+from lookalike.images import Limits, find_pictures
+
+if TYPE_CHECKING:
+    pass
+
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import matching
+
+
+class Words(Noun):
+    """Words that a collection knows: start words and learned ones."""
+
+    def count(
+        self,
+        word: str,
+        *,
+        by: str | None = None,
+        learned: bool = True,
+        where: Where | None = None,
+    ) -> WordCounts:
+        """Count the pictures that :meth:`search_word` finds, in each of its parts."""
+        return self.ranked(word, by, where, learned).counts
+
+    def damage(self, by: str | None = None) -> str:
+        """Return why searches by words and suggestions do without something that was learned.
+
+        That is what is damaged, and what to do; empty if nothing is.
+        """
+        return self._opened.rankers.words_damage(by)
+
+    def like(self, typed: str, k: int = 12) -> list[KnownWord]:
+        """Complete what was typed to words that pictures have.
+
+        Labels, start words and names of folders that contain it: at their start, at a word's start,
+        then elsewhere; where none does, those spelled most like it. Of several words, the last is
+        completed.
+        """
+        most = check_whole("words_like", "k", k, 1)
+        used, folders = (
+            self._opened.answers.read(read) for read in (browsing.labels_used, browsing.folders)
+        )
+        return words_like(typed, most, used, self.start(), folders)
+
+    def start(self, by: str | None = None) -> dict[str, int]:
+        """Return the start words that suit some pictures, and how many, the most used first.
+
+        A word suits a picture if it is right with a confidence of a half or more. A ranker whose
+        feature knows no start words has none; nor are there any while another thread looks at a
+        large collection for the first time.
+        """
+        found = self._opened.rankers.starting(by)
+        if found is None:
+            return {}
+        return self._opened.rankers.classes.counts(*found)
+
+    def learned(self, by: str | None = None) -> dict[str, int]:
+        """Return the words that were learned, and how many pictures have each as a label."""
+        _, annotator = self._opened.rankers.naming(by)
+        uses = Counter(
+            key
+            for names in labels.labels(self._opened.database).values()
+            for key in {word_key(name) for name in names}
+        )
+        return {word: uses[word_key(word)] for word in annotator.words_}
+
+    def neighbours(
+        self, word: str, k: int = 10, *, by: str | None = None
+    ) -> list[tuple[str, float]]:
+        """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
+        most = check_whole("word_neighbours", "k", k, 1)
+        _, annotator = self._opened.rankers.naming(by)
+        return annotator.related_words(known_word(self._opened.path, word, annotator), most)
+
+    def tag(
+        self,
+        sources: Iterable[str | Path],
+        k: int = 10,
+        *,
+        by: str | None = None,
+        min_confidence: float | None = None,
+        limits: Limits | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Tagging:
+        """Give words to the pictures among files, folders and globs; nothing is changed.
+
+        Pictures that are in the collection as they are need not be read again. While no words have
+        been learned, start words are given (see :meth:`search_word`), the most telling first.
+
+        Parameters
+        ----------
+        sources : iterable of str or Path
+        k : int
+            How many words to give a picture at most, from 1.
+        by : str, optional
+            The ranker whose words to use; by default the first that has learned some.
+        min_confidence : float, optional
+            Leave out words that suit with less confidence, from 0 to 1. By default a half; or 0
+            where too few pictures had words to learn how sure a word is.
+        limits : Limits, optional
+            What a picture may cost before it is refused.
+        threads : int, optional
+            By default one a core.
+        progress : callable
+            Told how many files are done.
+        """
+        most = check_whole("tag", "k", k, 1)
+        found = find_pictures(sources)
+        tagging = self._tagging(by).tag(
+            found.paths, most, min_confidence, limits=limits, threads=threads, progress=progress
+        )
+        return Tagging(tagging.pictures, [*found.problems, *tagging.refused], ignored=found.ignored)
+
+    def ranked(self, word: str, by: str | None, where: Where | None, learned: bool) -> Ranked:
+        """Return all that a search by word finds, again while nobody has written since."""
+        text = check_text(word)
+        if where is not None:
+            where.check()
+        return self._opened.answers.get(
+            ("word", text, by, where, learned),
+            lambda: rank_word(
+                self._opened, text, by, matching(self._opened, where), learned=learned
+            ),
+        )
+
+    def _tagging(self, by: str | None) -> FileTagging:
+        """Return what gives words to files: the annotator, or start words where there is none."""
+        learned, database = self._opened.rankers.annotated(by), self._opened.database
+        if learned is not None:
+            ranker, annotator = learned
+            return FileTagging(LearnedWords(annotator, ranker), ranker, database)
+        start = self._opened.rankers.starting(by)
+        if start is None:
+            raise self._opened.rankers.untaught()
+        return FileTagging(KnownWords(start[1], start[0], database), start[0], database)
