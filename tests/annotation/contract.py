@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from lookalike.annotation import ANNOTATORS
-from lookalike.core.arrays import save_arrays, stored_kind
+from lookalike.core.arrays import save_arrays, stored_manifest
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 
 FORMS = {"dense": np.asarray, "sparse": sp.csr_matrix}
@@ -264,9 +264,8 @@ class AnnotatorContract:
     def test_a_foreign_file_is_refused(self, a_file):
         kind, path, file = a_file
         for manifest in ({}, {"settings": {}}, {"settings": {}, "learned": {}, "fingerprint": ""}):
-            save_arrays(
-                file, {"W": np.zeros((2, 2), np.float32)}, kind=stored_kind(file), manifest=manifest
-            )
+            stored = stored_manifest(file)["kind"]
+            save_arrays(file, {"W": np.zeros((2, 2), np.float32)}, kind=stored, manifest=manifest)
             with pytest.raises(DamagedFile):
                 kind.load(path)
         save_arrays(file, {"W": np.zeros((2, 2), np.float32)}, kind="oasis/1", manifest={})

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from PIL import Image
 
-from lookalike.core.arrays import load_arrays, save_arrays, stored_kind
+from lookalike.core.arrays import load_arrays, save_arrays, stored_manifest
 from lookalike.core.errors import DamagedFile, FingerprintMismatch, NotFitted
 from lookalike.features import FEATURES, Feature
 
@@ -154,7 +154,7 @@ class FeatureContract:
 
     def test_its_file_has_the_common_layout(self, feature, tmp_path):
         feature.save(tmp_path / "feature", fingerprint=feature.fingerprint)
-        kind = stored_kind(tmp_path / "feature")
+        kind = stored_manifest(tmp_path / "feature")["kind"]
         assert kind == feature.file_kind
         assert kind.partition("/")[0] == feature.name
         _, manifest = load_arrays(tmp_path / "feature", kind=kind)

@@ -12,7 +12,6 @@ from lookalike.index import BitIndex
 from lookalike.index._fast import shuffle
 from lookalike.index._fast.row_order import unpack_rows
 from lookalike.index.bit_cells import SortedCodes, _packed
-from lookalike.index.bit_rows import BitRows
 from tests.reference import bits as slow
 
 
@@ -249,11 +248,6 @@ def test_a_file_with_wrong_cells_or_cut_short_is_refused(tmp_path, monkeypatch):
         with pytest.raises(DamagedFile, match="bad"):
             BitIndex.open(tmp_path / "bad")
     monkeypatch.undo()
-    # A file of an earlier version, whose codes lie in the order of their rows.
-    older = {"blocks": BitRows.of(Codes(index.codes(), 16)).blocks}
-    older |= dict.fromkeys(("key_bits", "orders", "starts"), np.zeros((2, 3), np.uint32))
-    save_arrays(tmp_path / "older", older, kind="bits_index/1", manifest=manifest)
-    np.testing.assert_array_equal(BitIndex.open(tmp_path / "older").codes(), index.codes())
     whole = (tmp_path / "a").read_bytes()
     for length in (0, 5, 100, len(whole) - 1):
         (tmp_path / "bad").write_bytes(whole[:length])

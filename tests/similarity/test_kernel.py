@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import loop_state
 from lookalike.evaluate import evaluate_similarity
@@ -261,18 +260,6 @@ class TestShares:
         X, y = np.abs(pictures()[0]), pictures()[1]
         model = MultiKernelSimilarity(kernels=kernels, steps=100, random_state=0).fit(X, y)
         assert model._learned.whitening is None
-
-    def test_files_of_version_1_load(self, tmp_path):
-        X, y = pictures()
-        model = MultiKernelSimilarity(steps=100, blend=0.5).fit_triplets(X, drawn(y, 100))
-        model.save(tmp_path / "model")
-        arrays, manifest = load_arrays(tmp_path / "model", kind="omks/2")
-        learned = {k: v for k, v in manifest["learned"].items() if k not in ("whitened", "reach")}
-        save_arrays(
-            tmp_path / "model", arrays, kind="omks/1", manifest={**manifest, "learned": learned}
-        )
-        again = MultiKernelSimilarity.load(tmp_path / "model")
-        np.testing.assert_array_equal(again.scores(X, X), model.scores(X, X))
 
 
 class TestSpaces:

@@ -1,10 +1,9 @@
 """Store more pictures than fit in memory: sparse vectors and words in memory-mapped parts.
 
 A folder contains ``parts.json``, which lists the complete parts, and a file for each part, which is
-read once for its checksum; parts of earlier versions are a few plain arrays each. Training reads
-runs of consecutive rows from all over the folder into a block that fits in memory, shuffles the
-block and visits it, so that a pass reads each run once, sequentially, and each block is well mixed,
-in whatever order the pictures were written.
+read once for its checksum. Training reads runs of consecutive rows from all over the folder into a
+block that fits in memory, shuffles the block and visits it, so that a pass reads each run once,
+sequentially, and each block is well mixed, in whatever order the pictures were written.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ class Parts:
             what: array.astype(kind)
             for (what, kind), array in zip(_ARRAYS.items(), arrays, strict=True)
         }
-        save_arrays(self._file(name, "safetensors"), named, kind=_PART, manifest={})
+        save_arrays(self._file(name), named, kind=_PART, manifest={})
         self._write([*self._names, name], words, vectors.shape[1])
 
     def __len__(self) -> int:
@@ -225,29 +224,17 @@ class Parts:
     def _starts(self) -> NDArray[np.int64]:
         return np.cumsum([0, *(len(part) for part in self.parts)]).astype(np.int64)
 
-    def _file(self, name: str, what: str) -> Path:
-        return self.folder / f"{name}.{what}"
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{name}.safetensors"
 
     def _mapped(self, name: str) -> Part:
-        path = self._file(name, "safetensors")
-        if not path.exists() and self._file(name, "data").exists():
-            part = Part(**{what: self._plain(name, what) for what in _ARRAYS})
-        else:
-            arrays, _ = map_arrays(path, kind=_PART)
-            if {what: array.dtype for what, array in arrays.items()} != _ARRAYS:
-                raise DamagedFile(f"{path} is not a part.")
-            part = Part(**arrays)
+        path = self._file(name)
+        arrays, _ = map_arrays(path, kind=_PART)
+        if {what: array.dtype for what, array in arrays.items()} != _ARRAYS:
+            raise DamagedFile(f"{path} is not a part.")
+        part = Part(**arrays)
         _check(self.folder / name, part, self.width, len(self.words))
         return part
-
-    def _plain(self, name: str, what: str) -> NDArray[Any]:
-        """Return an array of a part that an earlier version wrote."""
-        path, kind = self._file(name, what), _ARRAYS[what]
-        try:
-            empty = path.stat().st_size == 0
-            return np.zeros(0, kind) if empty else np.memmap(path, kind, "r")
-        except (OSError, ValueError) as error:
-            raise DamagedFile(f"{path} is missing or damaged: {error}.") from error
 
     def _write(self, names: list[str], words: tuple[str, ...], width: int) -> None:
         index = {"kind": _KIND, "parts": names, "words": words, "width": width}

@@ -290,10 +290,9 @@ class WSABIE(InnerProductAnnotator):
         check_matrix("W", W, rows=len(self.words_))
         if V.shape[1] != W.shape[1]:
             raise ValueError(f"V has {V.shape[1]} dimensions and W {W.shape[1]}")
-        # Older files have no constant, and rate and bound only among their settings.
-        self.constant_ = check_constant("WSABIE", learned.get("constant", 0.0))
+        self.constant_ = check_constant("WSABIE", learned["constant"])
         for name in ("learning_rate", "max_norm"):
-            fitted = check_number("WSABIE", name, learned.get(name, getattr(self, name)))
+            fitted = check_number("WSABIE", name, learned[name])
             setattr(self, f"{name}_", fitted)
         row = arrays["constant_row"] if self.constant_ else np.zeros(V.shape[1], np.float32)
         check_matrix("constant_row", row[None])

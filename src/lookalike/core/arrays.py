@@ -3,7 +3,7 @@
 A file is written under a temporary name and then renamed, so a reader sees either the complete old
 file or the complete new one. Nothing is ever unpickled. A foreign or damaged file is rejected with
 a clear message before anything large is allocated. The XXH3 of the whole file is in its header and
-checked whenever all arrays are read; files of earlier versions have a CRC-32 or none.
+checked whenever all arrays are read.
 """
 
 import json
@@ -11,7 +11,6 @@ import mmap
 import os
 import secrets
 import stat
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from math import prod
@@ -83,7 +82,7 @@ def save_arrays(
     # The widest first, as the safetensors library does, so that all of them are aligned; of these
     # the largest, which begins at a multiple of _LINE if it can.
     parts.sort(key=lambda part: (-part[2].itemsize, -part[2].nbytes, part[0]))
-    header: dict[str, Any] = {"__metadata__": {"xxh3": _UNKNOWN["xxh3"], "manifest": text}}
+    header: dict[str, Any] = {"__metadata__": {"xxh3": _UNKNOWN, "manifest": text}}
     end = largest = most = 0
     for name, dtype, array in parts:
         if array.nbytes > most:
@@ -104,8 +103,8 @@ def save_arrays(
     for block in blocks:
         check.update(block)
     # Quotes inside the manifest are escaped, so this is found where it was put.
-    own = _written("xxh3", check.hexdigest())
-    write_whole(path, opening.replace(_written("xxh3", _UNKNOWN["xxh3"]), own, 1), *blocks)
+    own = _written(check.hexdigest())
+    write_whole(path, opening.replace(_written(_UNKNOWN), own, 1), *blocks)
 
 
 def _plain(path: Path, name: str, array: NDArray[Any]) -> tuple[str, str, NDArray[Any]]:
@@ -161,15 +160,11 @@ def map_arrays(
         return Loaded(file.arrays(content), checked), manifest
 
 
-def check_file(path: Path) -> bool:
-    """Read a file that :func:`save_arrays` wrote, and raise DamagedFile if it is not as written.
-
-    Return False for a file without a checksum, of an earlier version.
-    """
+def check_file(path: Path) -> None:
+    """Read a file that :func:`save_arrays` wrote, and raise DamagedFile if it is not as written."""
     with _opened(path) as file:
         file.manifest(None)
         file.check(np.memmap(path, np.uint8, "r"))
-        return file.checked_by is not None
 
 
 class Loaded(dict[str, NDArray[Any]]):
@@ -243,11 +238,6 @@ def map_file(path: Path) -> mmap.mmap:
         raise DamagedFile(f"{path} cannot be read: {error}.") from error
 
 
-def stored_kind(path: Path) -> str:
-    """Return the kind of a file that :func:`save_arrays` wrote; read only its header."""
-    return str(stored_manifest(path)["kind"])
-
-
 def write_whole(path: Path, *content: bytes | memoryview) -> None:
     """Write a file atomically: a crash leaves either the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -271,7 +261,7 @@ def write_whole(path: Path, *content: bytes | memoryview) -> None:
 
 
 def stored_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a file, or raise DamagedFile; check the header first."""
+    """Return the manifest of a file with its kind, or raise DamagedFile; read only its header."""
     with _opened(path) as file:
         return file.manifest(None)
 
@@ -319,7 +309,7 @@ class _File:
             manifest: dict[str, Any] = json.loads(metadata["manifest"], parse_constant=_refuse)
             json.dumps(manifest, ensure_ascii=False).encode()  # not with half a character in it
             found = manifest["kind"]
-            known = metadata.keys() <= {"manifest", *_CHECKS}
+            known = metadata.keys() == {"manifest", "xxh3"}
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedFile(
                 f"{self.path} has no manifest; it was not written by lookalike."
@@ -351,11 +341,6 @@ class _File:
                 check(block.data)
         return content
 
-    @property
-    def checked_by(self) -> str | None:
-        """The checksum that the file has, or None."""
-        return next((name for name in _CHECKS if name in self.header["__metadata__"]), None)
-
     def check(self, content: NDArray[np.uint8]) -> None:
         """Raise DamagedFile if the checksum of the content is another than the header has."""
         with self._checked() as check:
@@ -364,15 +349,10 @@ class _File:
     @contextmanager
     def _checked(self) -> Iterator[Callable[[memoryview], object]]:
         """Return what takes all that follows the header; raise DamagedFile if the sum differs."""
-        name = self.checked_by
-        if name is None:
-            yield _ignore
-            return
-        kept = self.header["__metadata__"][name]
-        text = self._opening.replace(_written(name, kept), _written(name, _UNKNOWN[name]), 1)
-        sums = _CHECKS[name](text)
-        yield sums.update
-        if kept != sums.hexdigest():
+        digits = self.header["__metadata__"]["xxh3"]
+        check = xxh3_64(self._opening.replace(_written(digits), _written(_UNKNOWN), 1))
+        yield check.update
+        if digits != check.hexdigest():
             raise DamagedFile(
                 f"{self.path} is damaged: it is not as it was written (its checksum differs)."
             )
@@ -450,28 +430,12 @@ def _is_entry(entry: object) -> bool:
     )
 
 
-class _Crc32:
-    """A CRC-32, called as :class:`xxhash.xxh3_64` is."""
-
-    def __init__(self, content: bytes) -> None:
-        self._sum = zlib.crc32(content)
-
-    def update(self, content: memoryview) -> None:
-        self._sum = zlib.crc32(content, self._sum)
-
-    def hexdigest(self) -> str:
-        return f"{self._sum:08x}"
-
-
-_CHECKS: dict[str, type[xxh3_64] | type[_Crc32]] = {"xxh3": xxh3_64, "crc32": _Crc32}
-"""How files are summed up: the first now, the other in files of earlier versions."""
-
-_UNKNOWN = {"xxh3": "0" * 16, "crc32": "0" * 8}
+_UNKNOWN = "0" * 16
 """What stands for a checksum while it is made."""
 
 
-def _written(name: str, digits: str) -> bytes:
-    return f'"{name}":"{digits}"'.encode()
+def _written(digits: str) -> bytes:
+    return f'"xxh3":"{digits}"'.encode()
 
 
 def _ignore(_: memoryview) -> None:

@@ -23,8 +23,6 @@ def save_json(path: Path, content: Mapping[str, Any]) -> None:
 def load_json(path: Path, keys: set[str]) -> dict[str, Any]:
     """Load the object that :func:`save_json` wrote, with exactly these keys.
 
-    Files of earlier versions have no checksum, and are not checked.
-
     Raises
     ------
     DamagedFile
@@ -34,7 +32,7 @@ def load_json(path: Path, keys: set[str]) -> dict[str, Any]:
         with open_regular(path) as file:
             text = file.read()
         content = json.loads(text)
-        kept = content.pop(_KEY, None)
+        digits = content.pop(_KEY, None)
     except OSError as error:
         raise DamagedFile(
             f"{path} is missing or cannot be read: {error.strerror or error}."
@@ -44,7 +42,7 @@ def load_json(path: Path, keys: set[str]) -> dict[str, Any]:
     # A damaged name of the checksum is one that does not belong.
     if content.keys() != keys:
         raise DamagedFile(f"{path} is damaged: it has {', '.join(content)!r:.200}.")
-    if kept is not None and kept != xxh3_64_hexdigest(_with(text, str(kept), _UNKNOWN)):
+    if digits != xxh3_64_hexdigest(_with(text, str(digits), _UNKNOWN)):
         raise DamagedFile(f"{path} is damaged: it is not as it was written (its checksum differs).")
     return dict(content)
 

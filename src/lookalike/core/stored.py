@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.arrays import load_arrays, save_arrays, stored_kind
+from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import DamagedFile, incomplete
 
@@ -72,12 +72,8 @@ class Stored(ABC):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Load a part from the file that :meth:`save` wrote, or raise DamagedFile."""
-        found = stored_kind(Path(path))
-        kind = found if found in cls._older_kinds() else cls.file_kind
-        arrays, manifest = load_arrays(Path(path), kind=kind)
+        arrays, manifest = load_arrays(Path(path), kind=cls.file_kind)
         try:
-            if kind != cls.file_kind:
-                manifest = cls._updated(kind, manifest)
             part = cls._made(arrays, manifest["settings"])
             cls._check_parameters(part)
             part.fingerprint_ = str(manifest["fingerprint"])
@@ -127,16 +123,6 @@ class Stored(ABC):
     def _made(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         """Return a part with these settings; ``arrays`` may have constructor arguments, too."""
         return cls(**settings)
-
-    @classmethod
-    def _older_kinds(cls) -> tuple[str, ...]:
-        """Return the kinds of older files that :meth:`_updated` converts."""
-        return ()
-
-    @classmethod
-    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Return the manifest of an older file in the current layout."""
-        raise NotImplementedError
 
 
 def stored_whole(value: Any) -> int:

@@ -187,15 +187,6 @@ class Embedding(Feature):
         given: dict[str, Any] = {"model": arrays["model"].tobytes()} if "model" in arrays else {}
         return cls(**given, **settings)
 
-    @classmethod
-    def _older_kinds(cls) -> tuple[str, ...]:
-        return (KIND,)
-
-    @classmethod
-    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        settings = {name: value for name, value in manifest.items() if name != "fingerprint"}
-        return {"settings": settings, "learned": {}, "fingerprint": manifest["fingerprint"]}
-
 
 def fit_square(image: Image.Image, side: int) -> Image.Image:
     """Fit a picture into a square: stretch it halfway and centre it on white.

@@ -124,14 +124,6 @@ class Reduction(Fingerprinted):
     def _made(cls, arrays: Arrays, settings: dict[str, Any]) -> Self:
         return cls(**{"dimension": len(arrays["components"]), **settings})
 
-    @classmethod
-    def _older_kinds(cls) -> tuple[str, ...]:
-        return (KIND,)
-
-    @classmethod
-    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        return {"settings": {}, "learned": {"parent": manifest["parent"]}, "fingerprint": ""}
-
     def _check_parameters(self) -> None:
         check_whole("Reduction", "dimension", self.dimension, 1)
 

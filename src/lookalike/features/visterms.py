@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,15 +232,6 @@ class Visterms(Feature):
         ):
             raise ValueError("its arrays do not match its settings")
         self._keep(palette, codebook, idf)
-
-    @classmethod
-    def _older_kinds(cls) -> tuple[str, ...]:
-        return (KIND,)
-
-    @classmethod
-    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        settings = {name: manifest[name] for name in ("dimension", "colours", "longest_side")}
-        return {"settings": settings, "learned": {}, "fingerprint": manifest["fingerprint"]}
 
     def _keep(
         self,

@@ -205,9 +205,6 @@ class BitRows(Rows):
         near = SortedCodes.none(shape[1])
         if "rows" in arrays:
             near = SortedCodes.loaded(arrays, count, bits)
-        for name in ("key_bits", "orders", "starts"):
-            # Files of an earlier version list the rows by key, which is not needed any more.
-            arrays.get(name)
         return cls(bits, blocks, count, [count], near)
 
     @classmethod

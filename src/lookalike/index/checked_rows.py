@@ -38,9 +38,8 @@ class CheckedRows:
     mapping : mmap
     rows : float32 array of shape (n, d)
         In the mapping.
-    sums : uint64 array of shape (n,) or None
-        What :func:`row_sums` gave of them; None in a file of an earlier version, which was read
-        as a whole when it was opened.
+    sums : uint64 array of shape (n,)
+        What :func:`row_sums` gave of them.
     mend : callable
         What gives rows that are damaged, by their places.
 
@@ -55,7 +54,7 @@ class CheckedRows:
         path: Path,
         mapping: mmap.mmap,
         rows: NDArray[np.float32],
-        sums: NDArray[np.uint64] | None,
+        sums: NDArray[np.uint64],
         mend: Mend,
     ) -> None:
         self._path, self._mapping, self._mend = path, mapping, mend
@@ -79,24 +78,24 @@ class CheckedRows:
 
     def read(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return a copy of some of the rows; after many, none of them stay mapped."""
-        found = self._rows[places] if self._sums is None else self._checked(places, self._sums)
+        found = self._checked(places)
         if len(places) >= MANY:
             self._let_go()
         return found
 
     def whole(self) -> NDArray[np.float32]:
         """Return all rows: those of the file, not copied, if they are as they were written."""
-        sound = self._sums is None or np.array_equal(row_sums(self._rows), self._sums)
+        sound = np.array_equal(row_sums(self._rows), self._sums)
         self._let_go()
         return self._rows if sound else self.read(np.arange(len(self)))
 
-    def _checked(self, places: NDArray[np.intp], sums: NDArray[np.uint64]) -> NDArray[np.float32]:
+    def _checked(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
         found = np.empty((len(places), self.width), np.float32)
         if self._words is None:
             found[:] = self._rows[places]
-        elif not copy_rows(self._words, places, self._key, sums, found.view(np.uint64)):
+        elif not copy_rows(self._words, places, self._key, self._sums, found.view(np.uint64)):
             return found
-        wrong = row_sums(found) != sums[places]
+        wrong = row_sums(found) != self._sums[places]
         if wrong.any():
             found[wrong] = self._mended(places[wrong])
         return found

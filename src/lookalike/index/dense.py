@@ -256,13 +256,11 @@ class DenseIndex(ExactIndex):
     def _check_file(
         cls, path: Path | str, arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]
     ) -> None:
-        # Files of earlier versions have neither.
-        if "seal" in manifest or "sums" in arrays:
-            lacking = not {"ids", "scales", "sums"} <= arrays.keys()
-            if lacking or manifest.get("seal") != seal(arrays, manifest):
-                raise DamagedFile(
-                    f"{path} is damaged: it is not as it was written (its checksum differs)."
-                )
+        lacking = not {"ids", "scales", "sums"} <= arrays.keys()
+        if lacking or manifest.get("seal") != seal(arrays, manifest):
+            raise DamagedFile(
+                f"{path} is damaged: it is not as it was written (its checksum differs)."
+            )
 
 
 class MappedIndex(DenseIndex):
@@ -292,8 +290,6 @@ class MappedIndex(DenseIndex):
     def open(cls, path: Path | str, mend: Mend = refuse) -> Self:
         """Open an index that :meth:`save` wrote, without reading its vectors.
 
-        Those of a file of an earlier version are read once, for its checksum.
-
         Parameters
         ----------
         path : Path or str
@@ -308,8 +304,8 @@ class MappedIndex(DenseIndex):
             return mend(names[places], error)
 
         def rows(count: int, dimension: int) -> Rows:
-            vectors, sums = cls.rows.stored(arrays, count, dimension), arrays.get("sums")
-            file = CheckedRows(Path(path), mapping, vectors, sums, mended)
+            vectors = cls.rows.stored(arrays, count, dimension)
+            file = CheckedRows(Path(path), mapping, vectors, arrays["sums"], mended)
             return DenseRows(MappedArray(file), None)
 
         index = cls._opened(path, arrays, manifest, rows)

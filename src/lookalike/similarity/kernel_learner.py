@@ -460,16 +460,6 @@ class KernelLearner(Similarity):
         sources = self._sources(stored_whole(learned["width"]))
         self._publish(KernelState.restored(arrays, learned, sources))
 
-    @classmethod
-    def _older_kinds(cls) -> tuple[str, ...]:
-        return (f"{cls.name}/1",)
-
-    @classmethod
-    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 compared vectors as they are, with the same weights for all queries."""
-        learned = {**manifest["learned"], "whitened": False, "reach": None}
-        return {**manifest, "learned": learned}
-
     def _check_parameters(self) -> None:
         who = type(self).__name__
         self._check_kernels(who)

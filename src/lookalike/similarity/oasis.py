@@ -346,15 +346,6 @@ class OASIS(Similarity):
         self._publish(W, steps, point, reach)
         self.normalized_ = normalized
 
-    @classmethod
-    def _older_kinds(cls) -> tuple[str, ...]:
-        return ("oasis/1", "oasis/2")
-
-    @classmethod
-    def _updated(cls, kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Version 1 had one blend for all queries; version 2 always started from the identity."""
-        return {**manifest, "learned": {"reach_": None, **manifest["learned"]}}
-
     def _fit_reach(
         self, given: Vectors, relevance: Relevance, rng: np.random.Generator, progress: Progress
     ) -> Self:
