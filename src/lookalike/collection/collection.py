@@ -70,7 +70,8 @@ class Collection:
     first. Of a dense feature, once there are 512 pictures, the first 256 principal components are
     compared, fitted on the collection, and fitted again when a small collection has grown fourfold.
 
-    Use :meth:`create` or :meth:`open`, and ``with`` to close it.
+    What it learns is used once it passes the ``gate``. Use :meth:`create` or :meth:`open`, and
+    ``with`` to close it. What is not a verb stands behind a noun, such as ``collection.pictures``.
 
     Examples
     --------

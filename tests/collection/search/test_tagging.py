@@ -178,7 +178,7 @@ def test_before_any_words_the_remedy_is_told(collection, pictures):
     for ask in (
         lambda: collection.words.tag([pictures]),
         lambda: collection.words.neighbours("rot"),
-        collection.words,
+        collection.words.learned,
     ):
         with pytest.raises(CollectionError, match=r"no annotator yet.*learn --labels FILE"):
             ask()

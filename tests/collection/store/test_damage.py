@@ -5,6 +5,7 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from operator import attrgetter
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_a_damaged_annotator_stops_learned_words_and_nothing_else(misspelled):
     assert store.queries.reasons(Ask((2,)), 3)
     assert store.search(1, 5)
     for ask in (
-        store.words,
+        store.words.learned,
         store.models.evaluate_words,
         lambda: store.words.tag([store.pictures.get(1).places[0]]),
     ):
@@ -210,7 +211,7 @@ def test_a_flipped_bit_in_a_row_is_noticed(collection, table, caplog):
 # What a page of zeros leaves of rows, and what must tell of it.
 LOST = {
     "picture of a place": ("UPDATE places SET picture = 0 WHERE picture = 5", "search"),
-    "places": ("UPDATE places SET path = '' || 0, picture = 0", "pictures"),
+    "places": ("UPDATE places SET path = '' || 0, picture = 0", "pictures.all"),
     "roots": ("UPDATE roots SET path = NULL", "search_word"),
     "paths": ("UPDATE places SET path = NULL WHERE picture = 5", "search_word"),
 }
@@ -230,9 +231,9 @@ def test_rows_that_lost_their_content_are_noticed(collection, lost):
     with closing(sqlite3.connect(collection.path / "collection.sqlite")) as connection:
         connection.execute(statement)
         connection.commit()
-    asked = {"search": (1, 99), "pictures": (), "search_word": ("colour",)}[method]
+    asked = {"search": (1, 99), "pictures.all": (), "search_word": ("colour",)}[method]
     with again(collection) as other, pytest.raises(DamagedFile, match="damaged"):
-        list(getattr(other, method)(*asked))
+        list(attrgetter(method)(other)(*asked))
 
 
 @pytest.mark.parametrize("part", ["annotated", "starting", "get"])
@@ -308,7 +309,7 @@ def test_a_deleted_write_ahead_log_is_noticed(collection, tmp_path):
     for file in (tmp_path / "c").glob("*.sqlite-*"):
         file.unlink()
     with pytest.raises(DamagedFile):
-        Collection.open(tmp_path / "c", features=[Colours()]).check_log()
+        Collection.open(tmp_path / "c", features=[Colours()]).log.check()
 
 
 def test_the_end_of_the_log_may_lag_and_be_missing(collection):

@@ -414,8 +414,8 @@ def test_damaged_values_are_told(stripes, damage):
     told = []
     for work in (
         lambda again: again.search(1),
-        Collection.models,
-        Collection.evaluate,
+        lambda again: again.models.all(),
+        lambda again: again.models.evaluate(),
         Collection.learn,
     ):
         try:

@@ -644,7 +644,7 @@ def test_one_person_voting_again_and_again_on_one_query_is_bounded(collection):
         for vote in once.votes
     ]
     many = once.added(turns)
-    assert many.votes.verdicts("1") == once.verdicts("1")
+    assert many.verdicts("1") == once.verdicts("1")
     assert len(many.said["1"]["Ada"]) == 2
     ranker = collection._opened.rankers.get()
     followed = ranker.votes.following(many)

@@ -35,8 +35,8 @@ def test_evaluate_names_what_it_compares_with(run, learned):
 
 
 def test_tag_says_at_which_confidence_it_would_find_something(run, learned, photos, monkeypatch):
-    from lookalike import Collection
     from lookalike.collection import PictureTag, TaggedPicture, Tagging
+    from lookalike.collection.nouns.words import Words
 
     picture = photos / "red" / "0.png"
 
@@ -44,7 +44,7 @@ def test_tag_says_at_which_confidence_it_would_find_something(run, learned, phot
         tags = (PictureTag("red", 1.0, 0.317),) if min_confidence == 0 else ()
         return Tagging([TaggedPicture(picture, tags)])
 
-    monkeypatch.setattr(Collection, "tag", tag)
+    monkeypatch.setattr(Words, "tag", tag)
     told = run("tag", picture, "-c", learned).out
     assert "The likeliest word has a confidence of 0.32. To see it: --min-confidence 0.31" in told
 

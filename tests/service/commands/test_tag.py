@@ -36,6 +36,12 @@ def tag(here, monkeypatch, run):
     asked = {}
 
     class Store:
+        @property
+        def words(self):
+            return self
+
+        pictures = labels = words
+
         def tag(self, sources, k=10, *, by=None, min_confidence=None, progress=None):
             asked.update(sources=sources, k=k, by=by, min_confidence=min_confidence)
             progress(1, 2)
@@ -46,10 +52,10 @@ def tag(here, monkeypatch, run):
         def find(self, path):
             return 1
 
-        def label_sources(self, ids):
+        def sources(self, ids):
             return {1: asked.get("said", [])}
 
-        def refused_for(self, word, ids):
+        def refused(self, word, ids):
             return {1} if word in asked.get("refused", ()) else set()
 
     @contextmanager

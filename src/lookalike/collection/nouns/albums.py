@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import album, matching, named
 from lookalike.collection.search import albums
 from lookalike.collection.search.albums import Album
 from lookalike.collection.store import albums as stored_albums
 from lookalike.collection.store.albums import SavedSearch
-
-if TYPE_CHECKING:
-    pass
-
-from functools import partial
-
-from lookalike.collection.nouns.noun import Noun
-from lookalike.collection.nouns.selection import album, matching, named
 
 
 class Albums(Noun):

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lookalike.collection.log.entry import check_names
-from lookalike.collection.pictures import browsing, removing
-from lookalike.collection.store.pictures import PictureRow
-
-if TYPE_CHECKING:
-    pass
-
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import in_bin
+from lookalike.collection.pictures import browsing, removing
+from lookalike.collection.store.pictures import PictureRow
 
 
 class Bin(Noun):

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from lookalike.collection.log.duplicates import Difference, keep_one, tell_apart
 from lookalike.collection.log.entry import Entry
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import named
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.search.matches import Duplicates
 from lookalike.core.progress import Progress, silent
 
 if TYPE_CHECKING:
     from lookalike.collection.search.near import NearCopies
-
-from lookalike.collection.nouns.noun import Noun
-from lookalike.collection.nouns.selection import named
 
 
 class DuplicateGroups(Noun):

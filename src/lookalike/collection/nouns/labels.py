@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from lookalike.collection.log import log
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.log import NewWords
+from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.pictures import browsing
 from lookalike.collection.store import labels
 from lookalike.collection.store.labels import LabelSource
 from lookalike.core.text import word_key
-
-if TYPE_CHECKING:
-    pass
-
-from lookalike.collection.nouns.noun import Noun
 
 
 class Labels(Noun):

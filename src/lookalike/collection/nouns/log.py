@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lookalike.collection.log import log
 from lookalike.collection.log.entry import Entry
-from lookalike.core.checks import check_whole
-
-if TYPE_CHECKING:
-    pass
-
 from lookalike.collection.nouns.noun import Noun
+from lookalike.core.checks import check_whole
 
 
 class Log(Noun):

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.store import models
 from lookalike.collection.store.models import Figures, ModelRow
-
-if TYPE_CHECKING:
-    pass
-
-from lookalike.collection.nouns.noun import Noun
 
 
 class Models(Noun):

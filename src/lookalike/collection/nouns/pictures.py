@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lookalike import images
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import plain
 from lookalike.collection.pictures import browsing, missing
 from lookalike.collection.search.matches import Match
 from lookalike.collection.store import pictures, rankers
 from lookalike.collection.store.filter import Where
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.images import Decode, Refused
-
-if TYPE_CHECKING:
-    pass
-
-from lookalike.collection.nouns.noun import Noun
-from lookalike.collection.nouns.selection import plain
 
 
 class Pictures(Noun):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import matching
 from lookalike.collection.pictures.describing import read_picture
 from lookalike.collection.search import albums, searching
 from lookalike.collection.store.albums import SavedSearch
@@ -16,14 +18,6 @@ from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.vectors import queries
 from lookalike.collection.vectors.queries import Box
 from lookalike.images import Limits
-
-if TYPE_CHECKING:
-    pass
-
-from functools import partial
-
-from lookalike.collection.nouns.noun import Noun
-from lookalike.collection.nouns.selection import matching
 
 
 class Queries(Noun):

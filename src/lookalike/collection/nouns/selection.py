@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,6 @@ from lookalike.core.errors import (
     InvalidInput,
     NotFound,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 Named: TypeAlias = int | str | Path
 """A picture by its id, or by the path of its file."""

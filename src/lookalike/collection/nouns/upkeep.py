@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.upkeep.backup import BackedUp
 from lookalike.collection.upkeep.checking import Checked
 from lookalike.core.errors import (
     CollectionBusy,
 )
 from lookalike.core.progress import Progress, silent
-
-if TYPE_CHECKING:
-    pass
-
-from lookalike.collection.nouns.noun import Noun
 
 
 class Upkeep(Noun):

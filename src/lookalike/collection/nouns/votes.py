@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lookalike.collection.log.entry import Entry, check_names
 from lookalike.collection.log.votes import Reset
+from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors import queries
 from lookalike.collection.votes.ledger import Standing
 from lookalike.core.errors import (
     NotFound,
 )
-
-if TYPE_CHECKING:
-    pass
-
-from lookalike.collection.nouns.noun import Noun
 
 
 class Votes(Noun):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lookalike.collection.nouns.noun import Noun
+from lookalike.collection.nouns.selection import matching
 from lookalike.collection.pictures import browsing
 from lookalike.collection.search.completing import KnownWord, words_like
 from lookalike.collection.search.matches import WordCounts
@@ -18,12 +19,6 @@ from lookalike.core.checks import check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key
 from lookalike.images import Limits, find_pictures
-
-if TYPE_CHECKING:
-    pass
-
-from lookalike.collection.nouns.noun import Noun
-from lookalike.collection.nouns.selection import matching
 
 
 class Words(Noun):

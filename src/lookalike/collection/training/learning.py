@@ -43,7 +43,11 @@ def new_learner(
 def codes_wanted(
     codes: str | None, bits: int | None, candidates: int | None, random_state: int | None
 ) -> CodesWanted | None:
-    """Return the codes that are asked for, None for none, or raise InvalidInput."""
+    """Return the codes that are asked for, None for none, or raise InvalidInput.
+
+    ``bits`` is the length of a code, ``candidates`` how many pictures a search takes, and
+    ``random_state`` makes a run repeatable.
+    """
     if codes is None:
         for name, value in (("bits", bits), ("candidates", candidates)):
             if value is not None:
