@@ -234,8 +234,6 @@ class Collection:
                 continue
         return found
 
-    # Pictures
-
     def add(
         self,
         sources: Iterable[str | Path],
@@ -247,27 +245,22 @@ class Collection:
     ) -> Added:
         """Bring in the pictures among files, folders and globs.
 
-        Files that are known and whose size and time are unchanged are not read again, so a
-        second run is quick and an interrupted one goes on. What is described is committed every
-        few seconds. A picture is known by its content: at a second path it is a copy, and if the
-        first path is gone, it moved. When a file's content changes, it is another picture; the
-        old one goes if it lies nowhere else and nobody tagged it or voted on it, else it is
-        missing.
+        A picture is known by its content: at a second path it is a copy, and if the first path is
+        gone, it moved. Unchanged files are not read again, so an interrupted run goes on where it
+        stopped. A file whose content changed is another picture; the old one goes if nobody tagged it
+        or voted on it, else it is missing.
 
         Parameters
         ----------
         sources : iterable of str or Path
         removed : bool
-            Whether files whose pictures were removed come in again, restored from the bin where
-            they are in it; else they stay out: those in the bin wherever their files lie, those
-            erased while their files are as they were then.
+            Whether files whose pictures were removed come in again, restored where they are in the bin.
         limits : Limits, optional
             What a picture may cost before it is refused, and where its file may lie.
         threads : int, optional
             By default one a core.
         progress : callable
-            Told how many files are done; before that, where a feature is fitted, the steps; and
-            after it the steps of learning again, where the collection has grown so much.
+            Called with the files done, and all there are.
         """
         from lookalike.collection.pictures import adding
 
@@ -293,9 +286,8 @@ class Collection:
     ) -> RankerInfo:
         """Add a ranker: describe all pictures by a further feature, and let votes teach it.
 
-        Searches by other rankers go on meanwhile. What is described is kept every few seconds:
-        interrupted, the same call goes on where it stopped. Pictures whose files cannot be read
-        are left to :meth:`undescribed`, and tried again by the same call.
+        Searches by other rankers go on meanwhile; interrupted, the same call goes on where it stopped,
+        and tries again what could not be read (``pictures.undescribed``).
 
         Parameters
         ----------
@@ -308,11 +300,6 @@ class Collection:
             What its hits are ranked again by, in order.
         limits, threads, progress
             As for :meth:`add`.
-
-        Raises
-        ------
-        InvalidInput
-            If the collection has that feature, or a ranker of that name, already.
         """
         from lookalike.collection.pictures.features import add_feature
 
@@ -336,26 +323,19 @@ class Collection:
         who: str = "",
         key: str | None = None,
     ) -> int:
-        """Remove pictures into the bin, all or none.
+        """Move pictures into the bin, all or none, and return how many.
 
-        They are neither found nor counted nor learned from any more, and do not come in again with
-        their files, until :meth:`restore` brings them back with all that is kept of them.
-        :meth:`empty_bin` erases them. Undoing the event restores them, too.
+        They are neither found nor learned from, and do not come in again with their files, until
+        :meth:`restore` or :meth:`undo` brings them back with all that is kept of them.
 
         Parameters
         ----------
         pictures : iterable of int, str or Path, or Where
-            Ids, or paths of the files; or all that pass a filter. A picture goes with all its
-            places. The files stay.
+            Ids, or paths of the files; or all that pass a filter. The files stay.
         who : str
             Who removes them, where there are several.
         key : str, optional
-            A name for this removal: sent twice, the second time removes nothing.
-
-        Returns
-        -------
-        int
-            How many pictures went.
+            A name for this request: sent twice, it counts once. So everywhere.
         """
         with self._opened.entry(who, key) as entry:
             if not entry.is_new:
@@ -369,27 +349,15 @@ class Collection:
         who: str = "",
         key: str | None = None,
     ) -> int:
-        """Bring pictures back from the bin, with their labels, votes and vectors.
+        """Bring pictures, by default all, back from the bin, and return how many.
 
-        Parameters
-        ----------
-        pictures : iterable of int, str or Path, optional
-            Ids, or paths of the files; by default all that are in the bin.
-        who, key
-            As for :meth:`remove`.
-
-        Returns
-        -------
-        int
-            How many pictures came back.
+        ``pictures``, ``who`` and ``key`` are as for :meth:`remove`.
         """
         with self._opened.entry(who, key) as entry:
             if not entry.is_new:
                 return 0
             ids = None if pictures is None else in_bin(self._opened, "restore", pictures)
             return move(entry, Restoration, bin_rows.contents(entry.connection, ids))
-
-    # Labels
 
     def label(
         self,
@@ -402,26 +370,15 @@ class Collection:
     ) -> Entry:
         """Record that pictures show what a word names, or that they do not, in one event.
 
-        It counts as if it was said of each of them; undoing the event takes it back for all.
-
         Parameters
         ----------
         pictures : int, iterable of int, str or Path, or Where
             A picture by its id, several by ids or paths, or all that pass a filter.
         word : str
         shows : bool
-            Whether the word fits.
-        who : str
-            Who says it, where there are several.
-        key : str, optional
-            A name for it: sent twice, it counts once.
-
-        Raises
-        ------
-        NotFound
-            If one of the pictures is not in the collection; then nothing is recorded.
-        InvalidInput
-            If there are no pictures, or no word.
+            Whether the word fits; else it is refused for these pictures.
+        who, key
+            As for :meth:`remove`.
         """
         name = by_hand.check_word(word)
         with self._opened.entry(who, key) as entry:
@@ -434,8 +391,6 @@ class Collection:
                     )
                 by_hand.label(entry, ids, name, shows=shows)
         return entry.result
-
-    # Training
 
     def learn(
         self,
@@ -457,47 +412,26 @@ class Collection:
     ) -> Learned:
         """Learn what is alike and what pictures are called, and use it if it passes the gate.
 
-        Labels and folders teach both: which pictures are alike, and their words (paper 2). Clicks
-        teach only what is alike. A share of the pictures is held out; the models learn from the
-        others, and each is judged beside what is in use now by those held out: how these rank each
-        other, and how they rank words. Without words in use, words are ranked by how many pictures
-        have them, and only mean average precision is compared. What is alike must rank better by
-        more than chance, words no worse than those in use, and first words better than by
-        frequency (:class:`~lookalike.collection.Trial`). Pictures that a model in use was judged by
-        or learned from stay on their side, so that the two are compared on what neither has seen;
-        only a picture without which a word would not be learned at all is always learned from.
-
-        Each is published by itself. Where only one of them can be learned, the other is as before
-        and says why. Words need at least two pictures that differ in them: labels on a single
-        picture, or the same labels on all, teach none. A word of one picture only is learned from
-        that picture.
+        Labels and folders teach both, clicks only what is alike. Each model learns from most pictures
+        and is judged on the others beside the one in use (:class:`~lookalike.collection.Trial`); each
+        is published by itself. With nothing given, what was given before is learned from again.
 
         Parameters
         ----------
         labels : mapping from path to labels, optional
-            Paths are absolute, relative to the current folder or to one that was added, or the
-            last parts of a path where those are unique. They replace what was imported for these
-            pictures before; labels of other sources stay, above all those given by hand. With
-            nothing given, what was given before is learned from again. Words that differ in case
-            or Unicode form only are one word. The import is one event, which can be undone.
+            They replace what was imported for these pictures before; labels given by hand stay. A path
+            may be its last parts where those are unique. The import is an event that can be undone.
         folders : bool
-            Take the folder a picture lies in for its label, beside the labels of other sources.
-            This is one event that can be undone, too.
+            Take the folder a picture lies in for its label, beside other labels.
         clicks : mapping from query to {path: weight}, optional
             Which pictures people chose for a query; they replace those of the same query.
         threshold : float
-            θ of paper 1, Eq. 20, for ``clicks``: pictures are alike if the probability that both
-            are chosen is above it. Learning again uses the same.
+            θ of paper 1, Eq. 20, for ``clicks``: the least probability that both are chosen.
         method : str
-            The similarity that learns what is alike, by its name in
-            :data:`lookalike.similarity.registry.SIMILARITIES`.
+            The similarity, by its name in :data:`lookalike.similarity.registry.SIMILARITIES`.
         words : str
-            The annotator that learns words, by its name in
-            :data:`lookalike.annotation.registry.ANNOTATORS`; or ``auto``, which trains ``wsabie``,
-            ``ridge`` and ``linear`` and takes the best on the pictures held out: the first of them
-            that is within a standard error of the largest mean average precision and of the
-            largest precision at 1. When the collection has grown, words are learned again by the
-            same choice.
+            The annotator, by its name in :data:`lookalike.annotation.registry.ANNOTATORS`; or
+            ``auto``, the best of several on the pictures held out.
         feature : str, optional
             The ranker to train; by default the first.
         settings : mapping, optional
@@ -505,21 +439,15 @@ class Collection:
         hold_back : float
             The share of pictures to judge by, above 0 and below 1.
         codes : str, optional
-            Learn binary codes, too, by the name of an encoder in
-            :data:`lookalike.codes.ENCODERS`; without labels, folders and clicks, learn only
-            those. Searches then find candidates by the codes, which are in memory, and rank them
-            by all that was learned, by their vectors on disk; how many of the best are found is
-            measured on pictures held out (:class:`~lookalike.collection.Trial`).
-        bits : int, optional
-            The length of a code; by default 64.
-        candidates : int, optional
-            How many candidates a search takes; by default as many as are needed to have, on
-            average, .98 of the 50 best pictures among them. More of both are taken for more than
-            50 pictures, and by default as the collection grows.
+            Learn binary codes as well, by the name of an encoder in :data:`lookalike.codes.ENCODERS`:
+            they find candidates in memory, which are ranked by their vectors on disk.
+        bits, candidates : int, optional
+            The length of a code, by default 64; and how many candidates a search takes, by default as
+            many as have .98 of the 50 best pictures among them on average.
         random_state : int or None
             Makes a run repeatable.
         progress : callable
-            Told the steps of learning what is alike, then those of learning words.
+            Called with the steps done, and all there are.
         """
         from lookalike.collection.training import learning
         from lookalike.collection.training.given import read_given
@@ -551,8 +479,6 @@ class Collection:
 
         return learning.rollback(self._opened)
 
-    # Votes and the log
-
     def vote(
         self,
         ask: Ask,
@@ -565,9 +491,8 @@ class Collection:
     ) -> Entry:
         """Record which pictures found for a query are right and which are wrong, and learn it.
 
-        The next search of anybody uses it, by every ranker. A vote is stored before this returns.
-        To say the same again changes nothing and returns the first event; to say the opposite
-        counts instead.
+        The vote is on disk before this returns, and the next search uses it. To say the same again
+        changes nothing; to say the opposite counts instead.
 
         Parameters
         ----------
@@ -576,12 +501,9 @@ class Collection:
         picked, rejected : iterable of int
             Pictures that are right, and wrong.
         shown : iterable of int
-            The pictures in the order shown. Votes of somebody who judges all of them are believed
-            by how searches rank them; of others, who choose what to judge, by a second view.
-        who : str
-            Who votes, where there are several. What one person can teach is bounded.
-        key : str, optional
-            A name for this vote: sent twice, it counts once.
+            The pictures in the order shown.
+        who, key
+            As for :meth:`remove`.
         """
         vote = checked_vote(ask, picked, rejected, shown, who)
         rankers = self._opened.rankers
@@ -595,23 +517,15 @@ class Collection:
         return entry.result
 
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Entry:
-        """Take back an event: a vote, a word, a removal, that pictures are no duplicates and so on.
+        """Undo the event of a ``number``: a vote, a label, an import, a removal, an undo itself.
 
-        Raises
-        ------
-        NotFound
-            If there is no such event.
-        InvalidInput
-            If it cannot be undone, or is undone already, or a later import has to be undone first.
+        Raise NotFound if there is none, and InvalidInput if it cannot be undone or is undone already.
+        ``who`` and ``key`` are as for :meth:`remove`.
         """
         with self._opened.entry(who, key) as entry:
             if entry.is_new:
                 undo(entry, number)
         return entry.result
-
-    # Upkeep
-
-    # Searching
 
     def search(
         self,
@@ -627,16 +541,14 @@ class Collection:
     ) -> list[Match]:
         """Find the pictures most like a query, best first.
 
+        What was picked for the same query before comes first, and what was rejected is left out.
+
         Parameters
         ----------
         query : int, str, Path, bytes, Image or Ask
-            A picture of the collection by its id or path; or any picture, as a file, its content
-            or a Pillow image. A picture that is in the collection, however it is named, is not
-            among its own matches. A file that has changed since it was added counts as it is
-            now; one that is gone, as it was. An :class:`~lookalike.collection.Ask` names several
-            pictures to be like and unlike. What people voted on the same query before counts:
-            what they picked comes first, and what they rejected is left out
-            (:meth:`verdicts` names both), whatever models say.
+            A picture of the collection by its id or path, which is not among its own matches; any
+            picture, as a file, its content or a Pillow image; or an
+            :class:`~lookalike.collection.Ask`: several pictures to be like and unlike.
         k : int
             How many to find at most, from 1.
         by : str, optional
@@ -682,39 +594,22 @@ class Collection:
     ) -> list[Match]:
         """Find pictures by words: those labelled with them, named so, and those they probably fit.
 
-        Pictures labelled with the word come first, then those whose file or folders bear it in
-        their names, then those it probably fits, the best first in each part. Those it was refused
-        for are left out of the last. Of several words, all must fit; a label of several words, such
-        as ``polar bear``, counts as one.
-
-        How well a word that was learned fits is W_wᵀVx (paper 2, Eq. 1), from 0 for what the
-        average picture has to 1 for the best. A word that was not learned may be a *start word*,
-        one that the feature of the ranker knows without being taught: the default network's 1,000
-        classes, their synonyms, and broader words such as dog and animal. Then it is the confidence
-        that the picture shows it, and pictures with a confidence below 0.01 are left out. A start
-        word also answers for a learned word where it ranks the pictures better that learning held
-        out. With several words, the score is the product.
+        Each part is ordered by how well the words fit: W_wᵀVx for a learned word (paper 2, Eq. 1),
+        the confidence for a *start word* that the feature knows without being taught. Of several
+        words all must fit; a label of several words, such as ``polar bear``, counts as one.
 
         Parameters
         ----------
         word : str
             One word or several, in any case and Unicode form.
         by : str, optional
-            The ranker whose words to use; by default, and for words it does not know, the first
-            that has learned some, and the first that knows start words.
+            The ranker whose words to use; by default the first that knows any.
         learned : bool
-            Whether to use what was learned; else labels, names and start words answer. What was
-            learned and is damaged is left out, too; see :meth:`words_damage`.
+            Whether to use what was learned; else labels, names and start words answer.
         k, offset, where
             As for :meth:`search`.
         min_score : float, optional
             Leave out pictures that score less; labels and names score 1.
-
-        Returns
-        -------
-        list of Match
-            Each says by its ``source`` where it comes from: ``given``, ``name``, ``learned`` or
-            ``start``. Empty if nothing fits.
         """
         ranked = self.words.ranked(word, by, where, learned)
         return ranked.page(self._opened, k, offset, min_score)
@@ -728,18 +623,10 @@ class Collection:
 
         exporting.export(self._opened.rankers.get(by), self._opened.database, Path(path))
 
-    # Albums
-
-    # Duplicates
-
-    # Words that were learned
-
     def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
-        """Suggest words for a picture that it does not have and was not refused, best first.
+        """Suggest ``k`` words for a picture that it has not got and was not refused, best first.
 
-        They come from what was learned, and from the labels of the pictures most like it: so a
-        word just given to a picture is suggested for those like it at once. Start words that were
-        not learned come last. What is damaged is left out; see :meth:`words_damage`.
+        They come from what was learned, from the labels of similar pictures, and from start words.
         """
         from lookalike.collection.search import suggesting
 
