@@ -247,14 +247,14 @@ class Collection:
 
         A picture is known by its content: at a second path it is a copy, and if the first path is
         gone, it moved. Unchanged files are not read again, so an interrupted run goes on where it
-        stopped. A file whose content changed is another picture; the old one goes if nobody tagged it
-        or voted on it, else it is missing.
+        stopped. A file whose content changed is another picture; the old one goes if nobody
+        tagged it or voted on it, else it is missing.
 
         Parameters
         ----------
         sources : iterable of str or Path
         removed : bool
-            Whether files whose pictures were removed come in again, restored where they are in the bin.
+            Whether files whose pictures were removed come in again.
         limits : Limits, optional
             What a picture may cost before it is refused, and where its file may lie.
         threads : int, optional
@@ -286,8 +286,8 @@ class Collection:
     ) -> RankerInfo:
         """Add a ranker: describe all pictures by a further feature, and let votes teach it.
 
-        Searches by other rankers go on meanwhile; interrupted, the same call goes on where it stopped,
-        and tries again what could not be read (``pictures.undescribed``).
+        Searches by other rankers go on meanwhile; interrupted, the same call goes on where it
+        stopped, and tries again what could not be read (``pictures.undescribed``).
 
         Parameters
         ----------
@@ -412,15 +412,16 @@ class Collection:
     ) -> Learned:
         """Learn what is alike and what pictures are called, and use it if it passes the gate.
 
-        Labels and folders teach both, clicks only what is alike. Each model learns from most pictures
-        and is judged on the others beside the one in use (:class:`~lookalike.collection.Trial`); each
-        is published by itself. With nothing given, what was given before is learned from again.
+        Labels and folders teach both, clicks only what is alike. Each model learns from most
+        pictures and is judged on the others beside the one in use, and is published by itself
+        (:class:`~lookalike.collection.Trial`). With nothing given, it learns from what was given
+        before.
 
         Parameters
         ----------
         labels : mapping from path to labels, optional
-            They replace what was imported for these pictures before; labels given by hand stay. A path
-            may be its last parts where those are unique. The import is an event that can be undone.
+            They replace what was imported for these pictures before; labels given by hand stay.
+            A path may be its last parts where those are unique. The import can be undone.
         folders : bool
             Take the folder a picture lies in for its label, beside other labels.
         clicks : mapping from query to {path: weight}, optional
@@ -439,11 +440,11 @@ class Collection:
         hold_back : float
             The share of pictures to judge by, above 0 and below 1.
         codes : str, optional
-            Learn binary codes as well, by the name of an encoder in :data:`lookalike.codes.ENCODERS`:
-            they find candidates in memory, which are ranked by their vectors on disk.
+            Learn binary codes as well, by a name in :data:`lookalike.codes.ENCODERS`: they find
+            candidates in memory, which are ranked by their vectors on disk.
         bits, candidates : int, optional
-            The length of a code, by default 64; and how many candidates a search takes, by default as
-            many as have .98 of the 50 best pictures among them on average.
+            The length of a code, by default 64; and how many candidates a search takes, by
+            default as many as have .98 of the 50 best pictures among them on average.
         random_state : int or None
             Makes a run repeatable.
         progress : callable
@@ -519,7 +520,7 @@ class Collection:
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Entry:
         """Undo the event of a ``number``: a vote, a label, an import, a removal, an undo itself.
 
-        Raise NotFound if there is none, and InvalidInput if it cannot be undone or is undone already.
+        Raise NotFound if there is none, and InvalidInput if it cannot be undone, or is already.
         ``who`` and ``key`` are as for :meth:`remove`.
         """
         with self._opened.entry(who, key) as entry:

@@ -7,8 +7,9 @@ from typing import Any, TypeGuard
 
 def issparse(value: Any) -> TypeGuard[Any]:
     """Return whether a value is a sparse matrix; there is none before SciPy was imported."""
-    module = sys.modules.get("scipy.sparse")
-    return module is not None and bool(module.issparse(value))
+    # Another thread may be importing it at this moment.
+    test = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
+    return test is not None and bool(test(value))
 
 
 def __getattr__(name: str) -> Any:

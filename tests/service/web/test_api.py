@@ -281,6 +281,11 @@ def test_many_pictures_are_labelled_and_one_undoing_takes_it_back(client, store)
         refused(client.post("/api/selection/tag", json=body), status, words)
 
 
+def test_a_decoder_that_does_not_start_is_no_fault_of_the_request(client, monkeypatch):
+    monkeypatch.setattr("lookalike.service.web.decoding.decoder.sys.executable", "/nowhere")
+    refused(client.post("/api/pictures", content=png()), 503, "Cannot start the process")
+
+
 def test_removed_pictures_lie_in_the_bin(client, store):
     got(client.post("/api/tags", json={"picture": 2, "word": "Flur"}))
     assert got(client.delete("/api/pictures/1")) == {"pictures": 1}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lookalike.collection import Added, Collection, RankerInfo
     from lookalike.features import Feature
     from lookalike.images import Refused
-    from lookalike.service.asked_features import Wanted
+    from lookalike.service.feature_options import FeatureOptions
 
 SHOWN_UNREAD = 10
 
@@ -153,10 +153,10 @@ def index(
     3.
     """
     from lookalike.images import Limits
-    from lookalike.service.asked_features import Wanted
+    from lookalike.service.feature_options import FeatureOptions
 
     screen = Screen(as_json)
-    wanted = Wanted(
+    wanted = FeatureOptions(
         features=feature or (),
         name=name,
         index=index_kind,
@@ -212,7 +212,7 @@ def index(
 
 @contextmanager
 def _opened_or_made(
-    place: Path, pictures: Sequence[str], wanted: "Wanted"
+    place: Path, pictures: Sequence[str], wanted: "FeatureOptions"
 ) -> "Iterator[tuple[Collection, dict[str, Feature]]]":
     """Open or create the collection; yield it with the features to add to it, by name.
 
@@ -221,7 +221,7 @@ def _opened_or_made(
     from lookalike.collection import Collection
     from lookalike.core.errors import CollectionBusy, InvalidInput, LookalikeError
     from lookalike.images import find_pictures
-    from lookalike.service.asked_features import unfinished
+    from lookalike.service.feature_options import unfinished
 
     if (place / "manifest.json").exists():
         asked = wanted.rankers()

@@ -61,7 +61,7 @@ def search(
         raise typer.BadParameter("give either a PICTURE or --word WORD.")
     from lookalike.collection import Collection
     from lookalike.collection import Where as Among
-    from lookalike.service.found_words import nothing_found
+    from lookalike.service.word_texts import nothing_found
 
     screen, counts, learned, warning = Screen(as_json), None, not no_learning, ""
     among = None if album is None else Among(album=album)

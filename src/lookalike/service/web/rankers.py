@@ -15,7 +15,7 @@ Asked = TypeVar("Asked", bound="Search")
 
 
 @dataclass(frozen=True, slots=True)
-class InView:
+class RankerView:
     """The rankers of a collection, and the one that a page shows.
 
     Attributes
@@ -32,7 +32,7 @@ class InView:
     by: str | None
 
     @classmethod
-    def of(cls, collection: "Collection", by: str | None) -> "InView":
+    def of(cls, collection: "Collection", by: str | None) -> "RankerView":
         """Return the ranker asked for, or raise InvalidInput with those to choose from."""
         rankers = collection.models.rankers()
         check_ranker(collection, by, rankers)
@@ -77,5 +77,5 @@ def standing_of(collection: "Collection", by: str | None) -> "Standing | None":
     except InvalidInput:
         raise
     except LookalikeError:
-        other = InView.of(collection, None).by if by is None else None
+        other = RankerView.of(collection, None).by if by is None else None
     return None if other is None else standing_of(collection, other)

@@ -12,7 +12,7 @@ from lookalike.service.web.api.parameters import MAX_PICTURES, PictureId, Search
 Ids = Annotated[list[PictureId], Field(default_factory=list, max_length=MAX_PICTURES)]
 
 
-class Listed(Search):
+class PictureList(Search):
     """A list of pictures: a search, or all pictures that pass the filters."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -35,7 +35,7 @@ class Selection(Statement):
     """Pictures that something is done with: those named, or all of a list but some."""
 
     pictures: Ids
-    all_of: Listed | None = Field(
+    all_of: PictureList | None = Field(
         None, description="A list all of whose pictures are meant; an empty object for all."
     )
     without: Ids = Field(description="Pictures of that list that are not meant.")

@@ -12,7 +12,7 @@ from lookalike.core.text import shown
 from lookalike.service.album_export import album_rows, album_table
 from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_ID, MAX_WORD
-from lookalike.service.web.selection import Listed, Selection
+from lookalike.service.web.selection import PictureList, Selection
 from lookalike.service.web.state import collection_of, speaker
 
 router = APIRouter(prefix="/albums", tags=["albums"], route_class=Route)
@@ -24,7 +24,7 @@ class NewAlbum(Selection):
     """A search, a filter or pictures to save under a name."""
 
     name: str = Field(max_length=MAX_WORD)
-    search: Listed | None = Field(
+    search: PictureList | None = Field(
         None, description="What to search for or filter by; the album follows what is learned."
     )
     most: int | None = Field(

@@ -1,11 +1,14 @@
 """Answers as JSON, and pictures with their labels and addresses."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from fastapi import Response
+from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
 
 from lookalike.collection import Collection, Match, PictureRow
@@ -14,6 +17,9 @@ from lookalike.service.answers import Picture, PictureMatch
 
 HASH = 16
 """Digits of a picture's hash in the address of its thumbnail."""
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 class Answer(Response):
@@ -29,7 +35,7 @@ class Answer(Response):
 def json_bytes(answer: object) -> bytes:
     """Return an answer as JSON; undecodable names in it are written with replacements."""
     try:
-        return to_json(answer)
+        return _adapter(type(answer)).dump_json(answer)
     except PydanticSerializationError:
         return to_json(plain(answer))
 
@@ -56,7 +62,7 @@ def pictures(collection: Collection, rows: Iterable[PictureRow]) -> tuple[Pictur
     """Return pictures with their labels and addresses."""
     listed = list(rows)
     labels = collection.labels.of([row.id for row in listed])
-    return tuple(Picture(**_facts(row, labels.get(row.id, ()))) for row in listed)
+    return tuple(Picture(*_row(row), **_more(row, labels.get(row.id, ()))) for row in listed)
 
 
 def matches(
@@ -65,7 +71,8 @@ def matches(
     """Return matches with their labels, addresses and votes, without those removed meanwhile."""
     return tuple(
         PictureMatch(
-            **_facts(row, labels),
+            *_row(row),
+            **_more(row, labels),
             score=match.score,
             verdict=verdicts.get(match.id, 0),
             source=match.source,
@@ -74,14 +81,13 @@ def matches(
     )
 
 
-def _facts(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
+_row = attrgetter(*(one.name for one in fields(PictureRow)))
+
+
+def _more(row: PictureRow, labels: Iterable[str]) -> dict[str, Any]:
     return {
-        **{name: getattr(row, name) for name in _ROW},
         "path": row.places[0] if row.places else None,
         "labels": tuple(labels),
         "thumbnail": thumbnail_address(row.id, row.sha256),
         "image": f"/image/{row.id}",
     }
-
-
-_ROW = tuple(one.name for one in fields(PictureRow))

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/duplicates", tags=["duplicates"], route_class=Route)
 Ids = Annotated[list[PictureId], Field(max_length=MAX_PICTURES)]
 
 
-class Sought(Reach):
+class DuplicateSearch(Reach):
     """Which duplicates to look for, and which of their groups to return."""
 
     k: int = Field(20, ge=1, le=100, description="Most groups to return.")
@@ -49,7 +49,7 @@ class Sought(Reach):
         )
 
 
-class Kept(Statement):
+class KeepChoice(Statement):
     """One of some duplicates to keep, and those to remove."""
 
     picture: PictureId
@@ -71,7 +71,7 @@ class Distinct(Statement):
 
 
 @router.get("", summary="List near-duplicates")
-def duplicates(request: Request, asked: Annotated[Sought, Query()]) -> DuplicatePage:
+def duplicates(request: Request, asked: Annotated[DuplicateSearch, Query()]) -> DuplicatePage:
     """Return groups of resized, recompressed or slightly cropped copies.
 
     The first request after a start compares all pictures, which takes a minute or two for
@@ -96,7 +96,7 @@ def duplicates(request: Request, asked: Annotated[Sought, Query()]) -> Duplicate
 
 
 @router.post("/keep", summary="Keep one of some duplicates")
-def keep(request: Request, said: Kept) -> Entry:
+def keep(request: Request, said: KeepChoice) -> Entry:
     """Move the others to the bin, as one event, if the one to keep is still in the collection.
 
     It gets what was said of the others: words, and albums in which they were saved.

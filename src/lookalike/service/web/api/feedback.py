@@ -28,13 +28,13 @@ router = APIRouter(tags=["learning"], route_class=Route)
 EventNumber = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 
-class Judged(Statement):
+class VoteStatement(Statement):
     """Feedback that the state of the votes is returned for."""
 
     by: By = Field(None, description="The ranker to return the state for; by default the first.")
 
 
-class Vote(Judged):
+class Vote(VoteStatement):
     """Which matches fit a search and which do not."""
 
     like: list[RefValue] = Field(min_length=1, max_length=MAX_REFS)
@@ -57,7 +57,7 @@ class Label(Statement):
     shows: bool = True
 
 
-class Undo(Judged):
+class Undo(VoteStatement):
     """The event to undo."""
 
     event: EventNumber
@@ -103,7 +103,7 @@ def undo(request: Request, said: Undo) -> Feedback:
     return Feedback(event, standing_of(collection, said.by))
 
 
-class Reset(Judged):
+class Reset(VoteStatement):
     """Whose votes to discard."""
 
     of: Person = Field(None, description='Only the votes of this person; "" is one unnamed.')

@@ -118,7 +118,7 @@ def delete(
     return Count(collection_of(request).remove([number], who=who))
 
 
-class Binned(Statement):
+class BinSelection(Statement):
     """Pictures in the bin: some, or all."""
 
     pictures: list[PictureId] | None = Field(None, min_length=1, max_length=MAX_PICTURES)
@@ -146,14 +146,14 @@ def binned(request: Request, asked: Annotated[Reach, Query()]) -> PicturePage:
 
 
 @router.post("/bin/restore", summary="Restore pictures")
-def restore(request: Request, said: Binned) -> Count:
+def restore(request: Request, said: BinSelection) -> Count:
     """Bring pictures back from the bin, or all in it, with everything stored about them."""
     who = speaker(request, said.user)
     return Count(collection_of(request).restore(said.pictures, who=who, key=said.key))
 
 
 @router.post("/bin/empty", summary="Empty the bin")
-def empty(request: Request, said: Binned) -> Count:
+def empty(request: Request, said: BinSelection) -> Count:
     """Erase pictures of the bin, or all in it: what is stored about them, and uploaded files.
 
     Files in your folders are never touched. This cannot be undone.

@@ -13,7 +13,7 @@ from lookalike.service.web.state import collection_of, speaker
 router = APIRouter(prefix="/selection", tags=["pictures"], route_class=Route)
 
 
-class Tagged(Selection):
+class SelectionLabel(Selection):
     """A word that fits pictures, or does not."""
 
     word: Word
@@ -21,7 +21,7 @@ class Tagged(Selection):
 
 
 @router.post("/tag", summary="Tag many pictures")
-def tag(request: Request, said: Tagged) -> SelectionEvent:
+def tag(request: Request, said: SelectionLabel) -> SelectionEvent:
     """Add a label to pictures, or with `shows` false take it from those that have it.
 
     It is one event, which one undo takes back.

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from lookalike.core.text import shown
 from lookalike.service.answers import Picture
-from lookalike.service.web.api.duplicates import Sought, details
+from lookalike.service.web.api.duplicates import DuplicateSearch, details
 from lookalike.service.web.pages.routes import PageRoute, page, templates
 from lookalike.service.web.pages.views import Pairs, folder_name, moment, size
 from lookalike.service.web.state import collection_of
@@ -20,7 +20,7 @@ GROUPS, EACH = 20, 12
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-Asked = Annotated[Sought, Query()]
+Asked = Annotated[DuplicateSearch, Query()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def progress(request: Request) -> Response:
     return templates.TemplateResponse(request, "parts/duplicates_progress.html", content)
 
 
-def _pairs(asked: Sought) -> Pairs:
+def _pairs(asked: DuplicateSearch) -> Pairs:
     """Return what is looked for as it stands in an address."""
     given: dict[str, Any] = {"by": asked.by, "radius": asked.radius, "like": asked.like}
     return [(name, str(value)) for name, value in given.items() if value is not None]

@@ -33,7 +33,7 @@ from lookalike.service.web.pages.results import (
 )
 from lookalike.service.web.pages.routes import (
     HISTORY,
-    Shown,
+    GridView,
     templates,
     what_was_learned,
 )
@@ -58,20 +58,20 @@ Name = Annotated[str, StringConstraints(pattern=f"^[1-9][0-9]{{0,18}}-[0-9a-f]{{
 ByName = Annotated[str, Query(max_length=MAX_NAME)]
 
 
-class Discarded(BaseModel):
+class ResetForm(BaseModel):
     """Whose votes to discard; by default everybody's."""
 
     of: Person = None
 
 
-class Chunk(Shown):
+class Chunk(GridView):
     """A section of the grid of all pictures."""
 
     start: int = Field(0, ge=0)
     count: int = Field(CHUNK, ge=1, le=CHUNK)
 
 
-class Verdict(Search):
+class VoteForm(Search):
     """A vote on a match: more like this (1), less like this (-1), or none (0)."""
 
     picture: PictureId
@@ -80,14 +80,14 @@ class Verdict(Search):
     key: Key = None
 
 
-class TakenBack(Search):
+class UndoSearchForm(Search):
     """An event to undo, and the search to show again."""
 
     event: int = Field(ge=1)
     key: Key = None
 
 
-class Said(BaseModel):
+class LabelForm(BaseModel):
     """A word that fits a picture, or does not."""
 
     picture: PictureId
@@ -96,14 +96,14 @@ class Said(BaseModel):
     key: Key = None
 
 
-class Undone(BaseModel):
+class UndoForm(BaseModel):
     """An event of the log to undo."""
 
     event: int = Field(ge=1)
     key: Key = None
 
 
-class FilterPanel(Search, Shown):
+class FilterPanel(Search, GridView):
     """The active filters, and the rest of the address."""
 
     path: Literal["/", "/search"] = "/"
@@ -193,7 +193,7 @@ def rejected(request: Request, asked: Annotated[Search, Query()]) -> Response:
 
 
 @router.post("/votes")
-def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
+def votes(request: Request, said: Annotated[VoteForm, Form()]) -> Response:
     """Record a vote and show the new ranking; a vote of 0 undoes the last one."""
     collection, who = collection_of(request), speaker(request, None)
     asked, before = said.ask(), ranks(collection, said)
@@ -219,7 +219,7 @@ def votes(request: Request, said: Annotated[Verdict, Form()]) -> Response:
 
 
 @router.post("/take-back")
-def take_back(request: Request, said: Annotated[TakenBack, Form()]) -> Response:
+def take_back(request: Request, said: Annotated[UndoSearchForm, Form()]) -> Response:
     """Undo an event and show the new ranking."""
     who = speaker(request, None, takes_back=True)
     event = collection_of(request).undo(said.event, who=who, key=said.key)
@@ -264,7 +264,7 @@ def suggestions(request: Request, picture: PictureId, by: ByName = "") -> Respon
 
 
 @router.post("/tags")
-def tags(request: Request, said: Annotated[Said, Form()], by: ByName = "") -> Response:
+def tags(request: Request, said: Annotated[LabelForm, Form()], by: ByName = "") -> Response:
     """Record that a word fits a picture or does not, and show its tags."""
     event = collection_of(request).label(
         said.picture,
@@ -278,7 +278,7 @@ def tags(request: Request, said: Annotated[Said, Form()], by: ByName = "") -> Re
 
 @router.post("/tags/undo/{picture}")
 def undo_tag(
-    request: Request, picture: PictureId, said: Annotated[Undone, Form()], by: ByName = ""
+    request: Request, picture: PictureId, said: Annotated[UndoForm, Form()], by: ByName = ""
 ) -> Response:
     """Undo a change to a picture's tags, and show them."""
     who = speaker(request, None, takes_back=True)
@@ -314,7 +314,7 @@ def learned(request: Request, by: ByName = "") -> Response:
 
 
 @router.post("/undo")
-def undo(request: Request, said: Annotated[Undone, Form()], by: ByName = "") -> Response:
+def undo(request: Request, said: Annotated[UndoForm, Form()], by: ByName = "") -> Response:
     """Undo an event of the log and show what was learned."""
     who = speaker(request, None, takes_back=True)
     collection_of(request).undo(said.event, who=who, key=said.key)
@@ -322,7 +322,7 @@ def undo(request: Request, said: Annotated[Undone, Form()], by: ByName = "") -> 
 
 
 @router.post("/reset")
-def reset(request: Request, said: Annotated[Discarded, Form()], by: ByName = "") -> Response:
+def reset(request: Request, said: Annotated[ResetForm, Form()], by: ByName = "") -> Response:
     """Discard all votes, or those of one person, and show what was learned."""
     who = speaker(request, None, takes_back=True)
     collection_of(request).votes.reset(of=said.of, who=who)
@@ -343,7 +343,7 @@ def _part(request: Request, name: str, *, by: str | None = None, **context: Any)
     return templates.TemplateResponse(request, f"parts/{name}", everything)
 
 
-def _say(collection: "Collection", said: Verdict, who: str) -> Entry | None:
+def _say(collection: "Collection", said: VoteForm, who: str) -> Entry | None:
     """Record a vote in a search by word: the word fits, does not fit, or the vote is undone."""
     word = said.word or ""
     if not said.verdict and (last := collection.labels.history(said.picture, word)):

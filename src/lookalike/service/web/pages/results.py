@@ -13,10 +13,10 @@ from lookalike.core.errors import (
 )
 from lookalike.core.text import shown
 from lookalike.service.figures import shown_score
-from lookalike.service.found_words import nothing_found
 from lookalike.service.web.api.answers import thumbnail_address
 from lookalike.service.web.api.parameters import MAX_K, Search
 from lookalike.service.web.pages.views import Pairs, Tile, alt_text, filter_pairs
+from lookalike.service.word_texts import nothing_found
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match

@@ -32,7 +32,7 @@ from lookalike.service.web.pages.views import (
     size,
     tiles,
 )
-from lookalike.service.web.rankers import InView, standing_of
+from lookalike.service.web.rankers import RankerView, standing_of
 from lookalike.service.web.state import collection_of
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ templates.env.filters.update(
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 
-class Shown(Filters):
+class GridView(Filters):
     """The grid of all pictures: filters and order, and the ranker that searches from it use."""
 
     order: Order = "newest"
     by: By = None
 
 
-class Looked(Search):
+class PictureView(Search):
     """A single picture, and the list it was opened from: all pictures, or a search."""
 
     order: Order = "newest"
@@ -134,7 +134,7 @@ def page(
 
 
 @router.get("/")
-def grid(request: Request, asked: Annotated[Shown, Query()]) -> Response:
+def grid(request: Request, asked: Annotated[GridView, Query()]) -> Response:
     """Show all pictures by month; the page itself contains only the first."""
     collection, where = collection_of(request), asked.where()
     if where is None and not collection.pictures.count():
@@ -173,7 +173,7 @@ def search(request: Request, given: Annotated[Search, Query()]) -> Response:
 def results_page(request: Request, template: str, given: Search, **more: Any) -> Response:
     """Render the results of a search."""
     collection, ask = collection_of(request), given.ask()
-    view = InView.of(collection, given.by)
+    view = RankerView.of(collection, given.by)
     asked = view.asked(given)
     kept: Pairs = [("like", ref) for ref in asked.like] + [("unlike", ref) for ref in asked.unlike]
     kept += ([("word", asked.word)] if asked.word else []) + option_pairs(asked)
@@ -197,10 +197,10 @@ def results_page(request: Request, template: str, given: Search, **more: Any) ->
 
 
 @router.get("/picture/{number}")
-def picture(request: Request, number: int, given: Annotated[Looked, Query()]) -> Response:
+def picture(request: Request, number: int, given: Annotated[PictureView, Query()]) -> Response:
     """Show a picture and what is known about it."""
     collection = collection_of(request)
-    asked = InView.of(collection, given.by).asked(given)
+    asked = RankerView.of(collection, given.by).asked(given)
     row = collection.pictures.get(number)
     searched = bool(asked.like or asked.word)
     pairs = asked_pairs(asked)
@@ -251,7 +251,7 @@ def add(request: Request) -> Response:
 
 def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]:
     """Return the content of the page about learning, for the ranker in view."""
-    view, models = InView.of(collection, by), collection.models.all()
+    view, models = RankerView.of(collection, by), collection.models.all()
     own = [model for model in models if model.ranker == view.name]
     in_use = [model for model in own if model.current]
     newest = {model.kind: model for model in own if model.after is not None}
@@ -280,7 +280,7 @@ def _weights(collection: "Collection", by: str | None) -> dict[str, float]:
         return {}
 
 
-def _voting(collection: "Collection", asked: Looked, number: int) -> dict[str, Any]:
+def _voting(collection: "Collection", asked: PictureView, number: int) -> dict[str, Any]:
     """Return how a picture opened from a search is voted on, and how it was."""
     ask = asked.ask()
     if ask is not None:
@@ -295,7 +295,7 @@ def _voting(collection: "Collection", asked: Looked, number: int) -> dict[str, A
 
 
 def _neighbours(
-    collection: "Collection", row: PictureRow, asked: Looked
+    collection: "Collection", row: PictureRow, asked: PictureView
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     """Return the previous and next pictures in the list, with their positions."""
     if asked.at is None:

@@ -30,7 +30,7 @@ class Ranker:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FeatureOptions:
     """What the options of ``lookalike index`` ask for; None where not given."""
 
     features: Sequence[str] = ()
