@@ -247,11 +247,11 @@ def test_no_body_and_no_json_are_refused(reader):
 
 def test_words_are_given_refused_and_suggested(client, store):
     event = got(client.post("/api/tags", json={"picture": 1, "word": " Abend  rot "}))
-    assert (event["kind"], event["body"]["word"]) == ("tag", "Abend rot")
+    assert (event["kind"], event["body"]["word"]) == ("label", "Abend rot")
     assert got(client.get("/api/pictures/1"))["labels"] == ["Abend rot"]
     assert got(client.get("/api/search?like=2&k=50&tag=abend ROT"))["matches"][0]["labels"]
     event = got(client.post("/api/tags", json={"picture": 1, "word": "Abend rot", "shows": False}))
-    assert event["kind"] == "correction"
+    assert (event["kind"], event["body"]["shows"]) == ("label", False)
     assert got(client.get("/api/pictures/1"))["labels"] == []
     assert isinstance(got(client.get("/api/suggestions/1"))["suggestions"], list)
 
@@ -260,11 +260,11 @@ def test_many_pictures_are_labelled_and_one_undoing_takes_it_back(client, store)
     event = got(client.post("/api/selection/tag", json={"pictures": [3, 1], "word": "Flur"}))[
         "event"
     ]
-    assert (event["kind"], event["body"]["pictures"]) == ("tag", 2)
+    assert (event["kind"], event["body"]["pictures"]) == ("label", 2)
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
     no = {"all_of": {"tag": ["Flur"]}, "word": "flur", "shows": False, "user": "Ada"}
     again = got(client.post("/api/selection/tag", json=no))["event"]
-    assert (again["kind"], again["who"]) == ("correction", "Ada")
+    assert (again["body"]["shows"], again["who"]) == (False, "Ada")
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 0
     got(client.post("/api/undo", json={"event": again["number"], "user": "Ada"}))
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
@@ -669,7 +669,7 @@ def test_what_fails_by_mistake_tells_nothing(store, monkeypatch):
         raise RuntimeError("secret")
 
     with served(store) as client:
-        monkeypatch.setattr(store, "standing", broken)
+        monkeypatch.setattr(store.votes, "standing", broken)
         answer = client.get("/api/standing")
     assert answer.status_code == 500
     assert "secret" not in answer.text

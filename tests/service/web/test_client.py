@@ -60,7 +60,7 @@ def test_search_vote_undo(client, store):
     assert client.search(1, k=11)[-1].verdict in (0, 1, -1)
     assert client.history(1)[0] == said.event
     assert client.undo(said.event.number).standing.votes == 0
-    assert client.standing() == store.standing()
+    assert client.standing() == store.votes.standing()
     assert client.standing().votes == 0
     client.vote(1, picked=[3])
     assert client.reset().standing.votes == 0
@@ -73,9 +73,9 @@ def test_filters_and_words(client, store, photos):
     )
     assert len(found) == 4
     assert client.search(1, where=Where(taken_from="2000", taken_to="2001")) == []
-    assert client.tag(1, "Abend").kind == "tag"
+    assert client.tag(1, "Abend").kind == "label"
     assert [row.id for row in client.pictures(where=Where(tags=("abend",)))] == [1]
-    assert client.tag(1, "Abend", shows=False).kind == "correction"
+    assert client.tag(1, "Abend", shows=False).body["shows"] is False
     assert client.picture(1).labels == ()
     assert len(client.pictures(5, offset=10, order="oldest")) == 2
     assert client.suggestions(1) == store.suggest(1)
