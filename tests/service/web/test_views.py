@@ -7,11 +7,12 @@ import pytest
 from lookalike import Collection
 from lookalike.service.client import Client
 from lookalike.service.web.app import make_app
+from tests.gates import OPEN
 from tests.service.web.inside import Inside
 from tests.service.web.served import served
 
 VIEWS = ("--feature", "views", "--set", "views=colour,lbp", "--set", "components=4")
-QUICK = ("--method", "omks", "--set", "steps=300", "--set", "landmarks=32")
+QUICK = {"steps": 300, "landmarks": 32}
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +26,10 @@ def place(tmp_path_factory, photos, run):
 
 
 @pytest.fixture(scope="module")
-def taught(place, run):
-    told = run("learn", "--folders", "-c", place, *QUICK, "--json").json
-    assert told["similarity"]["published"], told["similarity"]["reason"]
-    assert list(told["views"]) == ["colour", "lbp"]
-    assert sum(told["views"].values()) == pytest.approx(1)
+def taught(place):
+    with Collection.open(place, gate=OPEN) as store:
+        learned = store.learn(folders=True, method="omks", settings=QUICK).similarity
+    assert learned.published, learned.reason
     return place
 
 
@@ -53,7 +53,12 @@ class TestCommandLine:
         assert (told["added"], told["known"]) == (0, 27)
 
     def test_learning_shows_the_weights(self, taught, run):
-        shown = run("learn", "-c", taught, *QUICK).out
+        learn = ("learn", "-c", taught, "--method", "omks")
+        learn += tuple(word for pair in QUICK.items() for word in ("--set", "{}={}".format(*pair)))
+        told = run(*learn, "--json").json
+        assert list(told["views"]) == ["colour", "lbp"]
+        assert sum(told["views"].values()) == pytest.approx(1)
+        shown = run(*learn).out
         assert re.search(r"view +weight", shown)
         assert re.search(r"colour +\d+\.\d %", shown)
 

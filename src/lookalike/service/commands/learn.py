@@ -106,8 +106,8 @@ def learn(
     Labels and folders train the similarity and the annotator; clicks train only the similarity.
     Each new model is evaluated on held-out pictures. A similarity is used only if it ranks better
     than the one it would replace by more than chance; an annotator if it ranks at least as well,
-    the first at least as well as ranking words by how common they are. Without a source, the labels
-    or clicks given before are used again. Labels that people gave by hand always count, and stay;
+    the first if it ranks words better than by how common they are. Without a source, the labels or
+    clicks given before are used again. Labels that people gave by hand always count, and stay;
     what a file or the folders gave before is replaced, which lookalike undo takes back.
 
     With codes, searches keep codes in memory and vectors on disk: codes find candidates, and all
