@@ -252,7 +252,11 @@ def test_damaged_words_leave_searches_by_pictures(collection, pictures):
     (collection.path / "models" / "4.safetensors").write_bytes(b"damaged")
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert len(again.search(1, 9)) == 9
-        for ask in (lambda: again.words.tag([pictures]), again.words.learned, again.models.evaluate_words):
+        for ask in (
+            lambda: again.words.tag([pictures]),
+            again.words.learned,
+            again.models.evaluate_words,
+        ):
             with pytest.raises(DamagedFile):
                 ask()
         assert again.rollback() == InUse(1, 2)

@@ -98,7 +98,7 @@ def test_a_server_goes_on_with_a_damaged_model_and_says_so(place):
         assert "damaged" in page.text
         assert page.text.count("<figure") == len(plain)
         assert client.get("/learned").status_code == 200
-        (ranker,) = client.get("/api/rankers").json()["rankers"]
+        (ranker,) = client.get("/api/rankers").json()
         assert "rollback" in ranker["trouble"]
 
 
@@ -135,7 +135,7 @@ def test_a_server_finds_tags_with_a_damaged_annotator_and_says_so(misspelled):
     from tests.service.web.inside import Inside
 
     with Collection.open(misspelled) as store, closing(Inside(make_app(store))) as client:
-        (ranker,) = client.get("/api/rankers").json()["rankers"]
+        (ranker,) = client.get("/api/rankers").json()
         assert ranker["ready"]
         assert "rollback" in ranker["trouble"]
         answer = client.get("/api/search?word=red&k=99").json()

@@ -34,10 +34,9 @@ def history(
     database: Database, limit: int, before: int | None = None, who: str | None = None
 ) -> list[Entry]:
     """Return entries before one, or the last, newest first; with a name only those of a person."""
+    page = rows.page(database, limit, before, who, hidden_kinds())
     with database.parsing("an event"):
-        return [
-            _entry(database, row) for row in rows.page(database, limit, before, who, hidden_kinds())
-        ]
+        return [_entry(database, row) for row in page]
 
 
 def entry(database: Database, number: int) -> Entry:
