@@ -19,7 +19,7 @@ from lookalike import images
 from lookalike.collection.log import binned, events, imports
 from lookalike.collection.log import labels as by_hand
 from lookalike.collection.log.events import Event, WordsToLearn
-from lookalike.collection.pictures import browsing, missing, removing
+from lookalike.collection.pictures import missing, names, removing
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import read_picture
 from lookalike.collection.ranking.opened import Opened
@@ -32,7 +32,7 @@ from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
 from lookalike.collection.search.words import Ranked, check_text, known_word, rank_word
 from lookalike.collection.store import albums as stored_albums
-from lookalike.collection.store import labels, models, pictures, rankers
+from lookalike.collection.store import browsing, labels, models, pictures, places, rankers
 from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.filter import Where
@@ -40,7 +40,7 @@ from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.labels import LabelSource
 from lookalike.collection.store.models import Figures, ModelRow
 from lookalike.collection.store.pictures import PictureRow
-from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.store.queries import Ask, Ref, query_thumbnail
 from lookalike.collection.training.trials import InUse, Learned
 from lookalike.collection.upkeep.backup import BackedUp
 from lookalike.collection.upkeep.checking import Checked
@@ -340,11 +340,11 @@ class Collection:
     def undescribed(self, by: str | None = None) -> list[Refused]:
         """Return the pictures that a ranker could not describe, with the reasons."""
         lacking = rankers.undescribed(self._opened.database, self._opened.rankers.row(by).id)
-        places = pictures.places_of(self._opened.database, lacking)
+        paths = places.places_of(self._opened.database, lacking)
         return [
-            Refused(places[number][0], reason)
+            Refused(paths[number][0], reason)
             for number, reason in lacking.items()
-            if number in places
+            if number in paths
         ]
 
     def remove(
@@ -471,7 +471,7 @@ class Collection:
 
         Those deleted meanwhile are left out.
         """
-        return browsing.facts_of(self._opened.database, matches)
+        return searching.facts_of(self._opened.database, matches)
 
     def find(self, path: str | Path) -> int | None:
         """Return the picture whose file lies at a path, or None."""
@@ -487,16 +487,16 @@ class Collection:
             facts = path.stat()
         except OSError:
             return False
-        known = pictures.file_facts(self._opened.database, path)
-        return known == (facts.st_size, facts.st_mtime_ns)
+        place = places.place_at(self._opened.database, path)
+        return place is not None and place.facts == (facts.st_size, facts.st_mtime_ns)
 
     def holds_below(self, path: Path) -> bool:
         """Return whether a picture of the collection lies, or lay, at a path or below it."""
-        return pictures.lies_below(self._opened.database, path)
+        return places.lies_below(self._opened.database, path)
 
     def roots(self) -> list[Path]:
         """Return the folders that were added."""
-        return [Path(root) for root in pictures.roots(self._opened.database)]
+        return [Path(root) for root in places.roots(self._opened.database)]
 
     def thumbnail(self, number: int) -> bytes:
         """Return a small JPEG of a picture."""
@@ -507,7 +507,7 @@ class Collection:
 
     def refused(self) -> list[Refused]:
         """Return the files that could not be used when they were last read."""
-        return pictures.refused(self._opened.database)
+        return places.refused(self._opened.database)
 
     def browse(
         self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
@@ -541,7 +541,7 @@ class Collection:
 
     def folders(self) -> list[tuple[str, int]]:
         """Return the folders that pictures lie in or below, and how many."""
-        return list(self._once(browsing.folders))
+        return list(self._once(names.folders))
 
     def formats(self) -> list[tuple[str, int]]:
         """Return the formats of pictures, and how many have each."""
@@ -555,11 +555,11 @@ class Collection:
 
     def labels_used(self) -> list[tuple[str, int]]:
         """Return the labels of pictures, and how many have each, the most used first."""
-        return list(self._once(browsing.labels_used))
+        return list(self._once(labels.labels_used))
 
     def labels_of(self, pictures: Iterable[int]) -> dict[int, list[str]]:
         """Return the labels of some pictures."""
-        return browsing.labels_of(self._opened.database, pictures)
+        return labels.labels_of(self._opened.database, pictures)
 
     def refused_for(self, word: str, pictures: Iterable[int]) -> set[int]:
         """Return the pictures, among some, that were said not to show a word."""
@@ -1115,7 +1115,7 @@ class Collection:
 
     def query_thumbnail(self, token: str) -> bytes:
         """Return a small JPEG of a kept query."""
-        found = queries.stored_thumbnail(self._opened.database, token)
+        found = query_thumbnail(self._opened.database, token)
         if found is None:
             raise self._opened.unknown(token)
         return found

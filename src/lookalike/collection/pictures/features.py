@@ -8,10 +8,10 @@ from lookalike.collection.log import events
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
 from lookalike.collection.ranking.opened import Opened
-from lookalike.collection.store import pictures
 from lookalike.collection.store import rankers as ranker_rows
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.places import all_places
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.training.growing import grow
 from lookalike.collection.votes.recording import teach_earlier_votes
@@ -119,7 +119,7 @@ def add_feature(
             opened.folder, database, name, feature, index=index, rerankers=rerankers
         )
         opened.rankers.use(row.id, feature)
-        files = [Path(path) for path, _ in pictures.all_places(database)]
+        files = [Path(path) for path, _ in all_places(database)]
         used = fitted(opened, row, files, limits, progress)
         if isinstance(used, str):
             raise MissingPart(used)

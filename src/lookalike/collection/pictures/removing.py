@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 from lookalike.collection.log import binned, erasing, events
-from lookalike.collection.pictures.adding import leave_out
 from lookalike.collection.ranking.opened import Opened
-from lookalike.collection.store import uploads
+from lookalike.collection.store import places, uploads
 
 
 def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
@@ -28,7 +27,7 @@ def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
             cache.unlink(missing_ok=True)
         with database.transaction() as connection:
             uploads.note_erased(connection, uploads.of_pictures(opened.folder, connection, gone))
-            leave_out(connection, gone)
+            places.leave_out(connection, gone)
             body = {"pictures": len(gone), **erasing.erase(connection, gone)}
             events.append(connection, "erasure", body, who=who)
         uploads.sweep(opened.folder, database)

@@ -12,9 +12,8 @@ from lookalike.collection.log.events import Event
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.search.matches import Duplicates
 from lookalike.collection.search.near import BITS, NearCopies
-from lookalike.collection.store import albums, changes
+from lookalike.collection.store import albums, changes, labels, pictures, places
 from lookalike.collection.store.database import Database, numbers
-from lookalike.collection.store.labels import SOURCES, Change
 from lookalike.core.checks import check_whole, is_number
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
@@ -103,14 +102,8 @@ def check(radius: int, like: float) -> None:
 
 def facts(database: Database, voted: set[int]) -> dict[int, Facts]:
     """Return what is known of all pictures, by id."""
-    tagged = {picture for (picture,) in database.rows("SELECT DISTINCT picture FROM labels")}
-    missing = {
-        picture
-        for (picture,) in database.rows(
-            "SELECT picture FROM places GROUP BY picture HAVING count(*) = count(lost)"
-        )
-    }
-    rows = database.rows("SELECT id, width, height, format, bytes, taken, added FROM pictures")
+    tagged, missing = labels.labelled(database), places.missing_since(database)
+    rows = pictures.file_facts(database)
     return {
         row[0]: Facts(*(*row, row[0] in missing, row[0] in tagged, row[0] in voted)) for row in rows
     }
@@ -246,7 +239,7 @@ def keep_one(
         raise InvalidInput(
             "Collection.keep_one: give one picture or more to remove, and not the one to keep."
         )
-    taken = _said_of(connection, picture, others)
+    taken = labels.words_to_take(connection, picture, others)
     if joined := albums.holding(connection, others, picture):
         taken.append((picture, "", None, numbers(joined)))
     binned.move(connection, "removal", others, beside=taken, who=who, key=key)
@@ -264,32 +257,3 @@ def follow(connection: Connection, target: Event) -> None:
             by_hand.settle(connection, key, [picture])
         elif after is not None:
             albums.set_saved(connection, json.loads(after), picture, saved=not undone)
-
-
-def _said_of(connection: Connection, picture: int, others: Sequence[int]) -> list[Change]:
-    """Return the words of pictures that another has not got, and those refused for them.
-
-    What was said of the other one counts more, and a word given more than the same refused. The
-    names of folders are not said of pictures.
-    """
-    some = (picture, numbers(others))
-    given = connection.execute(
-        "SELECT key, label FROM given AS own "
-        "WHERE picture IN (SELECT value FROM json_each(?2)) AND shown AND source != ?3 "
-        "AND key NOT IN (SELECT key FROM refusals WHERE picture = ?1) "
-        "AND NOT EXISTS (SELECT 1 FROM given WHERE picture = ?1 AND given.key = own.key "
-        "AND source <= own.source) ORDER BY source DESC, picture DESC",
-        (*some, SOURCES.index("folders")),
-    )
-    words = dict(given.fetchall())
-    refused = connection.execute(
-        "SELECT key, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?2)) "
-        "AND key NOT IN (SELECT key FROM refusals WHERE picture = ?1) "
-        "AND key NOT IN (SELECT key FROM given WHERE picture = ?1) ORDER BY picture DESC",
-        some,
-    )
-    not_shown = {key: word for key, word in refused if key not in words}
-    return [
-        *((picture, key, None, word) for key, word in words.items()),
-        *((picture, key, word, None) for key, word in not_shown.items()),
-    ]
