@@ -146,9 +146,9 @@ def test_an_album_is_never_filtered_by_itself(collection):
 
 
 def test_a_kept_query_of_an_album_is_not_forgotten(collection, tmp_path, monkeypatch):
-    from lookalike.collection.vectors import queries
+    from lookalike.collection.store import queries
 
-    monkeypatch.setattr(queries, "MOST_QUERIES", 2)
+    monkeypatch.setattr(queries, "MAX_QUERIES", 2)
     tokens = []
     for number in range(5):
         file = tmp_path / f"{number}.png"

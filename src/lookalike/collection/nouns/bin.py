@@ -8,7 +8,8 @@ from pathlib import Path
 from lookalike.collection.log.entry import check_names
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import in_bin
-from lookalike.collection.pictures import browsing, removing
+from lookalike.collection.pictures import removing
+from lookalike.collection.store import browsing
 from lookalike.collection.store.pictures import PictureRow
 
 

@@ -8,7 +8,6 @@ from lookalike.collection.log import log
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.log import NewWords
 from lookalike.collection.nouns.noun import Noun
-from lookalike.collection.pictures import browsing
 from lookalike.collection.store import labels
 from lookalike.collection.store.labels import LabelSource
 from lookalike.core.text import word_key
@@ -23,11 +22,11 @@ class Labels(Noun):
 
     def used(self) -> list[tuple[str, int]]:
         """Return the labels of pictures, and how many have each, the most used first."""
-        return list(self._opened.answers.read(browsing.labels_used))
+        return list(self._opened.answers.read(labels.labels_used))
 
     def of(self, pictures: Iterable[int]) -> dict[int, list[str]]:
         """Return the labels of some pictures."""
-        return browsing.labels_of(self._opened.database, pictures)
+        return labels.labels_of(self._opened.database, pictures)
 
     def refused(self, word: str, pictures: Iterable[int]) -> set[int]:
         """Return the pictures, among some, that were said not to show a word."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from lookalike import images
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import plain
-from lookalike.collection.pictures import browsing, missing
+from lookalike.collection.pictures import missing, names
+from lookalike.collection.search import searching
 from lookalike.collection.search.matches import Match
-from lookalike.collection.store import pictures, rankers
+from lookalike.collection.store import browsing, pictures, places, rankers
 from lookalike.collection.store.filter import Where
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.images import Decode, Refused
@@ -29,11 +30,11 @@ class Pictures(Noun):
     def undescribed(self, by: str | None = None) -> list[Refused]:
         """Return the pictures that a ranker could not describe, with the reasons."""
         lacking = rankers.undescribed(self._opened.database, self._opened.rankers.row(by).id)
-        places = pictures.places_of(self._opened.database, lacking)
+        paths = places.places_of(self._opened.database, lacking)
         return [
-            Refused(places[number][0], reason)
+            Refused(paths[number][0], reason)
             for number, reason in lacking.items()
-            if number in places
+            if number in paths
         ]
 
     def find_missing(self, among: Iterable[str | Path] | None = None) -> int:
@@ -64,7 +65,7 @@ class Pictures(Noun):
 
         Those deleted meanwhile are left out.
         """
-        return browsing.facts_of(self._opened.database, matches)
+        return searching.facts_of(self._opened.database, matches)
 
     def find(self, path: str | Path) -> int | None:
         """Return the picture whose file lies at a path, or None."""
@@ -80,16 +81,16 @@ class Pictures(Noun):
             facts = path.stat()
         except OSError:
             return False
-        known = pictures.file_facts(self._opened.database, path)
-        return known == (facts.st_size, facts.st_mtime_ns)
+        place = places.place_at(self._opened.database, path)
+        return place is not None and place.facts == (facts.st_size, facts.st_mtime_ns)
 
     def holds_below(self, path: Path) -> bool:
         """Return whether a picture of the collection lies, or lay, at a path or below it."""
-        return pictures.lies_below(self._opened.database, path)
+        return places.lies_below(self._opened.database, path)
 
     def roots(self) -> list[Path]:
         """Return the folders that were added."""
-        return [Path(root) for root in pictures.roots(self._opened.database)]
+        return [Path(root) for root in places.roots(self._opened.database)]
 
     def thumbnail(self, number: int) -> bytes:
         """Return a small JPEG of a picture."""
@@ -100,7 +101,7 @@ class Pictures(Noun):
 
     def refused(self) -> list[Refused]:
         """Return the files that could not be used when they were last read."""
-        return pictures.refused(self._opened.database)
+        return places.refused(self._opened.database)
 
     def browse(
         self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
@@ -136,7 +137,7 @@ class Pictures(Noun):
 
     def folders(self) -> list[tuple[str, int]]:
         """Return the folders that pictures lie in or below, and how many."""
-        return list(self._opened.answers.read(browsing.folders))
+        return list(self._opened.answers.read(names.folders))
 
     def formats(self) -> list[tuple[str, int]]:
         """Return the formats of pictures, and how many have each."""

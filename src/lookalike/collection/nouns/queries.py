@@ -14,7 +14,7 @@ from lookalike.collection.nouns.selection import matching
 from lookalike.collection.pictures.describing import read_picture
 from lookalike.collection.search import albums, searching
 from lookalike.collection.store.albums import SavedSearch
-from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.store.queries import Ask, Ref, query_thumbnail
 from lookalike.collection.vectors import queries
 from lookalike.collection.vectors.queries import Box
 from lookalike.images import Limits
@@ -62,7 +62,7 @@ class Queries(Noun):
 
     def thumbnail(self, token: str) -> bytes:
         """Return a small JPEG of a kept query."""
-        found = queries.stored_thumbnail(self._opened.database, token)
+        found = query_thumbnail(self._opened.database, token)
         if found is None:
             raise self._opened.unknown(token)
         return found

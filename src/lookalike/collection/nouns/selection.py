@@ -12,11 +12,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures import browsing
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.search import albums
 from lookalike.collection.search.albums import Album
-from lookalike.collection.store import pictures
+from lookalike.collection.store import browsing, pictures
 from lookalike.collection.store.albums import AlbumRow
 from lookalike.collection.store.filter import Where
 from lookalike.core.checks import is_whole

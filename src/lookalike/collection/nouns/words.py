@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import matching
-from lookalike.collection.pictures import browsing
+from lookalike.collection.pictures import names
 from lookalike.collection.search.completing import KnownWord, words_like
 from lookalike.collection.search.matches import WordCounts
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
@@ -51,7 +51,7 @@ class Words(Noun):
         """
         most = check_whole("words_like", "k", k, 1)
         used, folders = (
-            self._opened.answers.read(read) for read in (browsing.labels_used, browsing.folders)
+            self._opened.answers.read(read) for read in (labels.labels_used, names.folders)
         )
         return words_like(typed, most, used, self.start(), folders)
 

@@ -1,6 +1,5 @@
 """Bring files into the database, a batch of whole pictures at a time."""
 
-import hashlib
 import os
 import sqlite3
 import time
@@ -17,10 +16,8 @@ from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECON
 from lookalike.collection.pictures.features import fitted
 from lookalike.collection.pictures.keywords import ReadKeywords
 from lookalike.collection.ranking.opened import Opened
-from lookalike.collection.store import rankers
-from lookalike.collection.store.database import Database, now, numbers, stored
-from lookalike.collection.store.labels import HAND
-from lookalike.collection.store.sums import row_sum
+from lookalike.collection.store import labels, pictures, places, queries, rankers
+from lookalike.collection.store.database import Database, stored
 from lookalike.collection.training.growing import grow
 from lookalike.collection.vectors.queries import query_token
 from lookalike.core.errors import MissingPart
@@ -52,10 +49,7 @@ def add(
         if all(isinstance(feature, str) for feature in features.values()):
             raise MissingPart(str(next(iter(features.values()))))
         with database.transaction() as connection:
-            connection.executemany(
-                "INSERT OR IGNORE INTO roots VALUES (CAST(? AS TEXT))",
-                [(stored(folder),) for folder in found.folders],
-            )
+            places.add_roots(connection, found.folders)
         adder = Adder(
             database,
             features,
@@ -132,7 +126,7 @@ class Adder:
         total = len(paths)
         self._progress(0, total)
         queue = list(self._changed(paths))
-        binned = {number for (number,) in self._database.rows("SELECT picture FROM bin")}
+        binned = pictures.binned(self._database)
         self.added.known += len(self._unchanged - binned)
         if not self._removed:
             self.added.removed += len(self._unchanged & binned)
@@ -167,48 +161,32 @@ class Adder:
             keywords = ReadKeywords(some, self._limits)
             with self._database.transaction() as connection:
                 for path in some:
-                    found = connection.execute(
-                        "SELECT picture FROM places WHERE path = CAST(? AS TEXT) AND lost IS NULL",
-                        (stored(path),),
-                    ).fetchone()
-                    if found is not None:
-                        keywords.take(connection, path, int(found[0]))
+                    place = places.place_at(self._database, path)
+                    if place is not None:
+                        keywords.take(connection, path, place.picture)
                 keywords.keep(connection)
             self.added.unread += keywords.problems
 
     def _changed(self, paths: Sequence[Path]) -> Iterator[Path]:
         """Leave out files that are in the collection, or were removed, as they are now."""
-        left_out = set() if self._removed else self._left_out()
-        back = self._in_bin() if self._removed else set[str]()
+        left_out = set() if self._removed else places.left_out(self._database)
+        back = places.binned_paths(self._database) if self._removed else set[str]()
         for path in paths:
             try:
                 facts = path.stat()
                 self._sizes[path] = (facts.st_size, facts.st_mtime_ns)
             except (OSError, ValueError):
                 self._sizes[path] = (-1, -1)
-            row = self._database.row(
-                "SELECT size, mtime_ns, sidecar, picture FROM places "
-                "WHERE path = CAST(? AS TEXT) AND lost IS NULL",
-                stored(path),
-            )
-            known = None if row is None else row[:2]
-            out = left_out and digest(stored(path), *self._sizes[path]) in left_out
+            place = places.place_at(self._database, path)
+            same = place is not None and place.facts == self._sizes[path]
+            out = left_out and places.digest(stored(path), *self._sizes[path]) in left_out
             wanted = bool(back) and os.path.abspath(path) in back  # noqa: PTH100
-            if row is not None and known == self._sizes[path]:
-                self._unchanged.add(row[3])
-            if wanted or (known != self._sizes[path] and not out):
+            if place is not None and same:
+                self._unchanged.add(place.picture)
+            if wanted or not (same or out):
                 yield path
-            elif row is not None and row[2] != sidecar_facts(path):
+            elif place is not None and place.sidecar != sidecar_facts(path):
                 self._resaid.append(path)
-
-    def _left_out(self) -> set[bytes]:
-        return {found for (found,) in self._database.rows("SELECT digest FROM left_out")}
-
-    def _in_bin(self) -> set[str]:
-        rows = self._database.rows(
-            "SELECT path FROM places WHERE picture IN (SELECT picture FROM bin)"
-        )
-        return {path for (path,) in rows}
 
     def _outcomes(self, paths: list[Path]) -> Generator[Described | Known | Refused]:
         yield from describe_files(
@@ -222,8 +200,7 @@ class Adder:
         )
 
     def _is_known(self, sha256: str) -> bool:
-        row = self._database.row("SELECT 1 FROM all_pictures WHERE sha256 = ?", sha256)
-        return row is not None
+        return pictures.has_content(self._database, sha256)
 
     def _commit(self) -> None:
         if not self._pending:
@@ -235,12 +212,14 @@ class Adder:
         with self._database.transaction() as connection:
             for outcome in self._pending:
                 if isinstance(outcome, Refused):
-                    _note_refused(connection, outcome)
+                    places.add_refused(connection, outcome)
                     added.refused.append(outcome)
                 elif (picture := self._picture(connection, outcome, added)) is None:
                     again.append(outcome.path)
                 else:
-                    left += self._put(connection, outcome.path, picture)
+                    left += places.put(
+                        connection, outcome.path, picture, *self._sizes[outcome.path]
+                    )
                     keywords.take(connection, outcome.path, picture)
             keywords.keep(connection)
             move(NewEntry(connection), Restoration, sorted(self._restored))
@@ -255,76 +234,29 @@ class Adder:
     ) -> int | None:
         """Return the picture a file shows; None if it was known and is gone by now."""
         sha256 = outcome.facts.sha256 if isinstance(outcome, Described) else outcome.sha256
-        found = connection.execute(
-            "SELECT id, id IN (SELECT picture FROM bin) FROM all_pictures WHERE sha256 = ?",
-            (sha256,),
-        ).fetchone()
-        if found:
+        found = pictures.find_anywhere(connection, sha256)
+        if found is not None:
             number, removed = found
             if removed and self._removed:
                 self._restored.add(number)
-            self._count_known(connection, number, outcome.path, added, removed=bool(removed))
-            return int(number)
+            self._count_known(connection, number, outcome.path, added, removed=removed)
+            return number
         if isinstance(outcome, Known):
             return None
         added.added += 1
         return self._insert(connection, outcome)
 
     def _insert(self, connection: sqlite3.Connection, described: Described) -> int:
-        facts = described.facts
-        known = (
-            *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
-            now(),
-        )
-        picture = connection.execute(
-            "INSERT INTO all_pictures (sha256, format, width, height, bytes, taken, added, crc) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*known, row_sum(*known)),
-        ).lastrowid
-        number = int(picture or 0)
+        number = pictures.add(connection, described.facts, described.thumbnail)
         for ranker, record in zip(self._features, described.records, strict=True):
             rankers.keep_record(connection, ranker, number, record)
         for ranker, reason in self._missing.items():
             rankers.note_undescribed(connection, ranker, number, reason)
-        small = described.thumbnail
-        connection.execute(
-            "INSERT INTO thumbnails VALUES (?, ?, ?)", (number, small, row_sum(number, small))
-        )
         # Whoever searched with it before had no picture that this could go with.
         for feature in self._features.values():
-            connection.execute(
-                "UPDATE queries SET picture = ? WHERE token = ?",
-                (number, query_token(facts.sha256, None, feature.fingerprint)),
-            )
+            token = query_token(described.facts.sha256, None, feature.fingerprint)
+            queries.set_picture(connection, token, number)
         return number
-
-    def _put(self, connection: sqlite3.Connection, path: Path, picture: int) -> list[int]:
-        """Say that a picture lies at a path; give the picture that lay there before."""
-        name = stored(path)
-        here = "path = CAST(? AS TEXT)"
-        before = connection.execute(
-            f"SELECT picture FROM places WHERE {here} AND picture != ? AND lost IS NULL",  # noqa: S608
-            (name, picture),
-        ).fetchall()
-        connection.execute(
-            f"UPDATE places SET lost = ? WHERE {here} AND picture != ? AND lost IS NULL",  # noqa: S608
-            (now(), name, picture),
-        )
-        known = connection.execute(
-            f"UPDATE places SET lost = NULL, size = ?, mtime_ns = ? WHERE {here} AND picture = ?",  # noqa: S608
-            (*self._sizes[path], name, picture),
-        )
-        if not known.rowcount:
-            connection.execute(
-                "INSERT INTO places (path, picture, size, mtime_ns, crc) "
-                "VALUES (CAST(? AS TEXT), ?, ?, ?, ?)",
-                (name, picture, *self._sizes[path], row_sum(picture, name)),
-            )
-        connection.execute("DELETE FROM refused WHERE path = CAST(? AS TEXT)", (name,))
-        connection.execute(
-            "DELETE FROM left_out WHERE digest = ?", (digest(name, *self._sizes[path]),)
-        )
-        return [number for (number,) in before]
 
     def _count_known(
         self,
@@ -336,15 +268,14 @@ class Adder:
         removed: bool,
     ) -> None:
         """Tell a copy from a file that moved, and forget the places it moved away from."""
-        rows = connection.execute("SELECT id, path, lost FROM places WHERE picture = ?", (picture,))
-        places = {place: (number, lost) for number, place, lost in rows.fetchall()}
-        own = places.pop(os.path.abspath(path), None)  # noqa: PTH100
+        others = {it.path: it for it in places.picture_places(connection, picture)}
+        own = others.pop(os.path.abspath(path), None)  # noqa: PTH100
         gone = [
-            number
-            for place, (number, lost) in places.items()
-            if lost is not None or (own is None and not os.path.lexists(place))
+            it.id
+            for it in others.values()
+            if it.lost is not None or (own is None and not os.path.lexists(it.path))
         ]
-        connection.executemany("DELETE FROM places WHERE id = ?", [(number,) for number in gone])
+        places.delete(connection, gone)
         if removed:
             added.removed += 1
         elif own is not None:
@@ -354,50 +285,14 @@ class Adder:
         else:
             added.copies += 1
 
-    def _let_go(self, connection: sqlite3.Connection, pictures: Iterable[int]) -> None:
+    def _let_go(self, connection: sqlite3.Connection, ids: Iterable[int]) -> None:
         """Erase pictures whose last file has another content now, if nobody said anything of them.
 
         The others are missing.
         """
-        rows = connection.execute(
-            "SELECT id FROM pictures WHERE id IN (SELECT value FROM json_each(?)) "
-            "AND NOT EXISTS (SELECT 1 FROM places WHERE picture = pictures.id AND lost IS NULL) "
-            "AND NOT EXISTS (SELECT 1 FROM refusals WHERE picture = pictures.id) "
-            "AND NOT EXISTS (SELECT 1 FROM given WHERE picture = pictures.id AND source = ?)",
-            (numbers(pictures), HAND),
-        )
-        unsaid = {number for (number,) in rows.fetchall()}
+        unsaid = labels.without_words(connection, ids)
         gone = unsaid - self._voted() if unsaid else set()
         erasure = erase(connection, gone)
         if erasure.erased or erasure.seals:
             NewEntry(connection).append(erasure)
-        connection.execute(
-            "DELETE FROM places WHERE lost IS NOT NULL "
-            "AND picture IN (SELECT value FROM json_each(?)) AND EXISTS (SELECT 1 FROM places "
-            "AS other WHERE other.picture = places.picture AND other.lost IS NULL)",
-            (numbers(pictures),),
-        )
-
-
-def digest(path: bytes, size: int, mtime_ns: int) -> bytes:
-    """Return what tells a file as it is now from all others, and says nothing of it."""
-    return hashlib.blake2b(b"%b\0%d %d" % (path, size, mtime_ns), digest_size=16).digest()
-
-
-def leave_out(connection: sqlite3.Connection, pictures: Iterable[int]) -> None:
-    """Note the files of pictures that are about to be removed."""
-    rows = connection.execute(
-        "SELECT CAST(path AS BLOB), size, mtime_ns FROM places "
-        "WHERE picture IN (SELECT value FROM json_each(?))",
-        (numbers(pictures),),
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO left_out VALUES (?)", [(digest(*row),) for row in rows.fetchall()]
-    )
-
-
-def _note_refused(connection: sqlite3.Connection, refused: Refused) -> None:
-    connection.execute(
-        "INSERT OR REPLACE INTO refused VALUES (CAST(? AS TEXT), ?, ?)",
-        (stored(refused.path), refused.reason, now()),
-    )
+        places.delete_lost(connection, ids)

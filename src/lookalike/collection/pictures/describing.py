@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from lookalike.collection.store import pictures, rankers
+from lookalike.collection.store import pictures, queries, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.core.errors import (
@@ -169,16 +169,9 @@ def _commit(database: Database, ranker: int, outcomes: Iterable[tuple[int, bytes
 
 
 def _describe_queries(database: Database, ranker: int, feature: Feature) -> None:
-    lacking = database.rows(
-        "SELECT token, jpeg FROM queries WHERE token NOT IN "
-        "(SELECT token FROM query_records WHERE ranker = ?)",
-        ranker,
-    )
-    found = []
-    for token, jpeg in lacking:
+    records = []
+    for token, jpeg in queries.queries_without(database, ranker):
         with Image.open(BytesIO(jpeg)) as image:
-            found.append((token, ranker, feature.record(image.convert("RGB"))))
+            records.append((token, ranker, feature.record(image.convert("RGB"))))
     with database.transaction() as connection:
-        connection.executemany(
-            "INSERT OR IGNORE INTO query_records VALUES (?1, ?2, ?3, row_sum(?1, ?2, ?3))", found
-        )
+        queries.add_query_records(connection, records)

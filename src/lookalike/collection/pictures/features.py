@@ -7,10 +7,10 @@ from sqlite3 import Connection
 from lookalike.collection.log.models import NewFeature
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
 from lookalike.collection.ranking.opened import Opened
-from lookalike.collection.store import pictures
 from lookalike.collection.store import rankers as ranker_rows
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
+from lookalike.collection.store.places import all_places
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.training.growing import grow
 from lookalike.collection.votes.recording import teach_earlier_votes
@@ -118,7 +118,7 @@ def add_feature(
             opened.folder, database, name, feature, index=index, rerankers=rerankers
         )
         opened.rankers.use(row.id, feature)
-        files = [Path(path) for path, _ in pictures.all_places(database)]
+        files = [Path(path) for path, _ in all_places(database)]
         used = fitted(opened, row, files, limits, progress)
         if isinstance(used, str):
             raise MissingPart(used)

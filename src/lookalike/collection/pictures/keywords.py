@@ -6,13 +6,11 @@ from sqlite3 import Connection
 
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.labels import record_import
-from lookalike.collection.store import changes
+from lookalike.collection.store import changes, places
 from lookalike.collection.store.database import stored
-from lookalike.collection.store.labels import SOURCES, layer_changes, set_layer
+from lookalike.collection.store.labels import layer_changes, set_layer, source_labels
 from lookalike.images import Limits
 from lookalike.images.keywords import Keywords, read_keywords, sidecar_facts
-
-_SOURCE = SOURCES.index("keywords")
 
 
 class ReadKeywords:
@@ -31,24 +29,18 @@ class ReadKeywords:
     def take(self, connection: Connection, path: Path, picture: int) -> None:
         """Note that a picture lies at one of the paths."""
         facts, found = self._found[path]
-        connection.execute(
-            "UPDATE places SET sidecar = ? WHERE path = CAST(? AS TEXT) AND lost IS NULL",
-            (facts, stored(path)),
-        )
+        places.set_sidecar(connection, path, facts)
         if picture not in self._pictures:
-            rows = connection.execute(
-                "SELECT path FROM places WHERE picture = ? AND lost IS NULL AND sidecar != '' "
-                "AND path != CAST(? AS TEXT)",
-                (picture, stored(path)),
-            ).fetchall()
-            self._pictures[picture] = [word for (it,) in rows for word in self._at(Path(it)).words]
+            others = [
+                Path(place.path)
+                for place in places.picture_places(connection, picture)
+                if place.lost is None and place.sidecar and stored(place.path) != stored(path)
+            ]
+            self._pictures[picture] = [word for it in others for word in self._at(it).words]
         self._pictures[picture] += found.words
         if found.problems:
             # Nothing is lost because a file cannot be read.
-            before = connection.execute(
-                "SELECT label FROM given WHERE picture = ? AND source = ?", (picture, _SOURCE)
-            ).fetchall()
-            self._pictures[picture] += [label for (label,) in before]
+            self._pictures[picture] += source_labels(connection, "keywords", picture)
 
     def keep(self, connection: Connection) -> None:
         """Make the keywords of the pictures noted what their files say now."""
@@ -62,15 +54,9 @@ def keep(connection: Connection, words: Mapping[int, Iterable[str]]) -> None:
     """Replace the keywords of pictures; :func:`record` has to follow, in this run or the next."""
     rows = layer_changes(connection, "keywords", words, whole=False)
     set_layer(connection, "keywords", [(picture, key, after) for picture, key, _, after in rows])
-    connection.executemany(
-        "INSERT INTO changes VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (event, picture, key) DO UPDATE SET after = excluded.after",
-        [(changes.PENDING, *row) for row in rows],
-    )
+    changes.keep_pending(connection, rows)
 
 
 def record(connection: Connection) -> None:
     """Record what was kept since the last time as one import."""
-    rows = [row for row in changes.of(connection, changes.PENDING) if row[2] != row[3]]
-    connection.execute("DELETE FROM changes WHERE event = ?", (changes.PENDING,))
-    record_import(NewEntry(connection), "keywords", rows)
+    record_import(NewEntry(connection), "keywords", changes.take_pending(connection))

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from lookalike.collection.store.database import Database, now, numbers
+from lookalike.collection.store import places
+from lookalike.collection.store.database import Database
 
 
 def look(database: Database, among: Iterable[str | Path] | None) -> int:
@@ -13,39 +14,23 @@ def look(database: Database, among: Iterable[str | Path] | None) -> int:
     With ``among``, only files at or below these paths are looked for. A file is back if its size
     and time are those it had; another that lies in its place now is left to ``add``.
     """
-    asked = None if among is None else {Path(path) for path in among}
+    below = None if among is None else {Path(path) for path in among}
     lost: dict[int, int] = {}
     back, live = [], set()
-    for number, picture, path, size, mtime_ns, since in database.rows(
-        "SELECT id, picture, path, size, mtime_ns, lost FROM places "
-        "ORDER BY lost IS NOT NULL, lost DESC"
-    ):
-        if asked is not None and asked.isdisjoint((Path(path), *Path(path).parents)):
+    for place in places.places(database):
+        if below is not None and below.isdisjoint((Path(place.path), *Path(place.path).parents)):
             continue
-        if since is None and not os.path.lexists(path):
-            lost[number] = picture
-        elif since is None:
-            live.add(path)
-        elif path not in live and _facts(path) == (size, mtime_ns):
-            live.add(path)
-            back.append(number)
+        if place.lost is None and not os.path.lexists(place.path):
+            lost[place.id] = place.picture
+        elif place.lost is None:
+            live.add(place.path)
+        elif place.path not in live and _facts(place.path) == place.facts:
+            live.add(place.path)
+            back.append(place.id)
     if lost or back:
         with database.transaction() as connection:
-            connection.executemany(
-                "UPDATE places SET lost = ? WHERE id = ? AND lost IS NULL",
-                [(now(), number) for number in lost],
-            )
-            connection.executemany(
-                "UPDATE places SET lost = NULL WHERE id = ?", [(number,) for number in back]
-            )
-    if not lost:
-        return 0
-    ((count,),) = database.rows(
-        "SELECT COUNT(*) FROM pictures WHERE id IN (SELECT value FROM json_each(?)) "
-        "AND id NOT IN (SELECT picture FROM places WHERE lost IS NULL)",
-        numbers(set(lost.values())),
-    )
-    return int(count)
+            places.set_lost(connection, lost, back)
+    return places.count_missing(database, set(lost.values())) if lost else 0
 
 
 def _facts(path: str) -> tuple[int, int] | None:

@@ -1,14 +1,16 @@
-"""Find pictures by the names of their files and folders."""
+"""The names of files and folders: pictures found by them, and counted by folder."""
 
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.places import all_places, roots
 from lookalike.core.text import word_key
 
 
@@ -21,10 +23,10 @@ def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
     """
     keys = [word_key(term) for term in terms]
     patterns = [re.compile(_boundary(key) + re.escape(key)) for key in keys]
-    tops = [_folder(root) for root in pictures.roots(database)]
+    tops = [_folder(root) for root in roots(database)]
     found: list[list[int]] = [[] for _ in terms]
     folders: dict[str, str] = {}
-    for path, picture in pictures.all_places(database):
+    for path, picture in all_places(database):
         end = path.rfind(os.sep) + 1
         folder, file = path[:end], path[end:]
         if (above := folders.get(folder)) is None:
@@ -35,6 +37,34 @@ def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
             if key in spelled and pattern.search(spelled):
                 ids.append(picture)
     return [np.unique(np.array(ids, np.int64)) for ids in found]
+
+
+def folders(database: Database) -> list[tuple[str, int]]:
+    """Count the pictures in or below each folder, a folder before those in it.
+
+    Folders are listed from the highest that was added, or has pictures in itself, downwards. A
+    picture counts once, wherever its copies lie: as where the folder is the filter.
+    """
+    own: dict[int, tuple[str, ...]] = {}
+    for path, picture in all_places(database):
+        own[picture] = (*own.get(picture, ()), path.rpartition(os.sep)[0] or os.sep)
+    tops = {*roots(database), *(folder for together in own.values() for folder in together)}
+    chain = cache(lambda folder: _up_to_top(folder, tops))
+    counts: Counter[str] = Counter()
+    for together, number in Counter(own.values()).items():
+        counted = (above for folder in together for above in chain(folder))
+        counts.update(dict.fromkeys(counted, number))
+    return sorted(counts.items(), key=lambda item: item[0].replace(os.sep, "\0"))
+
+
+def _up_to_top(folder: str, tops: set[str]) -> list[str]:
+    """Return a folder and those above it, up to the highest that is among ``tops``."""
+    chain = [folder]
+    while (above := os.path.dirname(chain[-1])) != chain[-1]:  # noqa: PTH120
+        chain.append(above)
+    while chain[-1] not in tops:
+        chain.pop()
+    return chain
 
 
 def _shown_part(path: str, tops: Sequence[str]) -> str:

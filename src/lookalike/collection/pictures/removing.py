@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 from lookalike.collection.log.erasing import erase
-from lookalike.collection.pictures.adding import leave_out
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.store import bin as bin_rows
-from lookalike.collection.store import uploads
+from lookalike.collection.store import places, uploads
 
 
 def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
@@ -30,7 +29,7 @@ def empty(opened: Opened, ids: Iterable[int] | None, *, who: str) -> int:
         with opened.entry(who) as entry:
             connection = entry.connection
             uploads.note_erased(connection, uploads.of_pictures(opened.folder, connection, gone))
-            leave_out(connection, gone)
+            places.leave_out(connection, gone)
             entry.append(erase(connection, gone))
         uploads.sweep(opened.folder, database)
         database.forget()

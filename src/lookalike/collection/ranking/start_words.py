@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.ranking.ranker import Ranker
-from lookalike.collection.search.tagging import SURE_ENOUGH
 from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
@@ -21,6 +20,9 @@ from lookalike.features import Likely, StartWords
 from lookalike.features.start_words import LIKELIEST
 
 KIND = "start-words/1"
+
+SURE_ENOUGH = 0.5
+"""The confidence of words that are given where none is asked for."""
 
 LEAST_CONFIDENCE = 0.01
 """Pictures that a word suits with less are not found by it."""

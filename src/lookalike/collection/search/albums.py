@@ -13,7 +13,7 @@ from lookalike.collection.store import albums as stored
 from lookalike.collection.store import pictures
 from lookalike.collection.store.albums import AlbumRow, SavedSearch
 from lookalike.collection.store.filter import Where
-from lookalike.collection.store.queries import Ask
+from lookalike.collection.store.queries import Ask, is_usable
 from lookalike.collection.vectors.queries import MOST_EXAMPLES, check_ask, spread
 from lookalike.core.checks import check_whole, is_whole
 from lookalike.core.errors import InvalidInput, LookalikeError, NotFound
@@ -246,17 +246,14 @@ def _left(opened: Opened, ask: Ask) -> tuple[Ask | None, bool]:
 
 def _is_there(opened: Opened, ref: int | str) -> bool:
     if isinstance(ref, str):
-        kept = "SELECT 1 FROM usable_queries WHERE token = ?"
-        return opened.database.row(kept, ref) is not None
+        return is_usable(opened.database, ref)
     return bool(_there(opened, [ref]))
 
 
 def _there(opened: Opened, ids: Sequence[int]) -> list[int]:
     """Return those pictures that there are, in order."""
-    if not ids:
-        return []
-    known = set(pictures.ids(opened.database).tolist())
-    return [number for number in ids if number in known]
+    there = pictures.known(opened.database, ids)
+    return [number for number in ids if number in there]
 
 
 def _tags(search: SavedSearch) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from lookalike.collection.log.duplicates import Apart, pictures_apart
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.search.matches import Duplicates
 from lookalike.collection.search.near import BITS, NearCopies
+from lookalike.collection.store import labels, pictures, places
 from lookalike.collection.store.database import Database
 from lookalike.core.checks import check_whole, is_number
 from lookalike.core.errors import InvalidInput
@@ -89,14 +90,8 @@ def check(radius: int, like: float) -> None:
 
 def facts(database: Database, voted: set[int]) -> dict[int, Facts]:
     """Return what is known of all pictures, by id."""
-    tagged = {picture for (picture,) in database.rows("SELECT DISTINCT picture FROM labels")}
-    missing = {
-        picture
-        for (picture,) in database.rows(
-            "SELECT picture FROM places GROUP BY picture HAVING count(*) = count(lost)"
-        )
-    }
-    rows = database.rows("SELECT id, width, height, format, bytes, taken, added FROM pictures")
+    tagged, missing = labels.labelled(database), places.missing_since(database)
+    rows = pictures.file_facts(database)
     return {
         row[0]: Facts(*(*row, row[0] in missing, row[0] in tagged, row[0] in voted)) for row in rows
     }

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures.browsing import count, labels_of
 from lookalike.collection.ranking.ranker import Ranker
-from lookalike.collection.search.suggesting import uses
-from lookalike.collection.search.tagging import SURE_ENOUGH
+from lookalike.collection.ranking.start_words import SURE_ENOUGH
 from lookalike.collection.search.view_parts import view_parts
 from lookalike.collection.store import models, pictures
-from lookalike.collection.store.database import Database, numbers
+from lookalike.collection.store.browsing import count
+from lookalike.collection.store.database import Database
 from lookalike.collection.store.filter import Where
+from lookalike.collection.store.labels import label_counts, labels_of
+from lookalike.collection.store.places import places_of
 from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.vectors.queries import read_ask
 from lookalike.collection.votes.preferences import Preferences
@@ -185,7 +186,7 @@ class Case:
     def _tags(self) -> Iterator[str]:
         if not self._shared:
             return
-        used = uses(self._database, {label for label, _ in self._shared.values()})
+        used = label_counts(self._database, {label for label, _ in self._shared.values()})
         rarest = sorted(self._shared, key=lambda key: (used.get(key, ("", 0))[1], key))
         for having in sorted({having for _, having in self._shared.values()}, reverse=True):
             tags = [self._shared[key][0] for key in rarest if self._shared[key][1] == having]
@@ -196,24 +197,16 @@ class Case:
                 yield f"It is tagged {quoted}, like {self._some(having)}."
 
     def _days(self) -> Iterator[tuple[float, str]]:
-        taken = dict(
-            self._database.rows(
-                "SELECT id, ifnull(substr(taken, 1, 10), '') FROM pictures "
-                "WHERE id IN (SELECT value FROM json_each(?))",
-                numbers([self._picture, *self._examples]),
-            )
-        )
+        taken = pictures.days(self._database, [self._picture, *self._examples])
         day = taken.get(self._picture)
         having = sum(taken.get(number) == day for number in self._examples)
         if day and having:
-            same = self._database.rows(
-                "SELECT count(*) FROM pictures WHERE taken >= ?1 AND taken < ?1 || '~'", day
-            )
+            same = count(self._database, Where(taken_from=day, taken_to=day))
             whom = "" if len(self._ask.like) == 1 else f" as {self._some(having)}"
-            yield self._share(same[0][0]), f"Taken on the same day{whom}."
+            yield self._share(same), f"Taken on the same day{whom}."
 
     def _folders(self) -> Iterator[tuple[float, str]]:
-        places = pictures.places_of(self._database, [self._picture, *self._examples])
+        places = places_of(self._database, [self._picture, *self._examples])
         theirs = [{place.parent for place in places.get(n, ())} for n in self._examples]
         for folder in dict.fromkeys(place.parent for place in places.get(self._picture, ())):
             having = sum(folder in some for some in theirs)
@@ -324,7 +317,7 @@ class Case:
             return "it"
         if self._named is not None and ref is not None:
             return self._named(ref)
-        places = pictures.places_of(self._database, [ref]) if isinstance(ref, int) else {}
+        places = places_of(self._database, [ref]) if isinstance(ref, int) else {}
         return shown(places[ref][0].name) if ref in places else "a query picture"
 
 

@@ -1,7 +1,7 @@
 """Find pictures by likeness: what is asked comes in, a page of matches goes out."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,15 @@ from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.search.matches import Match
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.store.pictures import PictureRow
+from lookalike.collection.store.places import places_of
+from lookalike.collection.store.queries import Ask, Ref, has_query, pass_query, store_query
 from lookalike.collection.vectors.queries import (
     Box,
     Query,
     as_it_was,
     check_ask,
-    pass_query,
     query_token,
-    store_query,
 )
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.core.checks import check_whole
@@ -161,8 +161,7 @@ def keep_query(
     if fingerprint is None:
         raise opened.rankers.empty()
     token = query_token(content_hash(data), box, fingerprint)
-    known = opened.database.rows("SELECT 1 FROM queries WHERE token = ?", token)
-    if not known and token not in opened.database.passing:
+    if not has_query(opened.database, token):
         records = {
             ranker.id: ranker.space.feature.record(part) for ranker in opened.rankers.usable()
         }
@@ -194,12 +193,24 @@ def found_matches(
         for number, score in hits[int(offset) :]
         if min_score is None or score >= min_score
     ]
-    places = pictures.places_of(database, [number for number, _ in page])
+    places = places_of(database, [number for number, _ in page])
     return [
         Match(number, places[number][0], score, places[number])
         for number, score in page
         if number in places
     ]
+
+
+def facts_of(
+    database: Database, matches: Iterable[Match]
+) -> list[tuple[Match, PictureRow, list[str]]]:
+    """Return matches with what is known of their pictures and their labels.
+
+    Those deleted meanwhile are left out.
+    """
+    by_id = {match.id: match for match in matches}
+    rows = pictures.with_labels(database, {it.id: it.places for it in by_id.values()})
+    return [(match, *rows[number]) for number, match in by_id.items() if number in rows]
 
 
 def _query_vector(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookalike.collection.pictures.browsing import labels_of
 from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.start_words import SURE_ENOUGH
 from lookalike.collection.search.matches import Source
-from lookalike.collection.search.tagging import SURE_ENOUGH
+from lookalike.collection.store import labels as stored
 from lookalike.collection.store import rankers
-from lookalike.collection.store.database import Database, numbers
-from lookalike.collection.store.pictures import read_numbers
-from lookalike.collection.store.queries import Ask, Ref
+from lookalike.collection.store.database import Database
+from lookalike.collection.store.queries import Ask, Ref, query_record
 from lookalike.core.checks import check_whole
 from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors
@@ -91,25 +88,19 @@ def suggest(
     """
     check_whole("suggest", "k", k, 1)
     vector = ranker.source(database).ask(Ask((ref,)))
-    said = _said(database, ref)
+    said = _keys(database, ref)
     learned = _sure(annotator, vector, int(k) + len(said))
     start = _start(ranker, annotator, database, ref)
     sure = {**start, **learned}
     places = {key: place for place, key in enumerate(start)}
     near = _neighbours(ranker, database, vector, ref)
-    labels = {number: names for number, names in labels_of(database, near).items() if names}
+    labels = stored.labels(database, near)
     having = _holders((number, name) for number, names in labels.items() for name in names)
-    refusing = _holders(
-        database.rows(
-            "SELECT picture, word FROM refusals WHERE picture IN (SELECT value FROM json_each(?))",
-            numbers(near),
-        )
-    )
+    refusing = stored.refusals(database, near)
     spelled = {_key(name): name for names in labels.values() for name in names}
     seen = {name for names in labels.values() for name in names}
-    used = uses(database, seen | {word for word, _ in sure.values()})
-    distinct = "SELECT DISTINCT picture FROM labels"  # counted quicker as rows than as values
-    labelled = int(database.rows(f"SELECT count(*) FROM ({distinct})")[0][0])  # noqa: S608
+    used = stored.label_counts(database, seen | {word for word, _ in sure.values()})
+    labelled = stored.count_labelled(database)
     found: list[tuple[float, str, Suggestion]] = []
     source: Source
     for key in (sure.keys() | having.keys()) - said:
@@ -156,16 +147,9 @@ def _told(has: list[bool]) -> str:
     return f"{many} most similar labelled pictures {'has' if sum(some) == 1 else 'have'} it"
 
 
-def _said(database: Database, ref: Ref) -> set[str]:
-    """Return the words that a picture has or was refused."""
-    if not isinstance(ref, int):
-        return set()
-    rows = database.rows(
-        "SELECT label FROM labels WHERE picture = ?1 UNION ALL "
-        "SELECT word FROM refusals WHERE picture = ?1",
-        ref,
-    )
-    return {_key(word) for (word,) in rows}
+def _keys(database: Database, ref: Ref) -> set[str]:
+    """Return the keys of the words that a picture has or was refused; none of a kept query."""
+    return stored.keys_of(database, ref) if isinstance(ref, int) else set()
 
 
 def _sure(
@@ -186,14 +170,14 @@ def _start(
     if words is None:
         return {}
     if isinstance(ref, str):
-        records = [rankers.query_record(database, ranker.id, ref) or b""]
+        records = [query_record(database, ranker.id, ref) or b""]
     else:
         records = rankers.records(database, ranker.id, [ref])
     learned = {_key(word) for word in ([] if annotator is None else annotator.words_)}
     with database.parsing("a record"):
         likely = words.likely(ranker.space.feature.vectors(records))
     (found,) = words.words(likely, LEAST_CONFIDENCE)
-    said = learned | _said(database, ref)
+    said = learned | _keys(database, ref)
     new = [(word, sure) for word, sure in found if _key(word) not in said]
     return {_key(word): (word, sure) for word, sure in new[:MOST_START]}
 
@@ -216,40 +200,14 @@ def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -
     top = float(hits.scores[0, place - 1])
     any_two = index.scores(query, index.ids[rows]).ravel()
     middle = (top + float(any_two.mean())) / 2
-    spoken = np.isin(hits.ids[0], _spoken(database, hits.ids[0].tolist()))
+    spoken = np.isin(hits.ids[0], stored.with_words(database, hits.ids[0].tolist()))
     if spoken.sum() < NEAREST < len(index):
         # Not among the nearest: those of which something was said are few, or far.
-        hits = index.search(query, NEAREST, exclude=own, among=_spoken(database))
+        hits = index.search(query, NEAREST, exclude=own, among=stored.with_words(database))
         spoken = hits.ids[0] >= 0
     ids, alike = hits.ids[0][spoken][:NEAREST], hits.scores[0][spoken][:NEAREST]
     weights = np.clip((alike.astype(np.float64) - middle) / max(top - middle, _SMALLEST), 0.0, 1.0)
     return {int(n): float(w) for n, w in zip(ids, weights, strict=True) if w > 0}
-
-
-def _spoken(database: Database, among: list[int] | None = None) -> NDArray[np.int64]:
-    """Return the pictures that have words or were refused some; all, or those among some."""
-    within = "" if among is None else "WHERE picture IN (SELECT value FROM json_each(?1))"
-    # One text is read five times as fast as a row for each.
-    found = database.rows(
-        f"SELECT group_concat(picture) FROM (SELECT DISTINCT picture FROM labels {within} "  # noqa: S608
-        f"UNION ALL SELECT DISTINCT picture FROM refusals {within})",
-        *([] if among is None else [numbers(among)]),
-    )
-    return read_numbers(found[0][0])
-
-
-def uses(database: Database, words: set[str]) -> dict[str, tuple[str, int]]:
-    """Return words by their keys, as most pictures spell them, and how many have them."""
-    counts = database.rows(
-        "SELECT label, count(*) FROM labels WHERE label IN (SELECT value FROM json_each(?)) "
-        "GROUP BY label ORDER BY 2 DESC, 1",
-        json.dumps(sorted(words)),
-    )
-    used: dict[str, tuple[str, int]] = {}
-    for word, count in counts:
-        first, before = used.get(_key(word), (word, 0))
-        used[_key(word)] = (first, before + count)
-    return used
 
 
 def _holders(pairs: Iterable[tuple[int, str]]) -> dict[str, set[int]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lookalike.annotation.tag import Tag
 from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.start_words import SURE_ENOUGH
 from lookalike.collection.search.matches import Source
 from lookalike.collection.store import pictures as rows
 from lookalike.collection.store import rankers
@@ -26,9 +27,6 @@ from lookalike.images import Limits, Refused
 
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
-
-SURE_ENOUGH = 0.5
-"""The confidence of words that are given where none is asked for."""
 
 BLOCK = 512
 """Pictures whose vectors are held at a time."""

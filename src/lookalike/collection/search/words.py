@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.pictures import browsing
 from lookalike.collection.pictures.names import named
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.start_words import LEAST_CONFIDENCE
 from lookalike.collection.search.matches import Match, Source, WordCounts
 from lookalike.collection.search.searching import found_matches
-from lookalike.collection.store import models
+from lookalike.collection.store import browsing, labels, models, pictures
 from lookalike.collection.store.filter import Where
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import MOST_EXAMPLES, spread
@@ -127,7 +126,7 @@ def rank_word(
     answer. An annotator that is damaged is left out; ``Rankers.words_damage`` tells.
     """
     knowing = _Knowing.of(opened, by, learned)
-    ids = browsing.all_ids(opened.database) if among is None else among
+    ids = pictures.ids(opened.database) if among is None else among
     terms = split(text, knowing.knows)
     by_name = named(opened.database, terms)
     fits = [
@@ -214,7 +213,7 @@ class _Knowing:
         return (
             any(_has(annotator, term) for _, annotator in self.annotators)
             or any(start.vocabulary.find(term) is not None for _, start in self.starts)
-            or browsing.is_label(self.opened.database, term)
+            or labels.is_label(self.opened.database, term)
         )
 
     def fit(self, term: str, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
@@ -226,18 +225,13 @@ class _Knowing:
         for name in names:
             labelled = browsing.matching(database, Where(tags=(name,)))
             given |= False if labelled is None else np.isin(ids, labelled)
-        keys = set(map(word_key, names))
-        refused = [
-            picture
-            for picture, no in database.rows("SELECT picture, word FROM refusals")
-            if word_key(no) in keys
-        ]
+        refused = set[int]().union(*(labels.refused_for(database, name) for name in names))
         if source is None and self.learned and given.any():
             source, (own, likely) = _LEARNED, self._alike(ids[given])
         here, there = np.isin(ids, own), np.isin(own, ids)
         spread = np.zeros(len(ids))
         spread[here] = likely[there]
-        spread[np.isin(ids, refused)] = 0
+        spread[np.isin(ids, [*refused])] = 0
         is_known = source is not None or bool(given.any()) or self.knows(term)
         return _Fit(given, by_name, spread, _START if source is None else source, is_known)
 
@@ -351,8 +345,8 @@ def _starts_better(
         return False
     classes = opened.rankers.classes.of(*start)
     held = np.intersect1d(np.intersect1d(sides[0], ranker.plain.ids), classes.ids)
-    key, labels = word_key(word), browsing.labels_of(opened.database, held.tolist())
-    has = np.array([key in map(word_key, labels.get(n, ())) for n in held.tolist()], bool)
+    key, own = word_key(word), labels.labels_of(opened.database, held.tolist())
+    has = np.array([key in map(word_key, own[n]) for n in held.tolist()], bool)
     if has.sum() < LEAST_TO_JUDGE:
         return False
     by_learning = np.asarray(ranker.vectors(held) @ annotator.as_judged.word_queries([word])[0])

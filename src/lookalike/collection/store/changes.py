@@ -54,6 +54,22 @@ def of(connection: Connection, event: int) -> list[Change]:
     )
 
 
+def keep_pending(connection: Connection, rows: Iterable[Change]) -> None:
+    """Keep what was changed and is not recorded yet; what was before the first change stays."""
+    connection.executemany(
+        "INSERT INTO changes VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (event, picture, key) DO UPDATE SET after = excluded.after",
+        [(PENDING, *row) for row in rows],
+    )
+
+
+def take_pending(connection: Connection) -> list[Change]:
+    """Return all that was changed and is not recorded yet, and forget it."""
+    rows = [row for row in of(connection, PENDING) if row[2] != row[3]]
+    connection.execute("DELETE FROM changes WHERE event = ?", (PENDING,))
+    return rows
+
+
 def digests(database: Database) -> dict[int, int]:
     """Return the digests of the rows of each event."""
     found: dict[int, int] = {}

@@ -1,7 +1,8 @@
-"""What the tables say of pictures: which there are, where their files lie, which were refused."""
+"""The pictures: which there are, what is known of each, and their thumbnails."""
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.store.database import Database, numbers, stored
-from lookalike.collection.store.sums import PLACE, damaged, is_sound, sound_jpeg
+from lookalike.collection.store.database import Database, now, numbers, stored
+from lookalike.collection.store.places import missing_since, places_of
+from lookalike.collection.store.sums import damaged, is_sound, row_sum, sound_jpeg
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput
-from lookalike.images import Refused
+from lookalike.images import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,39 @@ def find_content(database: Database, sha256: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def file_facts(database: Database, path: str | Path) -> tuple[int, int] | None:
-    """Return the size and time a file had when it was read, or None."""
-    row = database.row(
-        "SELECT size, mtime_ns FROM places WHERE path = CAST(? AS TEXT) AND lost IS NULL",
-        stored(path),
+def find_anywhere(connection: Connection, sha256: str) -> tuple[int, bool] | None:
+    """Return the id of the picture with this content, and whether it is in the bin; or None."""
+    row = connection.execute(
+        "SELECT id, id IN (SELECT picture FROM bin) FROM all_pictures WHERE sha256 = ?", (sha256,)
+    ).fetchone()
+    return None if row is None else (int(row[0]), bool(row[1]))
+
+
+def has_content(database: Database, sha256: str) -> bool:
+    """Return whether a picture, in the bin or not, has this content."""
+    return database.row("SELECT 1 FROM all_pictures WHERE sha256 = ?", sha256) is not None
+
+
+def add(connection: Connection, facts: Facts, thumbnail: bytes | None) -> int:
+    """Add a picture, and return its id; its place and its records have to follow."""
+    values = (
+        *(facts.sha256, facts.format, facts.width, facts.height, facts.bytes, facts.taken),
+        now(),
     )
-    return None if row is None else (row[0], row[1])
+    number = connection.execute(
+        "INSERT INTO all_pictures (sha256, format, width, height, bytes, taken, added, crc) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*values, row_sum(*values)),
+    ).lastrowid
+    connection.execute(
+        "INSERT INTO thumbnails VALUES (?, ?, ?)", (number, thumbnail, row_sum(number, thumbnail))
+    )
+    return int(number or 0)
+
+
+def binned(database: Database) -> set[int]:
+    """Return the pictures in the bin."""
+    return {number for (number,) in database.rows("SELECT picture FROM bin")}
 
 
 def known(database: Database, ids: Iterable[int]) -> set[int]:
@@ -103,59 +131,38 @@ def known(database: Database, ids: Iterable[int]) -> set[int]:
     return {number for (number,) in rows}
 
 
-def places_of(database: Database, ids: Iterable[int]) -> dict[int, tuple[Path, ...]]:
-    """Return the paths of pictures, oldest first; those that are missing come last.
-
-    Raises
-    ------
-    DamagedFile
-        If a picture of the collection has none, or one that is not as it was written.
-    """
-    asked = list(ids)
-    found: dict[int, tuple[Path, ...]] = {}
-    rows = database.rows(
-        f"SELECT picture, path, crc = row_sum({', '.join(PLACE)}) FROM places "  # noqa: S608
-        "WHERE picture IN (SELECT value FROM json_each(?)) ORDER BY lost IS NOT NULL, id",
-        numbers(asked),
-    )
-    with database.parsing("the path of a picture"):
-        for picture, path, sound in rows:
-            if not sound:
-                raise damaged(f"the path of picture {picture}")
-            found[picture] = (*found.get(picture, ()), Path(path))
-        if lacking := {*asked} - found.keys():
-            # A picture that was erased meanwhile has no path, but is not there, either.
-            there = database.row(
-                "SELECT min(id) FROM all_pictures WHERE id IN (SELECT value FROM json_each(?))",
-                numbers(lacking),
-            )
-            if there and there[0] is not None:
-                raise ValueError(f"picture {there[0]} has none")
-    return found
-
-
-def missing_since(database: Database, ids: Iterable[int]) -> dict[int, str]:
-    """Return since when the files of pictures are missing, of those all of whose files are."""
-    rows = database.rows(
-        "SELECT picture, max(lost) FROM places WHERE picture IN (SELECT value FROM json_each(?)) "
-        "GROUP BY picture HAVING count(*) = count(lost)",
-        numbers(ids),
-    )
-    return dict(rows)
-
-
 def picture_rows(database: Database, facts: Sequence[Sequence[Any]]) -> list[PictureRow]:
     """Return pictures with their places; ``facts`` are their columns, as ``FACTS`` names them."""
     ids = [row[0] for row in facts]
     places, missing = places_of(database, ids), missing_since(database, ids)
     return [
-        PictureRow(*(*checked_facts(row), places[row[0]], missing.get(row[0])))
+        PictureRow(*(*_sound_facts(row), places[row[0]], missing.get(row[0])))
         for row in facts
         if row[0] in places
     ]
 
 
-def checked_facts(row: Sequence[Any]) -> Sequence[Any]:
+def with_labels(
+    database: Database, places: Mapping[int, tuple[Path, ...]]
+) -> dict[int, tuple[PictureRow, list[str]]]:
+    """Return pictures whose places are known, each with its labels, all read at once."""
+    labels = "(SELECT json_group_array(label) FROM labels WHERE picture = pictures.id)"
+    rows = database.rows(
+        f"SELECT {FACTS}, {labels} FROM pictures "  # noqa: S608
+        "WHERE id IN (SELECT value FROM json_each(?))",
+        numbers(places),
+    )
+    missing = missing_since(database, places)
+    return {
+        row[0]: (
+            PictureRow(*(*_sound_facts(row), places[row[0]], missing.get(row[0]))),
+            json.loads(row[-1]),
+        )
+        for row in rows
+    }
+
+
+def _sound_facts(row: Sequence[Any]) -> Sequence[Any]:
     """Return the facts of a picture without their checksum, or raise DamagedFile."""
     if not is_sound(row[8], *row[1:8]):
         raise damaged(f"what is known of picture {row[0]}")
@@ -177,38 +184,20 @@ def pictures(database: Database, first: int, last: int | None = None) -> Iterato
         start = rows[-1][0] + 1
 
 
-def all_places(database: Database) -> list[tuple[str, int]]:
-    """Return every path and its picture, oldest first; a path that is missing before others."""
-    rows = database.rows(
-        "SELECT path, picture FROM places WHERE picture NOT IN (SELECT picture FROM bin) "
-        "ORDER BY lost IS NULL, id"
+def file_facts(database: Database) -> list[tuple[Any, ...]]:
+    """Return of all pictures id, width, height, format, bytes, taken and added."""
+    return database.rows("SELECT id, width, height, format, bytes, taken, added FROM pictures")
+
+
+def days(database: Database, ids: Iterable[int]) -> dict[int, str]:
+    """Return the days that pictures were taken on, as ``2024-05-31``; empty where unknown."""
+    return dict(
+        database.rows(
+            "SELECT id, ifnull(substr(taken, 1, 10), '') FROM pictures "
+            "WHERE id IN (SELECT value FROM json_each(?))",
+            numbers(ids),
+        )
     )
-    with database.parsing("the path of a picture"):
-        return [(_text(path), picture) for path, picture in rows]
-
-
-def roots(database: Database) -> list[str]:
-    """Return the folders that were added."""
-    with database.parsing("a folder that was added"):
-        return [_text(path) for (path,) in database.rows("SELECT path FROM roots ORDER BY path")]
-
-
-def _text(path: object) -> str:
-    """Return a path as it is stored; ValueError for one that is not text."""
-    if not isinstance(path, str):
-        raise ValueError(f"it is {path!r:.80}")
-    return path
-
-
-def lies_below(database: Database, path: Path) -> bool:
-    """Return whether a picture lies, or lay, at a path or below it."""
-    name = stored(path)
-    found = database.row(
-        "SELECT 1 FROM places WHERE path = CAST(?1 AS TEXT) "
-        "OR (path > CAST(?2 AS TEXT) AND path < CAST(?3 AS TEXT)) LIMIT 1",
-        *(name, name + b"/", name + b"0"),
-    )
-    return found is not None
 
 
 def ids(database: Database) -> NDArray[np.int64]:
@@ -239,10 +228,12 @@ def thumbnails(database: Database, ids: Iterable[int]) -> dict[int, bytes]:
     return {picture: bytes(jpeg) for picture, jpeg in rows}
 
 
-def refused(database: Database) -> list[Refused]:
-    """Return the files that could not be used when they were last read."""
-    found = database.rows("SELECT path, reason FROM refused ORDER BY path")
-    return [Refused(Path(path), reason) for path, reason in found]
+def without_thumbnail(database: Database) -> list[int]:
+    """Return the pictures, in the bin or not, that have no thumbnail, by rising id."""
+    rows = database.rows(
+        "SELECT id FROM all_pictures WHERE id NOT IN (SELECT picture FROM thumbnails) ORDER BY id"
+    )
+    return [number for (number,) in rows]
 
 
 def delete(connection: Connection, ids: Iterable[int]) -> set[str]:

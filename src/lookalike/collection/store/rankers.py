@@ -1,4 +1,4 @@
-"""The rows of rankers, and the records that their features made of pictures and of queries."""
+"""The rows of rankers, and the records that their features made of pictures."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database, numbers
 from lookalike.collection.store.schema import create_records, records_table
-from lookalike.collection.store.sums import damaged, is_sound, row_sum
+from lookalike.collection.store.sums import is_sound, row_sum
 from lookalike.core.errors import DamagedFile
 from lookalike.core.text import counted
 
@@ -177,6 +177,12 @@ def undescribed(database: Database, ranker: int) -> dict[int, str]:
     )
 
 
+def record_ids(database: Database, ranker: int) -> NDArray[np.int64]:
+    """Return the pictures, in the bin or not, that a ranker has a record of."""
+    rows = database.rows(f"SELECT picture FROM {records_table(ranker)}")  # noqa: S608
+    return np.array([number for (number,) in rows], np.int64)
+
+
 def described_ids(database: Database, ranker: int) -> NDArray[np.int64]:
     """Return the ids of the pictures that a ranker has records of, rising."""
     lacking = undescribed(database, ranker)
@@ -226,19 +232,3 @@ def records(database: Database, ranker: int, ids: Iterable[int]) -> list[bytes]:
             f"them."
         )
     return found
-
-
-def query_record(database: Database, ranker: int, token: str) -> bytes | None:
-    """Return what a feature made of a kept query, or None."""
-    if token in database.passing:
-        return database.passing[token][1].get(ranker)
-    row = database.row(
-        "SELECT record, query_records.crc FROM query_records JOIN usable_queries USING (token) "
-        "WHERE token = ? AND ranker = ?",
-        *(token, ranker),
-    )
-    if row is None:
-        return None
-    if not is_sound(row[1], token, ranker, row[0]):
-        raise damaged(f"the query {token:.40}")
-    return bytes(row[0])

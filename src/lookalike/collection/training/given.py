@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from lookalike.collection.log.examples import NOTHING, Given
-from lookalike.collection.store import pictures
+from lookalike.collection.store import places as stored
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.labels import Clicks, Labels
 from lookalike.collection.training.paths import AMBIGUOUS, Places
@@ -44,7 +44,7 @@ def read_given(
         )
     if labels is None and clicks is None and not folders:
         return NOTHING
-    places, roots = pictures.all_places(database), pictures.roots(database)
+    places, roots = stored.all_places(database), stored.roots(database)
     if labels is not None:
         found, unmatched = named_labels(labels, Places(places, roots))
         return Given(labels=found, unmatched=unmatched)

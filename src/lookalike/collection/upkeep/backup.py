@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,11 +15,10 @@ from typing import Any
 
 from lookalike.collection.log import log
 from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import integrity, models, places, rankers, uploads
 from lookalike.collection.store import log as log_rows
-from lookalike.collection.store import sums, uploads
-from lookalike.collection.store.database import Database, now, stored
+from lookalike.collection.store.database import Database, now
 from lookalike.collection.store.folder import UPLOADS, Folder, unfinished
-from lookalike.collection.store.schema import records_table
 from lookalike.core.arrays import check_file, write_whole
 from lookalike.core.errors import CollectionError, DamagedFile
 from lookalike.core.progress import Progress
@@ -76,7 +74,7 @@ def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
             pass
     with unfinished(to) as beside:
         for attempt in range(_ATTEMPTS):
-            _copy_database(opened, beside)
+            integrity.copy(opened.database, beside / opened.folder.database.name)
             try:
                 _copy_files(opened.folder, beside, progress)
                 break
@@ -171,29 +169,20 @@ def _exchanged(one: Path, other: Path) -> bool:
     return rename is not None and rename(*names, _EXCHANGE) == 0
 
 
-def _copy_database(opened: Opened, to: Path) -> None:
-    target = to / opened.folder.database.name
-    target.unlink(missing_ok=True)
-    with opened.database.reading() as source, closing(sqlite3.connect(target)) as copy:
-        source.backup(copy)
-
-
 def _copy_files(folder: Folder, to: Path, progress: Progress) -> None:
     """Copy the files that the copied database names, each verified by reading it back."""
-    names = [folder.path / "manifest.json"]
-    with closing(sqlite3.connect(to / folder.database.name)) as copy:
-        copy.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-        rows = copy.execute("SELECT file, fingerprint, reduction FROM rankers").fetchall()
-        models = copy.execute("SELECT number FROM models WHERE file IS NOT NULL").fetchall()
-        places = copy.execute("SELECT path FROM places").fetchall()
-    names += [folder.model(number) for (number,) in models]
+    copy = to / folder.database.name
+    with closing(Database(copy, read_only=True)) as database:
+        rows, numbers = rankers.rankers(database), models.model_files(database)
+        paths = [Path(place.path) for place in places.places(database)]
+    names = [folder.path / "manifest.json", *map(folder.model, numbers)]
     optional = []
-    for file, fingerprint, reduction in rows:
-        names += [folder.path / file] if file else []
-        names += [folder.reduction(reduction)] if reduction else []
-        optional += [folder.cache(reduction or fingerprint)] if fingerprint else []
-        optional += [folder.classes(fingerprint)] if fingerprint else []
-    own = [Path(path) for (path,) in places if Path(path).parent == folder.uploads]
+    for row in rows:
+        names += [folder.path / row.file] if row.file else []
+        names += [folder.reduction(row.reduction)] if row.reduction else []
+        optional += [folder.cache(row.space)] if row.space else []
+        optional += [folder.classes(row.fingerprint)] if row.fingerprint else []
+    own = [path for path in paths if path.parent == folder.uploads]
     optional += own
     files = [*names, *(file for file in optional if file.exists())]
     for number, file in enumerate(files):
@@ -217,15 +206,10 @@ def _verify(copy: Path) -> tuple[int, int, int]:
         if file.parent.name != UPLOADS:
             check_file(file)
     with closing(Database(folder.database)) as database:
-        (problem,), *_ = database.rows("PRAGMA integrity_check(1)")
-        if problem != "ok":
-            raise DamagedFile(f"{folder.database} is damaged: {problem}.")
+        if problems := integrity.structure_problems(database, 1):
+            raise DamagedFile(f"{folder.database} is damaged: {problems[0]}.")
         log.check(database)
-        rankers = database.rows("SELECT id FROM rankers")
-        records = {records_table(number): sums.RECORD for (number,) in rankers}
-        tables = {**sums.SUMMED, **records}
-        with database.reading() as reader:
-            damaged = sum(len(sums.damaged_rows(reader, *table)) for table in tables.items())
+        damaged = integrity.count_damaged(database)
         found = database.count("pictures"), log_rows.last_number(database), damaged
     for name in ("-wal", "-shm"):
         folder.database.with_name(folder.database.name + name).unlink(missing_ok=True)
@@ -242,12 +226,7 @@ def _move_uploads(copy: Path, before: Path, place: Path) -> None:
         closing(Database(folder.database)) as database,
         database.transaction() as connection,
     ):
-        connection.execute(
-            "UPDATE places SET path = CAST(?1 || substr(CAST(path AS BLOB), ?2) AS TEXT), "
-            "crc = row_sum(picture, CAST(?1 || substr(CAST(path AS BLOB), ?2) AS BLOB)) "
-            "WHERE path > CAST(?3 AS TEXT) AND path < CAST(?4 AS TEXT)",
-            (stored(after), len(stored(before)) + 1, stored(before) + b"/", stored(before) + b"0"),
-        )
+        places.move_below(connection, before, after)
 
 
 def _read_manifest(backup: Path) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from lookalike.collection.log import log
 from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.store import integrity, models, pictures, places, rankers, uploads
 from lookalike.collection.store import log as log_rows
-from lookalike.collection.store import models, rankers, sums, uploads
 from lookalike.collection.store.schema import records_table
 from lookalike.core.arrays import check_file
 from lookalike.core.errors import DamagedFile, LookalikeError
@@ -101,12 +101,10 @@ def _count(opened: Opened, table: str) -> int:
 
 def _database(opened: Opened) -> Iterator[Finding]:
     where = str(opened.folder.database)
-    for (problem,) in opened.database.rows("PRAGMA integrity_check(20)"):
-        if problem != "ok":
-            yield Finding(where, f"the database is damaged: {problem}", RESTORE)
-    lost = opened.database.rows("PRAGMA foreign_key_check")
-    if lost:
-        text = f"rows that belong to pictures that are not there: {len(lost):,}"
+    for problem in integrity.structure_problems(opened.database, 20):
+        yield Finding(where, f"the database is damaged: {problem}", RESTORE)
+    if lost := integrity.count_orphans(opened.database):
+        text = f"rows that belong to pictures that are not there: {lost:,}"
         yield Finding(where, text, RESTORE)
 
 
@@ -119,27 +117,20 @@ def _log(opened: Opened) -> Iterator[Finding]:
 
 def _rows(opened: Opened) -> Iterator[Finding]:
     for table, (what, remedy) in _ROWS.items():
-        with opened.database.reading() as connection:
-            damaged = sums.damaged_rows(connection, table, sums.SUMMED[table])
-        if damaged:
+        if damaged := integrity.damaged_rows(opened.database, table):
             yield _damaged(opened, what, damaged, remedy)
-    wanted = {number for (number,) in opened.database.rows("SELECT id FROM all_pictures")}
-    there = {n for (n,) in opened.database.rows("SELECT picture FROM thumbnails")}
-    if lost := sorted(wanted - there):
+    if lost := pictures.without_thumbnail(opened.database):
         yield Finding(str(opened.folder.database), f"no thumbnail of {_named(lost)}", _ANEW)
 
 
 def _records(opened: Opened) -> Iterator[Finding]:
     for row in opened.rankers.rows():
-        table = records_table(row.id)
-        with opened.database.reading() as connection:
-            damaged = sums.damaged_rows(connection, table, sums.RECORD)
-        if damaged:
+        if damaged := integrity.damaged_rows(opened.database, records_table(row.id)):
             yield _damaged(opened, f"record of the ranker {row.name}", damaged, _ANEW)
         if row.ready and row.fingerprint is not None:
-            there = [n for (n,) in opened.database.rows(f"SELECT picture FROM {table}")]  # noqa: S608
+            there = rankers.record_ids(opened.database, row.id)
             wanted = rankers.described_ids(opened.database, row.id)
-            if lost := np.setdiff1d(wanted, np.array(there, np.int64)).tolist():
+            if lost := np.setdiff1d(wanted, there).tolist():
                 what = f"no record of {_named(lost)} for the ranker {row.name}"
                 yield Finding(str(opened.folder.database), what, _ANEW)
 
@@ -195,18 +186,18 @@ def _uploads(opened: Opened) -> Iterator[Finding]:
             "Deleted by the next command that writes, once an hour old.",
             damage=False,
         )
-    places = {Path(path) for (path,) in opened.database.rows("SELECT path FROM places")}
-    places -= {it.before for it in moved}
-    lost = sorted(path for path in places if path.parent == folder and not path.exists())
+    paths = {Path(place.path) for place in places.places(opened.database)}
+    paths -= {it.before for it in moved}
+    lost = sorted(path for path in paths if path.parent == folder and not path.exists())
     if lost:
         missing = f"{counted(len(lost), 'uploaded file')} missing"
         yield Finding(os.fspath(lost[0]), missing, RESTORE)
 
 
 def _missing(opened: Opened) -> Iterator[Finding]:
-    rows = opened.database.rows("SELECT path FROM places WHERE lost IS NULL")
+    paths = [place.path for place in places.places(opened.database) if place.lost is None]
     own = opened.folder.uploads
-    lost = [p for (p,) in rows if not os.path.exists(p) and Path(p).parent != own]  # noqa: PTH110
+    lost = [p for p in paths if not os.path.exists(p) and Path(p).parent != own]  # noqa: PTH110
     if lost:
         yield Finding(
             lost[0],

@@ -4,7 +4,6 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from sqlite3 import Connection
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lookalike.collection.store import pictures, rankers
+from lookalike.collection.store import pictures, queries
 from lookalike.collection.store.database import Database
+from lookalike.collection.store.places import place_at
 from lookalike.collection.store.queries import Ask, Ref
-from lookalike.collection.store.sums import sound_jpeg
 from lookalike.collection.vectors.space import Space
 from lookalike.core.checks import is_whole
 from lookalike.core.errors import InvalidInput, NotFound
@@ -29,12 +28,6 @@ J. J. Rocchio, *Relevance feedback in information retrieval* (1971); values as c
 """
 
 MOST_EXAMPLES = 64
-
-MOST_QUERIES = 10_000
-"""Pictures searched with that are kept; of those not voted on or in albums, the oldest go."""
-
-MOST_PASSING = 100
-"""The same of a read-only collection, which keeps them in memory."""
 
 Box: TypeAlias = tuple[float, float, float, float]
 """A part of a picture: left, top, right and bottom as shares of its sides, from 0 to 1."""
@@ -103,7 +96,7 @@ class VectorSource:
         }
         for ref in named:
             if isinstance(ref, str):
-                record = rankers.query_record(self._database, self._space.ranker, ref)
+                record = queries.query_record(self._database, self._space.ranker, ref)
                 if record is not None:
                     with self._database.parsing(f"the query {ref}"):
                         found[ref] = self._space.vectors([record])
@@ -176,45 +169,9 @@ def as_it_was(query: int | str | Path, database: Database) -> int | None:
         facts = Path(query).stat()
     except OSError:
         return number
-    unchanged = pictures.file_facts(database, query) == (facts.st_size, facts.st_mtime_ns)
+    place = place_at(database, query)
+    unchanged = place is not None and place.facts == (facts.st_size, facts.st_mtime_ns)
     return number if unchanged else None
-
-
-def store_query(
-    connection: Connection, token: str, sha256: str, jpeg: bytes, records: Mapping[int, bytes]
-) -> None:
-    """Keep what is searched with, with the record of each ranker, and forget the oldest."""
-    connection.execute(
-        "INSERT OR IGNORE INTO queries (token, jpeg, asked, picture, crc) "
-        "SELECT ?1, ?2, 1 + ifnull(max(asked), 0), (SELECT id FROM pictures WHERE sha256 = ?3), "
-        "row_sum(?1, ?2) FROM queries",
-        (token, jpeg, sha256),
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO query_records VALUES (?1, ?2, ?3, row_sum(?1, ?2, ?3))",
-        [(token, ranker, record) for ranker, record in records.items()],
-    )
-    connection.execute(
-        "DELETE FROM queries WHERE asked <= (SELECT max(asked) FROM queries) - ? AND NOT EXISTS "
-        "(SELECT 1 FROM events WHERE instr(body, token) > 0) AND NOT EXISTS "
-        "(SELECT 1 FROM albums WHERE instr(search, token) > 0)",
-        (MOST_QUERIES,),
-    )
-
-
-def pass_query(database: Database, token: str, jpeg: bytes, records: Mapping[int, bytes]) -> None:
-    """Keep what a read-only collection is searched with while it is open; forget the oldest."""
-    database.passing[token] = jpeg, records
-    for old in [*database.passing][:-MOST_PASSING]:
-        database.passing.pop(old, None)
-
-
-def stored_thumbnail(database: Database, token: str) -> bytes | None:
-    """Return a small JPEG of a kept query, or None."""
-    if token in database.passing:
-        return database.passing[token][0]
-    row = database.row("SELECT jpeg, crc FROM usable_queries WHERE token = ?", token)
-    return sound_jpeg(f"the picture of the query {token:.40}", token, row)
 
 
 def spread(ids: Sequence[int], most: int) -> list[int]:

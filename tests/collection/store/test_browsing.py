@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.labels import import_labels
-from lookalike.collection.pictures import browsing as filtering
+from lookalike.collection.pictures.names import folders
+from lookalike.collection.store import browsing as filtering
 from lookalike.collection.store.database import Database, stored
 from lookalike.collection.store.filter import Where
+from lookalike.collection.store.labels import labels_of, labels_used
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import word_key
 
@@ -195,21 +197,21 @@ def test_every_filter_is_a_plain_loop(shared, made, asked, data):
             month = (shot.taken or "")[:7]
             by_month[month] = by_month.get(month, 0) + 1
         assert filtering.months(shared, where) == list(by_month.items())
-    words = filtering.labels_used(shared)
+    words = labels_used(shared)
     assert [number for _, number in words] == sorted((n for _, n in words), reverse=True)
     assert {word_key(word) for word, _ in words} == {word_key(w) for s in made for w in s.labels}
     for word, number in words:
         assert filtering.count(shared, Where(tags=(word,))) == number
-    for folder, number in filtering.folders(shared):
+    for folder, number in folders(shared):
         assert filtering.count(shared, Where(folder=folder)) == number > 0
 
 
 def test_a_folder_is_cut_at_a_separator_and_nothing_in_its_name_is_special(database):
     odd = os.fsdecode(b"/p/\xff\xfe")
-    folders = ("/p/a", "/p/a.b", "/p/a0", "/p/ab", "/p/A", "/p/a%", "/p/a_", "/p/a/b", "/p/ä", odd)
+    beside = ("/p/a", "/p/a.b", "/p/a0", "/p/ab", "/p/A", "/p/a%", "/p/a_", "/p/a/b", "/p/ä", odd)
     keep(
         database,
-        [Shot(n, (f"{folder}/x.jpg",)) for n, folder in enumerate(folders, 1)]
+        [Shot(n, (f"{folder}/x.jpg",)) for n, folder in enumerate(beside, 1)]
         + [Shot(99, ("/p/a.jpg",))],
     )
     assert found(database, folder="/p/a") == [1, 8]
@@ -235,7 +237,7 @@ def test_a_picture_with_copies_is_one_picture(database):
     )
     assert found(database, folder="/p/a") == [1, 3]
     assert found(database, folder="/p/b") == [1, 2]
-    assert filtering.folders(database) == [
+    assert folders(database) == [
         ("/p", 3),
         ("/p/a", 2),
         ("/p/a/deep", 1),
@@ -256,7 +258,7 @@ def test_folders_go_up_to_the_highest_that_was_added_and_no_further(database):
         roots=("/media/bilder/pictures", "/media/bilder/pictures/2024", "/media/bilder/other"),
     )
     pictures = "/media/bilder/pictures"
-    assert filtering.folders(database) == [
+    assert folders(database) == [
         (pictures, 2),
         (f"{pictures}/2024", 1),
         (f"{pictures}/2024/may", 1),
@@ -266,7 +268,7 @@ def test_folders_go_up_to_the_highest_that_was_added_and_no_further(database):
         ("/tmp/alone/in/deep", 1),
     ]
     keep(database, [Shot(1, ("/a/1.jpg",)), Shot(2, ("/2.jpg",))], roots=("/a",))
-    assert filtering.folders(database) == [("/", 2), ("/a", 1)]
+    assert folders(database) == [("/", 2), ("/a", 1)]
 
 
 def test_tags_are_found_however_they_are_spelled(database):
@@ -286,7 +288,7 @@ def test_tags_are_found_however_they_are_spelled(database):
     assert found(database, tags=("Tisch", "tisch")) == [1]
     assert found(database, tags=("Tisch", "Stuhl")) == []
     assert found(database, tags=("Tisch%",)) == []
-    used = filtering.labels_used(database)
+    used = labels_used(database)
     assert used == [("Café", 3), ("Tisch", 1), ("Tischler", 1)]
 
 
@@ -332,16 +334,16 @@ def test_the_labels_of_some(database):
         ],
     )
     asked = np.array([3, 1, 2, 77, 1])
-    assert filtering.labels_of(database, asked) == {3: ["c"], 1: ["a", "b"], 2: [], 77: []}
-    assert filtering.labels_of(database, []) == {}
+    assert labels_of(database, asked) == {3: ["c"], 1: ["a", "b"], 2: [], 77: []}
+    assert labels_of(database, []) == {}
 
 
 def test_nothing_in_an_empty_collection(database):
     assert filtering.browse(database, 10) == []
     assert filtering.count(database) == 0
     assert found(database, tags=("a",)) == found(database, folder="/p") == []
-    for asked in ("months", "folders", "formats", "labels_used"):
-        assert getattr(filtering, asked)(database) == []
+    for ask in (filtering.months, folders, filtering.formats, labels_used):
+        assert ask(database) == []
 
 
 def test_huge_pages_and_far_offsets(database):

@@ -1,21 +1,15 @@
-"""Browse a collection: which pictures pass a filter, a page of them, and what to filter by."""
+"""Which pictures pass a filter: their ids, how many they are, and a page of them."""
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.search.matches import Match
-from lookalike.collection.store import labels
-from lookalike.collection.store import pictures as rows
 from lookalike.collection.store.database import Database, numbers, stored
 from lookalike.collection.store.filter import END, Where
-from lookalike.collection.store.pictures import PictureRow
+from lookalike.collection.store.pictures import FACTS, PictureRow, picture_rows, read_numbers
 from lookalike.core.checks import check_choice, check_whole
 from lookalike.core.text import label_name, word_key
 
@@ -27,8 +21,7 @@ ORDERS = {
 }
 """The orders to browse in: by date, unknown ones last, or by when pictures were added."""
 
-_FACTS = rows.FACTS
-_MOST = 2**62
+_MAX = 2**62
 
 
 def matching(database: Database, where: Where | None) -> NDArray[np.int64] | None:
@@ -38,12 +31,7 @@ def matching(database: Database, where: Where | None) -> NDArray[np.int64] | Non
         return None
     # One text is read five times as fast as a row for each.
     found = database.rows(f"SELECT group_concat(id) FROM pictures {condition}", *values)  # noqa: S608
-    return np.sort(rows.read_numbers(found[0][0]))
-
-
-def all_ids(database: Database) -> NDArray[np.int64]:
-    """Return the ids of all pictures, rising."""
-    return np.sort(rows.read_numbers(database.rows("SELECT group_concat(id) FROM pictures")[0][0]))
+    return np.sort(read_numbers(found[0][0]))
 
 
 def browse(
@@ -53,10 +41,10 @@ def browse(
     # The page is found in an index alone, then read.
     page, values = _page(k, offset, where, order)
     found = database.rows(
-        f"SELECT {_FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
+        f"SELECT {FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
         *values,
     )
-    return rows.picture_rows(database, found)
+    return picture_rows(database, found)
 
 
 def browse_ids(
@@ -74,7 +62,7 @@ def _page(k: int, offset: int, where: Where | None, order: str) -> tuple[str, li
     check_whole("browse", "offset", offset, 0)
     condition, values = _condition(where, walked=True)
     page = f"SELECT id FROM pictures {condition} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"  # noqa: S608
-    return page, [*values, min(int(k), _MOST), min(int(offset), _MOST)]
+    return page, [*values, min(int(k), _MAX), min(int(offset), _MAX)]
 
 
 def binned(database: Database, k: int, offset: int = 0) -> list[PictureRow]:
@@ -82,37 +70,11 @@ def binned(database: Database, k: int, offset: int = 0) -> list[PictureRow]:
     check_whole("bin", "k", k, 1)
     check_whole("bin", "offset", offset, 0)
     found = database.rows(
-        f"SELECT {_FACTS} FROM all_pictures JOIN bin ON picture = id "  # noqa: S608
+        f"SELECT {FACTS} FROM all_pictures JOIN bin ON picture = id "  # noqa: S608
         "ORDER BY since DESC, id DESC LIMIT ? OFFSET ?",
-        *(min(int(k), _MOST), min(int(offset), _MOST)),
+        *(min(int(k), _MAX), min(int(offset), _MAX)),
     )
-    return rows.picture_rows(database, found)
-
-
-def facts_of(
-    database: Database, matches: Iterable[Match]
-) -> list[tuple[Match, PictureRow, list[str]]]:
-    """Return matches with what is known of their pictures and their labels, read at once.
-
-    Those deleted meanwhile are left out.
-    """
-    found = {match.id: match for match in matches}
-    labels = "(SELECT json_group_array(label) FROM labels WHERE picture = pictures.id)"
-    known = database.rows(
-        f"SELECT {_FACTS}, {labels} FROM pictures "  # noqa: S608
-        "WHERE id IN (SELECT value FROM json_each(?))",
-        numbers(found),
-    )
-    by_id, missing = {row[0]: row for row in known}, rows.missing_since(database, found)
-    return [
-        (
-            match,
-            PictureRow(*(*rows.checked_facts(by_id[number]), match.places, missing.get(number))),
-            json.loads(by_id[number][-1]),
-        )
-        for number, match in found.items()
-        if number in by_id
-    ]
+    return picture_rows(database, found)
 
 
 def count(database: Database, where: Where | None = None) -> int:
@@ -136,55 +98,12 @@ def months(database: Database, where: Where | None = None) -> list[tuple[str, in
     return [(name, number) for name, number in found]
 
 
-def folders(database: Database) -> list[tuple[str, int]]:
-    """Count the pictures in or below each folder, a folder before those in it.
-
-    Folders are listed from the highest that was added, or has pictures in itself, downwards. A
-    picture counts once, wherever its copies lie: as where the folder is the filter.
-    """
-    own: dict[int, tuple[str, ...]] = {}
-    for path, picture in rows.all_places(database):
-        own[picture] = (*own.get(picture, ()), path.rpartition(os.sep)[0] or os.sep)
-    tops = {*rows.roots(database), *(folder for together in own.values() for folder in together)}
-    chain = cache(lambda folder: _up_to_top(folder, tops))
-    counts: Counter[str] = Counter()
-    for together, number in Counter(own.values()).items():
-        counted = (above for folder in together for above in chain(folder))
-        counts.update(dict.fromkeys(counted, number))
-    return sorted(counts.items(), key=lambda item: item[0].replace(os.sep, "\0"))
-
-
 def formats(database: Database) -> list[tuple[str, int]]:
     """Count the pictures of each format, the commonest first."""
     found = database.rows(
         "SELECT format, count(*) FROM pictures GROUP BY format ORDER BY count(*) DESC, format"
     )
     return [(name, number) for name, number in found]
-
-
-def labels_used(database: Database) -> list[tuple[str, int]]:
-    """Count the pictures that have each label, the commonest first.
-
-    Labels that differ in case or Unicode form only are one, spelled as most pictures have it.
-    """
-    spelled: dict[str, list[tuple[int, str]]] = {}
-    for key, label, number in database.rows(
-        "SELECT key, label, count(*) FROM labels GROUP BY key, label"
-    ):
-        spelled.setdefault(key, []).append((-number, label))
-    found = [(min(names)[1], -sum(number for number, _ in names)) for names in spelled.values()]
-    return sorted(found, key=lambda item: (-item[1], item[0]))
-
-
-def is_label(database: Database, word: str) -> bool:
-    """Return whether a picture has a label, however it is spelled."""
-    return database.row("SELECT 1 FROM labels WHERE key = ? LIMIT 1", word_key(word)) is not None
-
-
-def labels_of(database: Database, ids: Iterable[int]) -> dict[int, list[str]]:
-    """Return the labels of pictures; of each one asked for, if only an empty list."""
-    found: dict[int, list[str]] = {int(number): [] for number in ids}
-    return found | labels.labels(database, found)
 
 
 def _condition(where: Where | None, *, walked: bool = False) -> tuple[str, list[Any]]:
@@ -234,13 +153,3 @@ def _below(folder: str) -> tuple[bytes, bytes]:
     """Return the two ends that the paths below a folder lie between, as the database keeps them."""
     first = stored(folder).rstrip(os.sep.encode()) + os.sep.encode()
     return first, first[:-1] + bytes([first[-1] + 1])
-
-
-def _up_to_top(folder: str, tops: set[str]) -> list[str]:
-    """Return a folder and those above it, up to the highest that is among ``tops``."""
-    chain = [folder]
-    while (above := os.path.dirname(chain[-1])) != chain[-1]:  # noqa: PTH120
-        chain.append(above)
-    while chain[-1] not in tops:
-        chain.pop()
-    return chain
