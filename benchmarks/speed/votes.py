@@ -23,7 +23,6 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.collection.log import events
-from lookalike.collection.votes.steps import POWER
 from lookalike.evaluate import Series, curve_plot
 from lookalike.index.scans import Scans
 from service import make
@@ -64,8 +63,8 @@ def write_votes(store: Collection, count: int, rng: np.random.Generator) -> None
                         "picked": 1 + picked,
                         "steps": steps.tolist(),
                         "width": ranker.votes.width,
-                        "power": POWER,
                         "right": [0.6, 0.7],
+                        "agreement": 0.1,
                     }
                 },
             }

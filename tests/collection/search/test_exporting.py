@@ -20,7 +20,7 @@ from lookalike.features import Feature, pack_vector, unpack_vectors
 from tests.collection.colours import Colours, album
 from tests.collection.teaching import QUICK, learn
 
-VOTES = {"votes_near", "votes_width", "votes_power", "votes_move", "votes_strength"}
+VOTES = {"votes_near", "votes_width", "votes_move", "votes_strength"}
 EVERYWHERE = "votes_matrix"
 
 

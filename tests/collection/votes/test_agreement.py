@@ -8,7 +8,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection.votes.steps import PREDICTED, Geometry, Taught, learn
+from lookalike.collection.votes.steps import PREDICTED, Geometry, learn
 from lookalike.core.vectors import unit_rows
 from tests.collection.colours import Colours, picture
 
@@ -97,23 +97,6 @@ def test_all_that_was_shown_is_judged_by_the_first_view_and_a_part_by_the_second
 
 def test_neighbours_are_looked_for_among_pictures_that_came_later(collection, tmp_path):
     collection.vote(Ask((1,)), picked=[2], rejected=[9])
-    assert collection._opened.rankers.get().votes._some.shape[0] == 24
+    assert collection._opened.rankers.get().votes.around.among.shape[0] == 24
     collection.add([picture(tmp_path / "neu.png", (9, 9, 9), 999)])
-    assert collection._opened.rankers.get().votes._some.shape[0] == 25
-
-
-def test_votes_of_before_are_judged_as_they_were():
-    written = {
-        "pictures": [0, 1, 2],
-        "picked": 2,
-        "steps": [0.1, 0.2, 0.3],
-        "width": 9.0,
-        "right": [0.25, 0.5],
-    }
-    assert Taught.read(written).agreement == -0.25
-    assert Taught.read(written | {"right": [None, None]}).agreement == 0.0
-    again = Taught.read(written).written()
-    assert Taught.read(again).agreement == -0.25
-    for wrong in (2.0, float("nan"), "x"):
-        with pytest.raises(ValueError):
-            Taught.read(written | {"agreement": wrong})
+    assert collection._opened.rankers.get().votes.around.among.shape[0] == 25

@@ -7,22 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.collection.votes import steps as voting
-from lookalike.collection.votes.preferences import LIMIT
 from lookalike.collection.votes.steps import (
-    FOLDS,
     FROM_REJECTED,
     LONGEST,
     LONGEST_ALIKE,
     MARGIN,
     MARGIN_ALIKE,
     MOST_TAUGHT,
-    OLDER_WIDTH,
     Geometry,
     Taught,
     directions,
     learn,
     sides,
 )
+from lookalike.collection.votes.turning import LIMIT
 from lookalike.core.vectors import unit_rows
 from tests.reference.votes import direction, learned, turn
 
@@ -125,25 +123,20 @@ def test_written_and_read_again():
     taught = learn([0, 7, 8, 9], 2, geometry(V), width=9.0)
     again = Taught.read(taught.written())
     assert (again.pictures, again.picked, again.width) == ((0, 7, 8, 9), 2, 9.0)
-    assert (again.right, again.power, again.replaces) == (taught.right, 2, True)
+    assert (again.right, again.agreement) == (taught.right, taught.agreement)
     np.testing.assert_array_equal(again.steps, taught.steps)
-
-
-def test_a_vote_of_an_older_log_is_read():
-    weights = np.arange(2 * (FOLDS + 1.0)).reshape(FOLDS + 1, 2)
-    older = Taught.read({"pictures": [3, 4], "weights": weights.tolist(), "right": [1.0, None]})
-    assert (older.picked, older.width, older.power) == (None, OLDER_WIDTH, 1)
-    assert not older.replaces
-    np.testing.assert_array_equal(older.steps, weights[-1])
 
 
 @pytest.mark.parametrize(
     "changed",
-    [{"picked": 5}, {"picked": "x"}, {"width": -1.0}, {"power": 3}, {"steps": [1.0, 2.0]}],
+    [
+        *({"picked": 5}, {"picked": "x"}, {"width": -1.0}, {"steps": [1.0, 2.0]}),
+        *({"agreement": wrong} for wrong in (2.0, float("nan"), "x")),
+    ],
 )
 def test_a_damaged_vote_is_not_read(changed):
     with pytest.raises((ValueError, TypeError)):
-        Taught.read(Taught.nothing().written() | {"pictures": [1]} | changed)
+        Taught.read(Taught.nothing().written() | {"pictures": [1], "steps": [0.5]} | changed)
 
 
 def test_votes_on_one_query_are_of_one_part():

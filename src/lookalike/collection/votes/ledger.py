@@ -461,7 +461,7 @@ def packed(votes: Sequence[Vote]) -> bytes:
             [
                 [
                     *(ranker, len(taught.pictures), taught.picked, taught.width),
-                    *(*taught.right, taught.power, taught.agreement, taught.replaces),
+                    *(*taught.right, taught.agreement),
                 ]
                 for ranker, taught in lessons
             ],
@@ -494,11 +494,11 @@ def _unpacked(event: int, block: bytes) -> Ledger:
             arrays["names"].tobytes()
         ):
             taught = {}
-            for ranker, count, chosen, width, before, after, *others in lessons:
+            for ranker, count, chosen, width, before, after, agreement in lessons:
                 own = slice(at, at + count)
                 part = steps[own].copy()
                 taught[int(ranker)] = Taught(
-                    *(tuple(pictures[own]), chosen, part, width, (before, after), *others),
+                    *(tuple(pictures[own]), chosen, part, width, (before, after), agreement),
                 )
                 at += count
             votes.append(Vote(number, who, subject, tuple(picked), tuple(rejected), taught))

@@ -36,12 +36,6 @@ MARGIN_ALIKE = 1.5
 MOST_TAUGHT = 16
 """Picked pictures, and rejected ones, that one vote may teach with."""
 
-POWER = 2
-"""The power p of the kernel exp(−(γ(1 − cos))^p); votes of before have 1."""
-
-OLDER_WIDTH = 12.0
-"""How quickly votes of older logs, which have no width, fade with distance from their query."""
-
 PREDICTED = 0.4
 """How much of what the second view says of comparisons the first predicts (decision 13)."""
 
@@ -93,40 +87,32 @@ class Taught:
     pictures : tuple of int
         The j pictures it is made of: 0 for the query itself and the picked ones, then the
         rejected ones.
-    picked : int or None
-        How many of them stand before the rejected ones. None for a vote of an older log, whose
-        steps each move the query towards one of ``pictures``.
+    picked : int
+        How many of them stand before the rejected ones.
     steps : array of shape (j,)
         The length of the step of each.
     width : float
-        γ of the kernel exp(−(γ(1 − cos))^p) by which steps fade.
+        γ of the kernel exp(−(γ(1 − cos))²) by which steps fade.
     right : (float or None, float or None)
         The share of its comparisons that were in the right order without votes, and with what
         votes on other queries had taught; None where it compares nothing, and the second where
         only some of what was shown was judged, since that was chosen with votes in view.
-    power : int
-        p of the kernel.
     agreement : float
         By how much it agrees with what the pictures show, from -1 to 1, about 0 for a vote cast
         at random.
-    replaces : bool
-        Whether it takes the place of what its person's votes on the same query taught before. Not
-        so in logs of before.
     """
 
     pictures: tuple[int, ...]
-    picked: int | None
+    picked: int
     steps: Weights
     width: float
     right: tuple[float | None, float | None]
-    power: int = POWER
     agreement: float = 0.0
-    replaces: bool = False
 
     @classmethod
     def nothing(cls) -> "Taught":
         """Return what a vote taught that moves no picture."""
-        return cls((), 0, np.zeros(0), OLDER_WIDTH, (None, None))
+        return cls((), 0, np.zeros(0), 0.0, (None, None))
 
     def written(self) -> dict[str, Any]:
         """Return what the log keeps of it."""
@@ -135,36 +121,25 @@ class Taught:
             "picked": self.picked,
             "steps": self.steps.tolist(),
             "width": self.width,
-            "power": self.power,
             "right": list(self.right),
             "agreement": self.agreement,
-            "replaces": self.replaces,
         }
 
     @classmethod
     def read(cls, written: dict[str, Any]) -> "Taught":
         """Return what :meth:`written` gave; ValueError, TypeError or KeyError for anything else."""
         pictures = tuple(map(int, written["pictures"]))
-        older = "weights" in written
-        # Older logs have a row for each part, and one for all.
-        steps = np.array(written["weights"][-1] if older else written["steps"], np.float64)
-        steps = steps.reshape(len(pictures))
-        picked, width = (None, OLDER_WIDTH) if older else (written["picked"], written["width"])
-        if picked is not None and not 0 <= int(picked) <= len(pictures):
+        steps = np.array(written["steps"], np.float64).reshape(len(pictures))
+        picked, width = int(written["picked"]), float(written["width"])
+        if not 0 <= picked <= len(pictures):
             raise ValueError("more pictures are picked than there are")
-        if not np.isfinite(steps).all() or not 0 <= float(width) < np.inf:
+        if not np.isfinite(steps).all() or not 0 <= width < np.inf:
             raise ValueError("a step is not finite")
-        power = written.get("power", 1)
-        if power not in (1, POWER):
-            raise ValueError("the kernel is not known")
         before, after = written["right"]
-        # Votes of before were believed by the first view alone.
-        agreement = float(written.get("agreement", (0.5 if before is None else before) - 0.5))
+        agreement = float(written["agreement"])
         if not abs(agreement) <= 1:
             raise ValueError("agreement is from -1 to 1")
-        chosen = None if picked is None else int(picked)
-        replaces = bool(written.get("replaces", False))
-        return cls(pictures, chosen, steps, width, (before, after), power, agreement, replaces)
+        return cls(pictures, picked, steps, width, (before, after), agreement)
 
 
 def fold_of(subject: str) -> int:
@@ -260,7 +235,7 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
     """
     count = len(pictures)
     moves = directions(count, picked)
-    kernel = np.exp(-((width * (1 - np.minimum(geometry.near, 1.0))) ** POWER))
+    kernel = np.exp(-((width * (1 - np.minimum(geometry.near, 1.0))) ** 2))
     least = min(max(picked - 1, 1), count - picked)
     margin, longest = MARGIN_ALIKE, LONGEST_ALIKE
     if least:
@@ -276,7 +251,7 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
         steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), DECIMALS)
         scores += (steps[place] * kernel[:, place, None]) * changes[place]
     right, agreement = _right(geometry, picked), _agreement(geometry, picked)
-    return Taught(tuple(pictures), picked, steps, width, right, POWER, agreement, replaces=True)
+    return Taught(tuple(pictures), picked, steps, width, right, agreement)
 
 
 def _right(geometry: Geometry, picked: int) -> tuple[float | None, float | None]:
