@@ -511,12 +511,14 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
     expected = {n: asked @ items[k] for k, n in enumerate(ids_) if n != query}
     assert scores(collection, Ask((query,))) == pytest.approx(expected, abs=1e-4)
     # Votes learned while the collection was another have another width.
-    wider = [
-        replace(vote, taught={1: replace(vote.taught[1], width=3.0)})
-        for vote in ranker.votes.ledger.votes
+    widths = [60.0, 60.0, *(vote[3] for vote in votes[2:])]
+    other = [
+        replace(vote, taught={1: replace(vote.taught[1], width=width)})
+        for vote, width in zip(ranker.votes.ledger.votes, widths, strict=True)
     ]
-    followed = ranker.votes.following(ledgers.Ledger().added(wider))
-    expected = reference.turn([(*vote[:3], 3.0) for vote in votes], row[query]) + everywhere
+    followed = ranker.votes.following(ledgers.Ledger().added(other))
+    votes = [(*vote[:3], width) for vote, width in zip(votes, widths, strict=True)]
+    expected = reference.turn(votes, row[query]) + everywhere
     expected *= min(1, LIMIT / np.linalg.norm(expected))
     assert np.abs(expected - turned).max() > 0.005
     given = ranker.plain.take(np.array([query]))
