@@ -15,15 +15,12 @@ def direction(vectors, picked, place):
 
 
 def turn(votes, query):
-    """Return how votes of (vectors, picked, steps, width) turn a query of unit length.
-
-    A fifth entry is the power of a vote's kernel, where it is not 2.
-    """
+    """Return how votes of (vectors, picked, steps, width) turn a query of unit length."""
     total = np.zeros(len(query))
-    for vectors, picked, steps, width, *power in votes:
+    for vectors, picked, steps, width in votes:
         for place, step in enumerate(steps):
             apart = width * (1 - min(1.0, float(query @ vectors[place])))
-            kernel = math.exp(-(apart ** (power[0] if power else 2)))
+            kernel = math.exp(-(apart**2))
             total = total + step * kernel * direction(vectors, picked, place)
     return total
 

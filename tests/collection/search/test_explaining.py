@@ -1,5 +1,5 @@
 import os
-from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,7 +102,7 @@ def test_what_people_said_comes_first(collection):
 
 def test_votes_speak_for_and_against(collection, monkeypatch):
     # Wide enough to reach the same search, whose vector has moved by then.
-    monkeypatch.setattr("lookalike.collection.votes.preferences.NARROWEST", 4.0)
+    monkeypatch.setattr("lookalike.collection.votes.surroundings.MAX_GAMMA", 4.0)
     blue, red = ids(collection, "blau"), ids(collection, "rot")
     ask, other = Ask((blue[0],)), Ask((blue[4],))
     collection.vote(ask, picked=[red[3]], rejected=[blue[1]])
@@ -116,7 +116,7 @@ def test_votes_speak_for_and_against(collection, monkeypatch):
             if row.id in (*asked.like, *said):
                 continue
             item = collection._opened.rankers.get().vectors([row.id])
-            moved = float((preferences.added(vector) @ item.T)[0, 0])
+            moved = float((preferences.turns.added(vector) @ item.T)[0, 0])
             pair = f"preferring {'it' if row.id == red[3] else good} to "
             pair += "it" if row.id == blue[1] else bad
             where = "it" if row.id == blue[0] else on
@@ -153,9 +153,8 @@ def test_a_query_that_rejects_only(collection):
 
 def near_only(preferences):
     """What votes add near what they were cast on, without what they add to every search."""
-    near = copy(preferences)
-    near.__dict__["spread"] = None
-    return near
+    turns = replace(preferences.turns, spread=None)
+    return replace(preferences, judgement=replace(preferences.judgement, turns=turns))
 
 
 def test_the_parts_of_votes_make_up_what_votes_add(collection):
@@ -169,8 +168,8 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
     ranker = collection._opened.rankers.get()
     preferences = near_only(ranker.votes)
     query, item = (ranker.vectors([n]) for n in (3, 20))
-    subjects, _, _, parts = preferences.parts(query, item)
-    added = (preferences.added(query) @ ranker.similarity.item_vectors(item).T)[0, 0]
+    subjects, _, _, parts = preferences.turns.parts(query, item)
+    added = (preferences.turns.added(query) @ ranker.similarity.item_vectors(item).T)[0, 0]
     assert parts.sum() == pytest.approx(added, abs=1e-6)
     told = list(explaining.spoken(preferences, query, item))
     totals = {
@@ -188,12 +187,12 @@ def test_a_vote_alone_adds_its_own_part(collection):
         collection.vote(Ask((query,)), picked=[good], rejected=[bad], who=f"{query}")
     both = near_only(collection._opened.rankers.get().votes)
     query, item = (collection._opened.rankers.get().vectors([n]) for n in (6, 20))
-    subjects, _, _, parts = both.parts(query, item)
+    subjects, _, _, parts = both.turns.parts(query, item)
     for number, subject in ((1, "14"), (2, "5")):
         collection.undo(number)
         left = near_only(collection._opened.rankers.get().votes)
         alone = sum(part for own, part in zip(subjects, parts, strict=True) if own == subject)
-        assert (left.added(query) @ item.T)[0, 0] == pytest.approx(alone, abs=1e-3)
+        assert (left.turns.added(query) @ item.T)[0, 0] == pytest.approx(alone, abs=1e-3)
         collection.undo(collection.log.history(1)[0].number)
 
 

@@ -21,7 +21,7 @@ from tests.collection.colours import Colours, album
 from tests.collection.teaching import QUICK, learn
 from tests.gates import OPEN
 
-VOTES = {"votes_near", "votes_width", "votes_power", "votes_move", "votes_strength"}
+VOTES = {"votes_near", "votes_width", "votes_move", "votes_strength"}
 EVERYWHERE = "votes_matrix"
 
 

@@ -97,6 +97,6 @@ def test_all_that_was_shown_is_judged_by_the_first_view_and_a_part_by_the_second
 
 def test_neighbours_are_looked_for_among_pictures_that_came_later(collection, tmp_path):
     collection.vote(Ask((1,)), picked=[2], rejected=[9])
-    assert collection._opened.rankers.get().votes._some.shape[0] == 24
+    assert collection._opened.rankers.get().votes.around.among.shape[0] == 24
     collection.add([picture(tmp_path / "neu.png", (9, 9, 9), 999)])
-    assert collection._opened.rankers.get().votes._some.shape[0] == 25
+    assert collection._opened.rankers.get().votes.around.among.shape[0] == 25

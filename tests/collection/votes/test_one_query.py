@@ -1,12 +1,9 @@
 """One person who votes many times on one query: as one vote that says all of it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection.votes.ledger import Ledger
 from lookalike.collection.votes.steps import MOST_TAUGHT
 from tests.collection.colours import Colours
 from tests.collection.votes.test_agreement import digits  # noqa: F401
@@ -37,9 +34,13 @@ def precision(collection, query):
     )
 
 
+def lessons(collection):
+    return collection._opened.rankers.get().votes.turns.lessons
+
+
 def turned(collection):
     ranker = collection._opened.rankers.get()
-    return ranker.votes.turned(ranker.plain.vectors)
+    return ranker.votes.turns.turned(ranker.plain.vectors)
 
 
 def random_votes(collection, query, count, seed=0):
@@ -76,7 +77,7 @@ def test_nothing_that_others_taught_is_lost(collection):
     before = turned(collection)
     random_votes(collection, 24, 20)
     assert turned(collection).tobytes() != before.tobytes()
-    assert collection._opened.rankers.get().votes._counts[:10].all()
+    assert lessons(collection).counts[:10].all()
     for event in collection.log.history(20):
         collection.undo(event.number)
     assert turned(collection).tobytes() == before.tobytes()
@@ -104,19 +105,7 @@ def test_only_the_last_vote_of_each_person_on_each_query_teaches(collection):
     random_votes(collection, 24, 3)
     collection.vote(Ask((24,)), picked=[25], rejected=[26], who="Bea")
     collection.vote(Ask((27,)), picked=[28], rejected=[29], who="Ada")
-    votes = collection._opened.rankers.get().votes
-    assert votes._counts.tolist() == [False, False, True, True, True]
-    assert (votes._trust > 0).tolist() == votes._counts.tolist()
+    assert lessons(collection).counts.tolist() == [False, False, True, True, True]
     with Collection.open(collection.path, features=[Colours(8)]) as other:
-        assert other._opened.rankers.get().votes._counts.tolist() == votes._counts.tolist()
+        assert lessons(other).counts.tolist() == lessons(collection).counts.tolist()
         assert turned(other).tobytes() == turned(collection).tobytes()
-
-
-def _older(vote):
-    return replace(
-        vote, taught={id_: replace(one, replaces=False) for id_, one in vote.taught.items()}
-    )
-
-
-def _counting(ranker, votes):
-    return ranker.votes.following(Ledger().added(votes))._counts.tolist()

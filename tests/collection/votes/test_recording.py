@@ -11,9 +11,9 @@ from lookalike.collection.log.votes import Taught
 from lookalike.collection.votes import ledger as ledgers
 from lookalike.collection.votes import recording
 from lookalike.collection.votes.ledger import Record
-from lookalike.collection.votes.preferences import LIMIT
 from lookalike.collection.votes.spread import EVIDENCE
 from lookalike.collection.votes.steps import FOLDS, fold_of
+from lookalike.collection.votes.turning import LIMIT
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.reference import votes as reference
@@ -38,9 +38,7 @@ def again(collection):
 
 def state(collection):
     """What votes taught, to the last bit."""
-    preferences = collection._opened.rankers.get().votes
-    votes = preferences.ledger.votes
-    return ledgers.packed(votes)
+    return ledgers.packed(collection._opened.rankers.get().votes.ledger.votes)
 
 
 def test_a_vote_changes_the_next_search(collection):
@@ -225,12 +223,12 @@ def test_a_deleted_picture_teaches_no_more(collection):
     collection.vote(Ask((9,)), picked=[10], rejected=[2])
     collection.remove([9])
     votes = collection._opened.rankers.get().votes
-    assert 9 not in votes._places
+    assert 9 not in votes.turns.lessons.places
     # Two votes have nothing left to compare, and the third was on a picture that is gone; that
     # what they picked is alike still holds.
     for number in votes.source.ids:
-        assert not len(votes.parts(votes.source.take([number]), votes.source.take([1]))[3])
-    assert sum(votes.spread.counts) == 2
+        assert not len(votes.turns.parts(votes.source.take([number]), votes.source.take([1]))[3])
+    assert sum(votes.turns.spread.counts) == 2
     assert 9 not in order(collection, ask)
     with again(collection) as other:
         assert other.search(ask, 30) == collection.search(ask, 30)
@@ -238,7 +236,7 @@ def test_a_deleted_picture_teaches_no_more(collection):
     with pytest.raises(NotFound):
         collection.search(Ask((9,)))
     collection.restore([9])
-    assert 9 in collection._opened.rankers.get().votes._places
+    assert 9 in collection._opened.rankers.get().votes.turns.lessons.places
     assert collection.search(Ask((9,)))[0].id == 10
 
 
@@ -260,7 +258,7 @@ def test_however_many_votes_a_ranking_stays_near_the_pictures(collection):
         collection.vote(query, picked=green[:2], rejected=blue[:2], who=f"person {number}")
     ranker = collection._opened.rankers.get()
     vectors = ranker.plain.vectors
-    lengths = np.linalg.norm(ranker.votes.added(vectors), axis=1)
+    lengths = np.linalg.norm(ranker.votes.turns.added(vectors), axis=1)
     assert LIMIT * 0.9 < lengths.max() <= LIMIT + 1e-6
 
 
@@ -314,15 +312,17 @@ def test_votes_that_rank_others_worse_are_not_used(collection):
     assert good.after >= good.before
     assert good.strength == 1.0
     assert collection.search(red[7], 30) != start
-    preferences = collection._opened.rankers.get().votes
-    for vote in preferences.ledger.votes:
-        object.__setattr__(vote.taught[1], "right", (1.0, 0.5))
-    spoiled = ledgers.Ledger().added(preferences.ledger.votes)
-    object.__setattr__(preferences.ledger, "records", spoiled.records)
-    del preferences.standing
-    assert collection.votes.standing().strength == 0.0
-    assert "worse" in collection.votes.standing().reason
-    assert collection.search(red[7], 30) == start
+    ranker = collection._opened.rankers.get()
+    spoiled = [
+        replace(vote, taught={1: replace(vote.taught[1], right=(1.0, 0.5))})
+        for vote in ranker.votes.ledger.votes
+    ]
+    paused = replace(ranker, votes=ranker.votes.following(ledgers.Ledger().added(spoiled)))
+    assert paused.votes.standing.strength == 0.0
+    assert "worse" in paused.votes.standing.reason
+    vector = ranker.vectors(red[7:8])
+    assert np.array_equal(paused.query(vector), ranker.similarity.query_vectors(vector))
+    assert not np.array_equal(ranker.query(vector), paused.query(vector))
 
 
 def test_votes_are_put_on_what_labels_taught(collection):
@@ -509,6 +509,19 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
     items = ranker.similarity.item_vectors(everyone)
     expected = {n: asked @ items[k] for k, n in enumerate(ids_) if n != query}
     assert scores(collection, Ask((query,))) == pytest.approx(expected, abs=1e-4)
+    # Votes learned while the collection was another have another width.
+    widths = [60.0, 60.0, *(vote[3] for vote in votes[2:])]
+    other = [
+        replace(vote, taught={1: replace(vote.taught[1], width=width)})
+        for vote, width in zip(ranker.votes.ledger.votes, widths, strict=True)
+    ]
+    followed = ranker.votes.following(ledgers.Ledger().added(other))
+    votes = [(*vote[:3], width) for vote, width in zip(votes, widths, strict=True)]
+    expected = reference.turn(votes, row[query]) + everywhere
+    expected *= min(1, LIMIT / np.linalg.norm(expected))
+    assert np.abs(expected - turned).max() > 0.005
+    given = ranker.plain.take(np.array([query]))
+    np.testing.assert_allclose(followed.turns.turned(given)[0], expected, atol=1e-4)
 
 
 def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
@@ -557,7 +570,7 @@ def test_votes_read_at_once_sum_to_the_same_bits(collection):
         collection.vote(Ask((query + 2,)), rejected=[rejected])
     with again(collection) as other:
         ours, theirs = (it._opened.rankers.get().votes for it in (collection, other))
-        assert [*ours._places] == [*theirs._places]
+        assert [*ours.turns.lessons.places] == [*theirs.turns.lessons.places]
         for query in range(1, 25):
             assert scores(collection, Ask((query,))) == scores(other, Ask((query,)))
 
@@ -594,7 +607,7 @@ def test_votes_that_contradict_each_other_leave_a_ranking_as_it_was(collection):
     collection.vote(ask, picked=[9], rejected=[2], who="Ada")
     assert collection.votes.verdicts(ask) == {9: 1, 2: -1}
     ranker = collection._opened.rankers.get()
-    lengths = np.linalg.norm(ranker.votes.turned(ranker.plain.vectors), axis=1)
+    lengths = np.linalg.norm(ranker.votes.turns.turned(ranker.plain.vectors), axis=1)
     assert lengths.max() <= LIMIT + 1e-6
 
 
@@ -616,17 +629,17 @@ def test_who_corrects_one_search_by_several_thumbs_is_not_left_out(collection):
 def test_queries_asked_at_once_are_turned_as_each_alone(collection):
     for query, good, bad in ((1, 2, 9), (4, 5, 20), (9, 10, 3)):
         collection.vote(Ask((query,)), picked=[good], rejected=[bad], who="Ada")
-    votes = collection._opened.rankers.get().votes
-    vectors = collection._opened.rankers.get().plain.vectors
+    ranker = collection._opened.rankers.get()
+    votes, vectors = ranker.votes.turns, ranker.plain.vectors
     alone = np.vstack([votes.turned(vectors[row : row + 1]) for row in range(len(vectors))])
     assert np.linalg.norm(alone, axis=1).max() > 0.1
     np.testing.assert_allclose(votes.turned(vectors), alone, atol=1e-6)
-    folds = {vote.subject: fold_of(vote.subject) for vote in votes.ledger.votes}
+    folds = {vote.subject: fold_of(vote.subject) for vote in ranker.votes.ledger.votes}
     (empty, *_) = {*range(FOLDS)} - {*folds.values()}
-    query = votes._similarity.query_vectors(vectors)
+    query = ranker.similarity.query_vectors(vectors)
     # Votes of a part that has none: those of the others are all votes.
     for fold, is_same in ((empty, True), (folds["1"], False)):
-        turned, others = votes._taught(vectors, query, fold)
+        turned, others = votes.apart(vectors, query, fold, np.arange(0))
         np.testing.assert_allclose(turned, alone, atol=1e-6)
         assert np.allclose(others, alone[:1], atol=1e-6) == is_same
 
@@ -648,8 +661,8 @@ def test_one_person_voting_again_and_again_on_one_query_is_bounded(collection):
     assert len(many.said["1"]["Ada"]) == 2
     ranker = collection._opened.rankers.get()
     followed = ranker.votes.following(many)
-    assert np.linalg.norm(followed.turned(ranker.plain.vectors), axis=1).max() <= LIMIT + 1e-6
-    assert len(followed._places) == len(ranker.votes._places)
+    assert np.linalg.norm(followed.turns.turned(ranker.plain.vectors), axis=1).max() <= LIMIT + 1e-6
+    assert followed.turns.lessons.places == ranker.votes.turns.lessons.places
 
 
 def test_votes_only_by_thumbs_down(collection):
@@ -661,7 +674,7 @@ def test_votes_only_by_thumbs_down(collection):
     standing = collection.votes.standing()
     assert (standing.votes, standing.judged, standing.strength) == (3, 0, 1.0)
     ranker = collection._opened.rankers.get()
-    assert np.isfinite(ranker.votes.turned(ranker.plain.vectors)).all()
+    assert np.isfinite(ranker.votes.turns.turned(ranker.plain.vectors)).all()
     with again(collection) as other:
         assert order(other, asks[0]) == order(collection, asks[0])
 

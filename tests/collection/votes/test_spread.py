@@ -1,12 +1,12 @@
 """What votes say of every search: how pictures that were picked together differ."""
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from lookalike.collection import Ask
-from lookalike.collection.votes import preferences, spread
+from lookalike.collection.votes import spread
 from lookalike.collection.votes.ledger import ENOUGH
 from lookalike.collection.votes.members import Members
 from lookalike.collection.votes.spread import EVIDENCE, Spread
@@ -27,9 +27,9 @@ class Log:
         self.vectors = rng.normal(size=(30, width)).astype(np.float32)
         self.vectors /= np.linalg.norm(self.vectors, axis=1, keepdims=True)
         sizes = [(int(rng.integers(1, 5)), int(rng.integers(0, 4))) for _ in range(votes)]
-        self.sides = np.array([s for p, r in sizes for s in [1] * p + [-1] * r], np.int8)
-        self.places = rng.integers(0, 30, len(self.sides)).astype(np.int32)
-        self.stops = np.cumsum([p + r for p, r in sizes])
+        self.stops = np.cumsum([picked + rejected for picked, rejected in sizes])
+        self.places = rng.integers(0, 30, self.stops[-1]).astype(np.int32)
+        self.picked = np.array([picked for picked, _ in sizes])
         self.rejects = np.array([rejected > 0 for _, rejected in sizes])
         self.folds = rng.integers(0, FOLDS, votes)
         self.trust = rng.integers(0, 5, votes) / 4
@@ -38,18 +38,14 @@ class Log:
     def spread(self, before, count, trust=None):
         """Return what the first votes come to, after what was known before."""
         end = self.stops[count - 1]
-        new = dict.fromkeys(("anchor", "step"), np.zeros(end))
-        new |= dict.fromkeys(("number", "width", "power", "reach"), np.zeros(count))
+        new = {"item": self.places[:end], "step": np.zeros(end)}
+        new |= dict.fromkeys(("width", "reach"), np.zeros(count))
         new |= dict.fromkeys(("person", "subject"), np.arange(count))
-        new |= {"item": self.places[:end], "side": self.sides[:end]}
-        new |= {"stop": self.stops[:count], "fold": self.folds[:count]}
-        new |= {"rejects": self.rejects[:count]}
-        people = zip(self.trust if trust is None else trust, self.judged, strict=True)
-        records = [
-            SimpleNamespace(weight=weight, unjudged=weight * (judged >= ENOUGH))
-            for weight, judged in people
-        ]
-        return before.following(self.vectors, Members.none().extended(new), records[:count])
+        new |= {"stop": self.stops[:count], "picked": self.picked[:count]}
+        new |= {"fold": self.folds[:count], "rejects": self.rejects[:count]}
+        weights = self.trust if trust is None else trust
+        people = np.column_stack([weights * (self.judged >= ENOUGH), weights])
+        return before.following(self.vectors, Members.none().extended(new), people[:count])
 
 
 def same(one, other):
@@ -77,14 +73,9 @@ def test_equals_a_sum_written_out(seed):
     starts = [0, *log.stops[:-1]]
     votes = []
     for vote, (start, stop) in enumerate(zip(starts, log.stops, strict=True)):
-        sides = log.sides[start:stop]
-        rejects = (sides < 0).any()
-        if (
-            log.folds[vote] != 2
-            and (rejects or log.judged[vote] >= ENOUGH)
-            and (sides > 0).sum() > 1
-        ):
-            picked = int((sides > 0).sum())
+        picked = log.picked[vote]
+        is_believed = log.rejects[vote] or log.judged[vote] >= ENOUGH
+        if log.folds[vote] != 2 and is_believed and picked > 1:
             votes.append((log.vectors[log.places[start:stop]].astype(float), picked))
     query = np.ones(6) / np.sqrt(6)
     turned = spread.turned(query[None], without=2)[0]
@@ -130,7 +121,7 @@ def test_of_many_votes_the_last_few_may_be_missing():
 
 
 def spread_of(collection):
-    return collection._opened.rankers.get().votes.spread
+    return collection._opened.rankers.get().votes.turns.spread
 
 
 def test_a_search_voted_on_again_counts_once(collection):
@@ -150,11 +141,11 @@ def test_a_vote_that_rejects_nothing_counts_once_its_person_is_known(collection)
     ranker = collection._opened.rankers.get()
     near = ranker.vectors(np.array(red[5:6]))
     assert sum(spread_of(collection).counts) == 0
-    assert not ranker.votes.turned(near).any()
+    assert not ranker.votes.turns.turned(near).any()
     for query in green[1:4]:
         collection.vote(Ask((query,)), picked=[green[4]], rejected=blue[:1])
     assert sum(spread_of(collection).counts) == 5
-    votes = collection._opened.rankers.get().votes
+    votes = collection._opened.rankers.get().votes.turns
     # Near what was picked, queries turn towards it, and not only by what holds for every search.
     towards = ranker.vectors(np.array(red[:3])).mean(axis=0)
     everywhere = votes.spread.turned(near.astype(np.float64))
@@ -169,15 +160,14 @@ def test_to_pick_the_same_again_and_again_adds_little(collection):
     lengths = []
     for picked in red[1:6]:
         collection.vote(Ask((red[0],)), picked=[picked])
-        votes = collection._opened.rankers.get().votes
-        near_alone = votes._turned_near(near, np.zeros(1, np.int64), votes._trust[None])
-        lengths.append(float(np.linalg.norm(near_alone)))
+        near_alone = replace(collection._opened.rankers.get().votes.turns, spread=None)
+        lengths.append(float(np.linalg.norm(near_alone.turned(near))))
     assert lengths[0] > 0.1
     assert max(lengths[1:]) < 1.5 * lengths[0]
 
 
 def test_long_vectors_are_left_as_they_are(collection, monkeypatch):
-    monkeypatch.setattr(preferences, "WIDEST_SPREAD", 8)
+    monkeypatch.setattr(spread, "MAX_WIDTH", 8)
     red, blue = (ids(collection, colour) for colour in list(PALETTE)[:2])
     collection.vote(Ask((red[0],)), picked=red[1:3], rejected=blue[:1])
     assert spread_of(collection) is None
@@ -190,6 +180,6 @@ def test_scores_stay_cosines_however_far_votes_turn_a_search(collection):
         collection.vote(Ask((query,)), picked=[*red[5:], *green[:2]], rejected=blue[:4])
     ranker = collection._opened.rankers.get()
     asked = ranker.query(ranker.vectors(red[6:7]))
-    assert np.linalg.norm(ranker.votes.turned(ranker.vectors(red[6:7]))) > 0.1
+    assert np.linalg.norm(ranker.votes.turns.turned(ranker.vectors(red[6:7]))) > 0.1
     assert np.linalg.norm(asked) == pytest.approx(1, abs=1e-5)
     assert max(match.score for match in collection.search(Ask((red[6],)), 20)) <= 1 + 1e-5

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.collection.votes import steps as voting
-from lookalike.collection.votes.preferences import LIMIT
 from lookalike.collection.votes.steps import (
     FROM_REJECTED,
     LONGEST,
@@ -21,6 +20,7 @@ from lookalike.collection.votes.steps import (
     learn,
     sides,
 )
+from lookalike.collection.votes.turning import LIMIT
 from lookalike.core.vectors import unit_rows
 from tests.reference.votes import direction, learned, turn
 
@@ -129,11 +129,14 @@ def test_written_and_read_again():
 
 @pytest.mark.parametrize(
     "changed",
-    [{"picked": 5}, {"picked": "x"}, {"width": -1.0}, {"agreement": 2}, {"steps": [1.0, 2.0]}],
+    [
+        *({"picked": 5}, {"picked": "x"}, {"width": -1.0}, {"steps": [1.0, 2.0]}),
+        *({"agreement": wrong} for wrong in (2.0, float("nan"), "x")),
+    ],
 )
 def test_a_damaged_vote_is_not_read(changed):
     with pytest.raises((ValueError, TypeError)):
-        Taught.read(Taught().written() | {"pictures": [1]} | changed)
+        Taught.read(Taught().written() | {"pictures": [1], "steps": [0.5]} | changed)
 
 
 def test_votes_on_one_query_are_of_one_part():

@@ -98,7 +98,7 @@ class Ranker:
             chosen,
             None if similarity is None else row.similarity,
             row.annotator,
-            Preferences(row.id, source, chosen),
+            Preferences.none(row.id, source, chosen),
             rerankers,
             changes,
             damage,
@@ -117,7 +117,7 @@ class Ranker:
             votes = self.votes.over(source)
         else:
             # When pictures of votes went, or came back, what votes taught is put together anew.
-            votes = Preferences(self.id, source, self.similarity)
+            votes = Preferences.none(self.id, source, self.similarity)
         codes = None if self.codes is None else self.codes.over(plain)
         return replace(self, plain=plain, index=index, votes=votes, changes=changes, codes=codes)
 
@@ -152,7 +152,7 @@ class Ranker:
         strength = self.votes.standing.strength
         if not strength:
             return query
-        asked = dense(query) + strength * self.votes.added(vector, query)
+        asked = dense(query) + strength * self.votes.turns.added(vector, query)
         before, after = (
             np.linalg.norm(one, axis=1, keepdims=True) for one in (dense(query), asked)
         )
@@ -174,7 +174,7 @@ class Ranker:
         strength = self.votes.standing.strength
         if not strength:
             return asked
-        turned: Vectors = unit_rows(dense(asked) + strength * self.votes.turned(vector))
+        turned: Vectors = unit_rows(dense(asked) + strength * self.votes.turns.turned(vector))
         return turned
 
     def nearest(

@@ -100,7 +100,7 @@ class Spoken:
 
 def spoken(preferences: Preferences, query: Vectors, item: Vectors) -> Iterator[Spoken]:
     """Return what speaks most for an item and what most against it, of all that votes add."""
-    subjects, names, sides, parts = preferences.parts(query, item)
+    subjects, names, sides, parts = preferences.turns.parts(query, item)
     if not subjects:
         return
     known = {subject: place for place, subject in enumerate(dict.fromkeys(subjects))}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import models
 from lookalike.collection.store.database import Database
-from lookalike.collection.votes.preferences import LIMIT
+from lookalike.collection.votes.turning import LIMIT
 from lookalike.core.arrays import save_arrays, write_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.similarity.base import Formula
@@ -28,7 +28,7 @@ def export(ranker: Ranker, database: Database, path: Path) -> None:
         S(q, p) = (u(q) + s·|u(q)|·t(q))·v(p),
 
     where v gives what the similarity stores of a picture, times its scale, u what it asks with,
-    and t how votes turn a query (:mod:`lookalike.collection.votes.preferences`). What was said of
+    and t how votes turn a query (:mod:`lookalike.collection.votes.turning`). What was said of
     a query itself does not go along.
 
     The same state gives the same bytes.
@@ -68,7 +68,7 @@ def _votes(ranker: Ranker) -> Arrays:
     strength = ranker.votes.standing.strength
     if not strength:
         return {}
-    return {**ranker.votes.formula(), "votes_strength": np.array([strength], np.float32)}
+    return {**ranker.votes.turns.formula(), "votes_strength": np.array([strength], np.float32)}
 
 
 def _reduction(ranker: Ranker) -> Arrays:
@@ -133,7 +133,7 @@ def recipe(formula: Formula, arrays: Arrays) -> str:
     if "votes_near" in arrays:
         lines += [
             '    apart = f["votes_width"] * (1 - np.minimum(Q @ f["votes_near"].T, 1))',
-            '    turn = np.exp(-(apart ** f["votes_power"])) @ f["votes_move"]',
+            '    turn = np.exp(-(apart**2)) @ f["votes_move"]',
             "    size = np.maximum(dot(asked(Q), asked(Q)) ** 0.5, 1e-30)",
             *(everywhere if "votes_matrix" in arrays else ()),
             f"    cut = np.minimum({LIMIT} / np.maximum(dot(turn, turn) ** 0.5, 1e-12), 1)",

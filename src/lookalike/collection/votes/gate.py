@@ -1,9 +1,11 @@
-"""Judge what votes add by labelled pictures held out; votes judge it, too, in the ledger."""
+"""Judge what votes add: by votes that were not learned from, and by labelled pictures held out."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from numpy.typing import NDArray
 
 from lookalike.collection.store import changes, models
 from lookalike.collection.store.database import Database
-from lookalike.collection.votes.ledger import WHOLE, Judged, Ledger
+from lookalike.collection.votes.ledger import WHOLE, Judged, Ledger, Standing
+from lookalike.collection.votes.turning import Turns
 from lookalike.core.errors import InvalidInput
 from lookalike.core.ranking import judge
 from lookalike.core.vectors import Vectors, dense
@@ -21,7 +24,7 @@ from lookalike.similarity.base import Similarity
 if TYPE_CHECKING:
     from lookalike.supervision import Relevance
 
-MOST = 200
+MAX_HELD = 200
 """Pictures that are judged by: enough to see harm, few enough to be asked at every vote."""
 
 STRENGTHS = (WHOLE, 0.5, 0.25)
@@ -61,8 +64,8 @@ class HeldLabels:
         except InvalidInput:
             return None
         held = np.flatnonzero(np.isin(known.ids, np.intersect1d(sides[0], index.ids)))
-        if len(held) > MOST:
-            held = np.sort(np.random.default_rng(0).choice(held, MOST, replace=False))
+        if len(held) > MAX_HELD:
+            held = np.sort(np.random.default_rng(0).choice(held, MAX_HELD, replace=False))
         relevance = known.relevance.subset(held)
         if not relevance.has_alike.any():
             return None
@@ -100,3 +103,24 @@ class HeldLabels:
         single = scores.astype(np.float32)
         judged = judge(single, self._relevance.rows(everyone), own=everyone, cutoffs=(1,))
         return judged.average_precision[judged.judged]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What votes taught, and how far searches go with it; it never changes.
+
+    ``turns`` is what the votes of ``ledger`` come to, and ``held`` labelled pictures to judge by
+    as well.
+    """
+
+    turns: Turns
+    ledger: Ledger = field(default_factory=Ledger)
+    held: HeldLabels | None = None
+
+    @cached_property
+    def standing(self) -> Standing:
+        """Judge what votes taught: by votes that were not learned from, and by labels."""
+        labels = Judged()
+        if self.held is not None and self.ledger.votes:
+            labels = self.held.judge(self.turns.added)
+        return self.ledger.standing(self.turns.lessons.ranker, labels)

@@ -12,7 +12,7 @@ the pictures picked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.votes._fast.solving import factored, solved
-from lookalike.collection.votes.ledger import Record
 from lookalike.collection.votes.members import Members
 from lookalike.collection.votes.steps import FOLDS, Weights
+from lookalike.core import sparse as sp
 
 EVIDENCE = 200.0
 """Picked pictures after which what they say weighs as much as the start."""
 
-WIDEST = 512
+MAX_WIDTH = 512
 """Vectors of more numbers are left as they are: d² numbers are kept for each part of the votes."""
 
 GRAIN = 2.0**-12
@@ -61,33 +61,39 @@ class Spread:
 
     @classmethod
     def none(cls, width: int) -> Spread:
-        """Start without votes."""
+        """Return the sums over no votes, for vectors of so many numbers."""
         nothing = np.zeros((width, width))
         return cls(np.zeros((0, 2)), np.zeros(0), (nothing,) * FOLDS, (0.0,) * FOLDS)
 
-    def following(self, vectors: Any, of: Members, records: Sequence[Record]) -> Spread:
+    @classmethod
+    def of(cls, vectors: Any, of: Members, people: Weights, before: Spread | None) -> Spread | None:
+        """Return what votes come to, after what they did before; None for long vectors."""
+        if vectors is None or sp.issparse(vectors) or vectors.shape[1] > MAX_WIDTH:
+            return None
+        return (before or cls.none(vectors.shape[1])).following(vectors, of, people)
+
+    def following(self, vectors: Any, of: Members, people: Weights) -> Spread:
         """Return what votes come to by now: those before, perhaps of other weights, and new ones.
 
-        ``vectors`` has a row for each picture of ``of``, and there is a record for each person.
+        ``vectors`` has a row for each picture of ``of``, and ``people`` one for each person.
         """
-        people = np.round([(it.unjudged * LEVELS, it.weight * LEVELS) for it in records]) / LEVELS
+        people = np.round(people * LEVELS) / LEVELS
         votes = _counted(len(of.stop))
         if votes == len(self.weights) and np.array_equal(people, self.people):
             return self
-        stops = of.stop.rows[:votes]
+        stops, picked = of.stop.rows[:votes], of.picked.rows[:votes]
         starts = np.concatenate([[0], stops[:-1]])
-        sides = of.side.rows[: stops[-1]] if votes else of.side.rows[:0]
-        picked = _sums(sides > 0, starts, stops)
         weights = people[of.person.rows[:votes], of.rejects.rows[:votes]]
-        weights *= (picked > 1) & _last(of.person.rows[:votes], of.subject.rows[:votes])
+        weights *= (picked > 1) & of.last(votes)
         change = weights.copy()
         change[: len(self.weights)] -= self.weights[:votes]
         products, counts = list(self.products), list(self.counts)
         folds = np.where(change, of.fold.rows[:votes], -1)
         for fold, changed in _groups(folds):
-            rows = np.concatenate([np.arange(starts[vote], stops[vote]) for vote in changed])
-            rows = rows[sides[rows] > 0]
             size = picked[changed]
+            rows = np.concatenate(
+                [np.arange(starts[vote], starts[vote] + picked[vote]) for vote in changed]
+            )
             X = np.round(vectors[of.item.rows[rows]].astype(np.float64) / GRAIN) * GRAIN
             X -= np.round(_means(X, size) / GRAIN) * GRAIN
             weighed = np.repeat(change[changed], size)[:, None] * X
@@ -139,21 +145,6 @@ def _groups(folds: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.intp]]]:
         votes = np.flatnonzero(folds == fold)
         for first in range(0, len(votes), AT_ONCE):
             yield fold, votes[first : first + AT_ONCE]
-
-
-def _last(persons: NDArray[np.int64], subjects: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which votes are a person's last on a query; it has what they said before, too."""
-    pairs = persons * (subjects.max(initial=0) + 1) + subjects
-    last = np.zeros(len(pairs), bool)
-    last[len(pairs) - 1 - np.unique(pairs[::-1], return_index=True)[1]] = True
-    return last
-
-
-def _sums(
-    of: NDArray[np.bool_], starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    total = np.concatenate([[0], np.cumsum(of)])
-    return np.asarray(total[stops] - total[starts])
 
 
 def _means(X: Weights, sizes: NDArray[np.int64]) -> Weights:

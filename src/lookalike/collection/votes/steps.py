@@ -37,9 +37,6 @@ MARGIN_ALIKE = 1.5
 MOST_TAUGHT = 16
 """Picked pictures, and rejected ones, that one vote may teach with."""
 
-POWER = 2
-"""The power p of the kernel exp(−(γ(1 − cos))^p); votes of before have 1."""
-
 PREDICTED = 0.4
 """How much of what the second view says of comparisons the first predicts (decision 13)."""
 
@@ -175,7 +172,7 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
     """
     count = len(pictures)
     moves = directions(count, picked)
-    kernel = np.exp(-((width * (1 - np.minimum(geometry.near, 1.0))) ** POWER))
+    kernel = np.exp(-((width * (1 - np.minimum(geometry.near, 1.0))) ** 2))
     least = min(max(picked - 1, 1), count - picked)
     margin, longest = MARGIN_ALIKE, LONGEST_ALIKE
     if least:

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lookalike.core._fast import F32, F64, I32, I64, LOOP, njit
 
@@ -11,16 +10,15 @@ from lookalike.core._fast import F32, F64, I32, I64, LOOP, njit
 class Votes(NamedTuple):
     """The pictures of all votes; those of a vote stand together and end at its ``stops``.
 
-    ``widths`` and ``powers`` are of the kernels by which votes fade, and ``reaches`` the cosines
-    with an anchor up to which they are not faint.
+    ``picked`` of them stand before the rejected ones. ``widths`` are of the kernels by which votes
+    fade, and ``reaches`` the cosines with a picture up to which they are not faint.
     """
 
-    anchors: I32
-    sides: NDArray[np.int8]
+    items: I32
     steps: F64
     stops: I64
+    picked: I64
     widths: F64
-    powers: NDArray[np.int8]
     reaches: F64
 
 
@@ -72,23 +70,22 @@ def row_products(queries: F32, rows: F32) -> F32:
 
 
 @njit(**LOOP)
-def near_votes(cosines: F32, votes: Votes, among: I64, near: I64) -> int:
-    """Write those votes of which an anchor is as near as they reach; return how many there are.
+def near_votes(cosines: F32, votes: Votes, near: I64) -> int:
+    """Write those votes of which a picture is as near as they reach; return how many there are.
 
-    ``cosines`` are those of the anchors with a query, or the largest with several.
+    ``cosines`` are those of the pictures with a query, or the largest with several.
     """
-    found = np.uint64(0)
-    for number in range(np.uint64(among.size)):
-        vote = np.uint64(among[number])
-        start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
+    count = start = np.uint64(0)
+    for vote in range(np.uint64(votes.stops.size)):
+        stop = np.uint64(votes.stops[vote])
         is_near = False
-        for place in range(start, np.uint64(votes.stops[vote])):
-            cosine = cosines[np.uint64(votes.anchors[place])]
-            is_near = is_near or cosine > votes.reaches[vote]
+        for place in range(start, stop):
+            is_near = is_near or cosines[np.uint64(votes.items[place])] > votes.reaches[vote]
+        start = stop
         if is_near:
-            near[found] = vote
-            found += np.uint64(1)
-    return int(found)
+            near[count] = vote
+            count += np.uint64(1)
+    return int(count)
 
 
 @njit(**LOOP, forceinline=True)
@@ -110,18 +107,18 @@ def _fading(apart: float) -> float:
 
 
 @njit(**LOOP, forceinline=True)
-def _kernel(cosine: np.float32, width: float, power: int) -> float:
-    """Return exp(−(γ(1 − cos))^p)."""
+def _kernel(cosine: np.float32, width: float) -> float:
+    """Return exp(−(γ(1 − cos))²)."""
     apart = width * (1.0 - min(np.float64(cosine), 1.0))
-    return _fading(apart * apart if power == 2 else apart)
+    return _fading(apart * apart)
 
 
 @njit(**LOOP)
-def _kernels(cosines: F32, width: float, power: int) -> F64:
-    found = np.empty(cosines.size)
-    for anchor in range(np.uint64(cosines.size)):
-        found[anchor] = _kernel(cosines[anchor], width, power)
-    return found
+def _kernels(cosines: F32, width: float) -> F64:
+    kernels = np.empty(cosines.size)
+    for item in range(np.uint64(cosines.size)):
+        kernels[item] = _kernel(cosines[item], width)
+    return kernels
 
 
 @njit(**LOOP)
@@ -131,82 +128,71 @@ def vote_weights(
     """Write the pictures of the votes ``near``, how much of each turns a query; return how many.
 
     A vote whose steps all turn the query by less than ``faint`` is passed over. The kernel that the
-    last vote has, as most do, is computed once for each anchor: votes share many.
+    last vote has, as most do, is computed once for each picture: votes share many.
     """
-    found = np.uint64(0)
+    count = np.uint64(0)
     if near.size == 0:
-        return int(found)
-    width, power = votes.widths[near[-1]], votes.powers[near[-1]]
-    kernels = _kernels(cosines, width, power)
+        return int(count)
+    width = votes.widths[near[-1]]
+    kernels = _kernels(cosines, width)
     for number in range(np.uint64(near.size)):
         vote = np.uint64(near[number])
         start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
-        is_common = votes.widths[vote] == width and votes.powers[vote] == power
+        stop = np.uint64(votes.stops[vote])
+        picked = votes.picked[vote]
+        rejected = np.int64(stop - start) - picked
+        middle = start + np.uint64(picked)
+        is_common = votes.widths[vote] == width
         is_near = False
         up, down = 0.0, 0.0
-        picked, rejected = 0, 0
-        first = found
-        for place in range(start, np.uint64(votes.stops[vote])):
-            anchor = np.uint64(votes.anchors[place])
-            if is_common:
-                kernel = kernels[anchor]
-            else:
-                kernel = _kernel(cosines[anchor], votes.widths[vote], votes.powers[vote])
+        first = count
+        for place in range(start, stop):
+            item = np.uint64(votes.items[place])
+            kernel = kernels[item] if is_common else _kernel(cosines[item], votes.widths[vote])
             turn = trust[vote] * votes.steps[place] * kernel
             is_near = is_near or abs(turn) > faint
-            places[found] = place
-            weights[found] = turn
-            found += np.uint64(1)
-            if votes.sides[place] > 0:
+            places[count] = place
+            weights[count] = turn
+            count += np.uint64(1)
+            if place < middle:
                 up += turn
-                picked += 1
-            elif votes.sides[place] < 0:
+            else:
                 down += turn
-                rejected += 1
         if not is_near:
-            found = first
+            count = first
             continue
-        for own in range(first, found):
-            turn, side = weights[own], votes.sides[np.uint64(places[own])]
-            if side == 0:
-                continue
+        for own in range(first, count):
+            turn = weights[own]
             if (picked < 2 and rejected == 0) or picked == 0:
                 # What it compared was deleted.
                 weights[own] = 0.0
             elif rejected == 0:
                 weights[own] = (up - turn) / (picked - 1)
-            elif side < 0:
+            elif np.uint64(places[own]) >= middle:
                 weights[own] = turn - up / rejected
             elif picked == 1:
                 weights[own] = turn - down
             else:
                 weights[own] = (up - turn) / (picked - 1) - down / picked
-    return int(found)
+    return int(count)
 
 
 @njit(**LOOP)
 def vote_sums(
-    cosines: F32,
-    votes: Votes,
-    trusts: F64,
-    which: I64,
-    near: I64,
-    faint: float,
-    items: I32,
-    most: int,
+    cosines: F32, votes: Votes, trusts: F64, which: I64, near: I64, faint: float, rows: int
 ) -> tuple[I64, F32]:
     """Return the items that turn queries, in order, and how much of each turns each query.
 
     ``cosines`` has a row for each query, ``which`` the row of ``trusts`` that it goes by, and there
-    are ``most`` items.
+    are so many ``rows`` of items.
     """
-    column, pictures = np.full(most, -1), 0
+    column, pictures = np.full(rows, -1), 0
     for number in range(np.uint64(near.size)):
         vote = np.uint64(near[number])
         start = np.uint64(votes.stops[vote - np.uint64(1)]) if vote else np.uint64(0)
         pictures += int(np.uint64(votes.stops[vote]) - start)
         for place in range(start, np.uint64(votes.stops[vote])):
-            column[np.uint64(items[place])] = 0
+            column[np.uint64(votes.items[place])] = 0
     used = np.flatnonzero(column == 0)
     for number in range(np.uint64(used.size)):
         column[np.uint64(used[number])] = number
@@ -214,9 +200,9 @@ def vote_sums(
     sums = np.zeros((which.size, used.size))
     for row in range(np.uint64(which.size)):
         trust = trusts[np.uint64(which[row])]
-        found = vote_weights(cosines[row], votes, trust, near, faint, places, weights)
-        for place in range(np.uint64(found)):
-            item = np.uint64(items[np.uint64(places[place])])
+        count = vote_weights(cosines[row], votes, trust, near, faint, places, weights)
+        for place in range(np.uint64(count)):
+            item = np.uint64(votes.items[np.uint64(places[place])])
             sums[row, np.uint64(column[item])] += weights[place]
     return used, sums.astype(np.float32)
 

@@ -1,0 +1,247 @@
+"""How votes turn a query; what is stored never changes.
+
+Every picture a of a vote has a step τ and a direction d (:mod:`lookalike.collection.votes.steps`).
+All of them together turn a query q by
+
+    t(q) = Σ τ·k(q, a)·d + e(q),   k(q, a) = exp(−(γ(1 − cos(q, a)))²),
+
+a sum over what is near the query, and what holds for every search
+(:mod:`lookalike.collection.votes.spread`). Searches ask with u(q) + s·|u(q)|·t(q), where
+u(q) is what the similarity asks with and s the strength that the gate allows; t is cut to the
+length ``LIMIT``, so that however many votes there are, a ranking stays near what the pictures
+themselves say. Directions are kept as the pictures they are made of, so that a search costs
+4·(|A| + |P|)·d and a few passes over the votes near it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookalike.collection.log.votes import Vote
+from lookalike.collection.store.queries import Ref
+from lookalike.collection.vectors.queries import VectorSource
+from lookalike.collection.votes._fast.weights import (
+    Votes,
+    near_votes,
+    row_products,
+    vote_sums,
+    vote_weights,
+    weighted_rows,
+)
+from lookalike.collection.votes.ledger import Ledger
+from lookalike.collection.votes.lessons import FAINT, Lessons
+from lookalike.collection.votes.spread import Spread
+from lookalike.collection.votes.steps import Weights, directions
+from lookalike.core import sparse as sp
+from lookalike.core.vectors import Vectors, dense, unit_rows
+from lookalike.similarity.base import Similarity
+
+LIMIT = 0.8
+"""The longest turn of a query, beside the length of what is asked with."""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How votes turn queries; it never changes.
+
+    ``people`` are how much the votes of each person weigh, without and with something rejected,
+    and ``spread`` how pictures that were picked together differ, None where vectors have many
+    numbers.
+    """
+
+    lessons: Lessons
+    people: Weights
+    spread: Spread | None = None
+
+    @classmethod
+    def none(cls, ranker: int, similarity: Similarity) -> Turns:
+        """Return how no votes turn the queries of a ranker."""
+        return cls(Lessons(ranker, similarity), np.zeros((0, 2)))
+
+    def extended(self, new: Sequence[Vote], ledger: Ledger, source: VectorSource) -> Turns:
+        """Return the same with further votes, after which people weigh what a ledger says."""
+        lessons = self.lessons.extended(new, source)
+        records = [ledger.records[lessons.ranker, who] for who in lessons.people]
+        people = np.array([(it.unjudged, it.weight) for it in records]).reshape(-1, 2)
+        spread = Spread.of(lessons.items.matrix, lessons.members, people, self.spread)
+        return Turns(lessons, people, spread)
+
+    @cached_property
+    def _trust(self) -> Weights:
+        """How much each vote weighs, by whose it is; nothing, if another took its place."""
+        members = self.lessons.members
+        return np.asarray(
+            self.people[members.person.rows, members.rejects.rows] * self.lessons.counts
+        )
+
+    @cached_property
+    def _votes(self) -> Votes:
+        of = self.lessons.members
+        return Votes(
+            *(of.item.rows, of.step.rows, of.stop.rows, of.picked.rows, of.width.rows),
+            np.where(self.lessons.counts, of.reach.rows, inf),
+        )
+
+    def turned(self, asked: Vectors, query: Weights | None = None) -> Weights:
+        """Return how votes turn queries, a row each.
+
+        ``query`` is what the similarity asks with, where it is known.
+        """
+        units = dense(self.lessons.similarity.query_vectors(asked)) if query is None else query
+        if not len(self.lessons.members.item):
+            return np.zeros_like(units)
+        rows, which = np.arange(len(units)), np.zeros(len(units), np.int64)
+        return self._turned(asked, units, rows, which, self._trust[None], [None])
+
+    def added(self, asked: Vectors, query: Vectors | None = None) -> Weights:
+        """Return what votes add, at full strength, to what the similarity asks with.
+
+        ``query`` is that, where it is known.
+        """
+        whole = dense(self.lessons.similarity.query_vectors(asked) if query is None else query)
+        lengths = np.linalg.norm(whole, axis=1, keepdims=True)
+        added: Weights = lengths * self.turned(asked, whole)
+        return added
+
+    def apart(
+        self, asked: Vectors, query: Weights, fold: int, own: NDArray[np.intp]
+    ) -> tuple[Weights, Weights]:
+        """Return how votes turn queries, and how those of other parts than one turn the first.
+
+        ``own`` are votes that are left out of the former.
+        """
+        if not len(self.lessons.members.item):
+            return np.zeros_like(query), np.zeros_like(query[:1])
+        trust = self._trust.copy()
+        trust[own] = 0
+        turned = self._turned(
+            asked,
+            query,
+            np.array([*range(len(query)), 0]),
+            np.array([*[0] * len(query), 1]),
+            np.stack([trust, self._trust * (self.lessons.members.fold.rows != fold)]),
+            [None, fold],
+        )
+        return turned[:-1], turned[-1:]
+
+    def _turned(
+        self,
+        asked: Vectors,
+        query: Weights,
+        rows: NDArray[np.int64],
+        which: NDArray[np.int64],
+        trusts: Weights,
+        without: Sequence[int | None],
+    ) -> Weights:
+        """Return how votes turn the queries in some rows, near them and, by M⁻¹, everywhere.
+
+        ``query`` is what the similarity asks with, and ``which``, for each of the rows, the row of
+        weights of votes and the part of them that M is ``without``.
+        """
+        turns = self._turned_near(asked[rows], which, trusts)
+        if self.spread is not None:
+            units = dense(unit_rows(query))[rows]
+            for number, part in enumerate(without):
+                own = which == number
+                turns[own] += self.spread.turned(units[own], part)
+        lengths = np.linalg.norm(turns, axis=1, keepdims=True)
+        turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
+        return turns
+
+    def _turned_near(self, asked: Vectors, which: NDArray[np.int64], trusts: Weights) -> Weights:
+        """Return how votes near queries turn them, before that is cut to a length."""
+        cosines, matrix = self._cosines(asked), self.lessons.items.matrix
+        near = self._near(cosines)
+        used, sums = vote_sums(cosines, self._votes, trusts, which, near, FAINT, matrix.shape[0])
+        if sp.issparse(matrix):
+            return dense(sums @ matrix[used])
+        turns: Weights = weighted_rows(sums, matrix, used)
+        return turns
+
+    def _cosines(self, asked: Vectors) -> NDArray[np.float32]:
+        """Return the cosines of queries with the pictures of votes, a row each."""
+        vectors = self.lessons.vectors.matrix
+        if sp.issparse(vectors):
+            return np.ascontiguousarray((vectors @ asked.T).toarray().T)
+        products: NDArray[np.float32] = row_products(np.ascontiguousarray(asked), vectors)
+        return products
+
+    def _near(self, cosines: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the votes that are near one of the queries."""
+        near = np.empty(len(self.lessons.members.stop), np.int64)
+        return near[: near_votes(cosines.max(axis=0), self._votes, near)]
+
+    def parts(self, asked: Vectors, item: Vectors) -> tuple[list[str], list[Ref], Weights, Weights]:
+        """Return what each picture of each vote near a query adds to an item's score.
+
+        Returns
+        -------
+        subjects, names : list
+            The query voted on and the picture.
+        sides, parts : array
+            +1 where the picture was preferred and -1 where it was rejected, and what it adds.
+        """
+        members = self.lessons.members
+        count = len(members.item)
+        if not count:
+            return [], [], np.zeros(0), np.zeros(0)
+        (cosines,) = self._cosines(asked)
+        near = self._near(cosines[None])
+        rows, weights = np.empty(count, np.int64), np.empty(count)
+        filled = vote_weights(cosines, self._votes, self._trust, near, FAINT, rows, weights)
+        moves = weights[:filled] != 0
+        rows, weights = rows[:filled][moves], weights[:filled][moves]
+        places = members.item.rows[rows]
+        moved = dense(self.lessons.items.matrix[places])
+        turn = weights @ moved
+        query = dense(self.lessons.similarity.query_vectors(asked))
+        if self.spread is not None:
+            turn = turn + self.spread.turned(dense(unit_rows(query)))
+        length = float(np.linalg.norm(turn))
+        whole = dense(self.lessons.similarity.item_vectors(item))[0]
+        scale = np.linalg.norm(query)
+        parts = scale * min(1.0, LIMIT / max(length, 1e-12)) * weights * (moved @ whole)
+        stops = members.stop.rows
+        votes = np.searchsorted(stops, rows, side="right")
+        starts = np.concatenate([[0], stops[:-1]])
+        names = [*self.lessons.places]
+        return (
+            [str(names[place]) for place in members.subject.rows[votes].tolist()],
+            [names[place] for place in places.tolist()],
+            np.where(rows - starts[votes] < members.picked.rows[votes], 1.0, -1.0),
+            np.asarray(parts),
+        )
+
+    def formula(self) -> dict[str, NDArray[np.float32]]:
+        """Return the kernel's centres and widths, and what each adds, for use elsewhere."""
+        members, places = self.lessons.members, self.lessons.places
+        stops = members.stop.rows
+        steps = members.step.rows * np.repeat(self._trust, np.diff(stops, prepend=0))
+        centres: dict[tuple[int, float], int] = {}
+        links: list[tuple[int, int, float]] = []
+        items = members.item.rows.tolist()
+        for number, (start, stop) in enumerate(pairwise([0, *stops.tolist()])):
+            moves = directions(stop - start, int(members.picked.rows[number]))
+            width = float(members.width.rows[number])
+            for row, at in zip(moves, range(start, stop), strict=True):
+                centre = centres.setdefault((items[at], width), len(centres))
+                links += [
+                    (centre, items[start + k], steps[at] * row[k]) for k in np.flatnonzero(row)
+                ]
+        rows, columns, weights = zip(*links, strict=True) if links else ((), (), ())
+        move = sp.csr_matrix((weights, (rows, columns)), (len(centres), len(places)))
+        near = dense(self.lessons.vectors.matrix)[[place for place, _ in centres]]
+        matrix = None if self.spread is None else self.spread.matrix()
+        return {
+            "votes_near": near.astype(np.float32),
+            "votes_width": np.array([width for _, width in centres], np.float32),
+            "votes_move": (move @ dense(self.lessons.items.matrix)).astype(np.float32),
+            **({} if matrix is None else {"votes_matrix": matrix.astype(np.float32)}),
+        }
