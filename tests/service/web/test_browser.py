@@ -470,7 +470,7 @@ def test_nothing_else_is_learned_or_rolled_back_while_learning(window, store):
     }
     told = f"event: progress\ndata: {json.dumps(job)}\n\n"
     stream = {"body": told, "content_type": "text/event-stream"}
-    window.page.route("**/api/jobs", lambda route: route.fulfill(json={"jobs": [job]}))
+    window.page.route("**/api/jobs", lambda route: route.fulfill(json=[job]))
     window.page.route("**/api/jobs/*/events", lambda route: route.fulfill(**stream))
     page = window.open("/learned")
     page.locator(".job", has_text="the job continues").wait_for()

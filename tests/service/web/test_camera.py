@@ -163,6 +163,6 @@ def test_a_decoder_that_does_not_start_refuses_no_file(served, camera, tmp_path,
     assert job["state"] == "failed"
     assert "Cannot start the process that decodes pictures" in job["message"]
     assert client.app.state.collection.pictures.refused() == []
-    assert client.post("/api/queries", content=FILES["1.jpg"]).status_code == 409
+    assert client.post("/api/queries", content=FILES["1.jpg"]).status_code == 503
     monkeypatch.undo()
     assert len(by_import(client, camera)) == 1

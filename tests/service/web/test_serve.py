@@ -22,6 +22,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from lookalike import Collection
+from lookalike.collection.nouns.pictures import Pictures
 from lookalike.core.errors import CollectionBusy, InvalidInput, NotFound
 from lookalike.service.command_line import Commands
 from lookalike.service.commands.index import index
@@ -159,8 +160,8 @@ def test_errors_are_told_without_traces(served, monkeypatch, error, status):
     def fail(*_args, **_options):
         raise error
 
-    for name in ("thumbnail", "picture", "months", "browse"):
-        monkeypatch.setattr(Collection, name, fail)
+    for name in ("thumbnail", "get", "months", "browse"):
+        monkeypatch.setattr(Pictures, name, fail)
     for path in ("/thumbnail/1.jpg", "/api/pictures/1", "/"):
         for accept in ("text/html", "*/*"):
             answer = client.get(path, headers={"Accept": accept})
