@@ -102,6 +102,8 @@ EXPORTS = {
         "Known",
         "Likely",
         "Reduction",
+        "RegionRecord",
+        "Regions",
         "StartWords",
         "Vectors",
         "Views",
@@ -109,6 +111,7 @@ EXPORTS = {
         "Vocabulary",
         "describe_files",
         "pack_vector",
+        "unpack_regions",
         "unpack_vectors",
     ],
     "lookalike.images": [
@@ -162,6 +165,7 @@ EXPORTS = {
         "KernelSimilarity",
         "MultiKernelSimilarity",
         "Similarity",
+        "SparseSimilarity",
     ],
     "lookalike.supervision": [
         "Relevance",
