@@ -199,10 +199,11 @@ class SparseSimilarity(Similarity):
         self._width()
         return not np.array_equal(self.M_, _start(self.mask_))
 
-    def pair_weights(self, words: NDArray[np.integer], others: NDArray[np.integer]) -> Any:
-        """Return M_uv of pairs of words, for explanations."""
+    @property
+    def matrix(self) -> sp.csr_matrix:
+        """M, without its zeros."""
         self._width()
-        return np.asarray(self._matrix[words, others]).ravel()
+        return self._matrix
 
     def _expanded(self, Q: ArrayLike | sp.spmatrix, matrix: sp.csr_matrix) -> Vectors:
         units = self.stored_vectors(Q)
