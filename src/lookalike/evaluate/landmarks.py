@@ -1,7 +1,7 @@
 """Read the ground truth of sights as Oxford5K and Paris6K are published."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lookalike.core.errors import InvalidInput
@@ -53,6 +53,23 @@ class Landmarks:
     files: list[Path]
     queries: list[LandmarkQuery]
     missing: tuple[str, ...] = ()
+
+    def part(self, pictures: Sequence[int]) -> "Landmarks":
+        """Return the set of some of the pictures, which must have those of all queries."""
+        numbers = {picture: place for place, picture in enumerate(pictures)}
+
+        def those(some: frozenset[int]) -> frozenset[int]:
+            return frozenset(numbers[picture] for picture in some if picture in numbers)
+
+        queries = [
+            replace(
+                query,
+                picture=numbers[query.picture],
+                truth=Truth(*(those(getattr(query.truth, kind)) for kind in LISTS)),
+            )
+            for query in self.queries
+        ]
+        return Landmarks([self.files[picture] for picture in pictures], queries, self.missing)
 
     def labels(self) -> list[str | None]:
         """Return the sight of each picture: None for junk and a name of its own for background.

@@ -16,13 +16,13 @@ PICTURE_SIGMA = 0.5
 """The blur that a picture is assumed to have."""
 STEPS = 3
 """Layers in an octave of scales."""
-THRESHOLD = (16 / 3) ** 2
+THRESHOLD = (8 / 3) ** 2
 """The least determinant, of a picture with values from 0 to 255."""
 EDGE = 10.0
 BORDER = 5
 REACH = 3 * math.sqrt(3)
 """The radius of the patch that is described, in units of a region's scale."""
-SMOOTH = 0.3
+SMOOTH = 0.5
 """The blur of the picture a patch is taken from, in units of a region's scale."""
 
 F32 = NDArray[np.float32]
