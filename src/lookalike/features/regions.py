@@ -109,9 +109,9 @@ class Regions(Feature):
         ``fit`` is given.
     detector : {"hessian", "sift"}, default="hessian"
         Hessian-affine regions, or the round ones of OpenCV's SIFT.
-    upright : bool, default=True
-        Whether regions keep the picture's upright. Otherwise each is turned to the direction of
-        its gradients, so that pictures match that are turned by any angle.
+    upright : bool, default=False
+        Whether regions keep the picture's upright, which suits sights. Otherwise each is turned to
+        the direction of its gradients, so that pictures match that are turned by any angle.
     root : bool, default=True
         RootSIFT: the square root of SIFT at a sum of 1 (Arandjelović and Zisserman, 2012).
     assigned : int, default=1
@@ -147,7 +147,7 @@ class Regions(Feature):
 
     dimension: int = 50_000
     detector: str = "hessian"
-    upright: bool = True
+    upright: bool = False
     root: bool = True
     assigned: int = 1
     max_regions: int = 3000

@@ -79,14 +79,14 @@ def reproduce(
 
     Notes
     -----
-    *Departures.* Only vocabularies of the same pictures. Figure 6 shows mAP on held-out pictures,
-    by which an iterate is chosen, not on the test part. Distractors (Oxford105K) count if they lie
-    in the folder.
+    *Departures.* Regions are upright, and vocabularies only those of the same pictures. Figure 6
+    shows mAP on held-out pictures, by which an iterate is chosen, not on the test part. Distractors
+    (Oxford105K) count if they lie in the folder.
     """
     landmarks = _fewer(read_landmarks(data), pictures)
     words = min(vocabulary, 20_000) if quick else vocabulary
     runs = 1 if quick else splits
-    feature = Regions(dimension=words, root=root, random_state=random_state)
+    feature = Regions(dimension=words, root=root, upright=True, random_state=random_state)
     steps = runs + len(NEIGHBOURS) - 1 + 2
     describing = 2 * len(landmarks.files)
     share = max(1, describing // 8)
@@ -135,7 +135,7 @@ def reproduce(
 def estimate(data: Path, *, vocabulary: int = 200_000, pictures: int | None = None) -> float:
     """Return how many seconds :func:`reproduce` takes here, by trying a few pictures."""
     landmarks = _fewer(read_landmarks(data), pictures)
-    feature = Regions(dimension=vocabulary)
+    feature = Regions(dimension=vocabulary, upright=True)
     made = feature.estimate(Pictures(landmarks.files, feature.decode_side))
     share = min(1.0, len(landmarks.files) / 5_000)
     return made.total + 1.3 * made.describing + (3 + len(NEIGHBOURS)) * LEARNING_SECONDS * share
