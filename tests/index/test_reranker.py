@@ -7,9 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.errors import InvalidInput
+from lookalike.features.region_records import RegionRecord, pack_regions
 from lookalike.index import INDEXES, RERANKERS, Hits, QueryExpansion, Reranker
 
 FORMS = {"dense": np.asarray, "sparse": sp.csr_matrix}
+
+
+def regions(seed):
+    """Return a made-up record, of regions, since some rerankers look at them."""
+    rng = np.random.default_rng(seed)
+    words, places = rng.integers(0, 6, (9, 1)).astype(np.int32), 90 * rng.random((9, 2))
+    shapes = np.tile(9 * np.eye(2), (9, 1, 1))
+    return pack_regions(RegionRecord((99, 99), words, np.ones((9, 1)), places, shapes))
 
 
 class Asked:
@@ -18,13 +27,13 @@ class Asked:
     def __init__(self, index, vector):
         self.index = index
         self.vector = vector
-        self.record = b"query"
+        self.record = regions(0)
 
     def vectors(self, ids):
         return self.index.take(ids)
 
     def records(self, ids):
-        return [b"%d" % number for number in ids]
+        return [regions(int(number)) for number in ids]
 
     def scores(self, vectors, ids):
         return self.index.scores(vectors, ids)

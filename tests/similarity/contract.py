@@ -25,6 +25,7 @@ QUICK = {
     "oks": {"steps": 500, "random_state": 5},
     "omks": {"steps": 500, "random_state": 5},
     "rca": {"dimension": 20},
+    "sparse": {"random_state": 5},
 }
 """Settings that make a similarity quick, or repeatable; the others are as they come."""
 

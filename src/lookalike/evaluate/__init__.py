@@ -7,11 +7,18 @@ from lookalike.evaluate.annotation import (
     sibling_precision_at_k,
 )
 from lookalike.evaluate.delta import ClassGain, class_gains, delta_average_precision
+from lookalike.evaluate.landmarks import LandmarkQuery, Landmarks, read_landmarks
 from lookalike.evaluate.metrics import (
     evaluate_similarity,
     mean_average_precision,
     precision_at_k,
     precision_curve,
+)
+from lookalike.evaluate.objects import (
+    Truth,
+    object_average_precision,
+    object_map,
+    ukbench_score,
 )
 from lookalike.evaluate.plots import Level, Series, curve_plot
 from lookalike.evaluate.protocols import Choice, Fold, Result, choose, class_folds, cross_validate
@@ -24,11 +31,14 @@ __all__ = [
     "ClassGain",
     "Fold",
     "Judgement",
+    "LandmarkQuery",
+    "Landmarks",
     "Level",
     "Result",
     "Series",
     "Spread",
     "Table",
+    "Truth",
     "choose",
     "class_folds",
     "class_gains",
@@ -39,7 +49,11 @@ __all__ = [
     "evaluate_similarity",
     "judge",
     "mean_average_precision",
+    "object_average_precision",
+    "object_map",
     "precision_at_k",
     "precision_curve",
+    "read_landmarks",
     "sibling_precision_at_k",
+    "ukbench_score",
 ]

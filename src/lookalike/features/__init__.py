@@ -11,6 +11,8 @@ if typing.TYPE_CHECKING:
     from lookalike.features.pipeline import Described, Known, describe_files
     from lookalike.features.records import pack_vector, unpack_vectors
     from lookalike.features.reduction import Reduction
+    from lookalike.features.region_records import RegionRecord, unpack_regions
+    from lookalike.features.regions import Regions
     from lookalike.features.registry import FEATURES
     from lookalike.features.start_words import Likely, StartWords, Vocabulary
     from lookalike.features.views import Views
@@ -24,6 +26,8 @@ __all__ = [
     "Known",
     "Likely",
     "Reduction",
+    "RegionRecord",
+    "Regions",
     "StartWords",
     "Vectors",
     "Views",
@@ -31,6 +35,7 @@ __all__ = [
     "Vocabulary",
     "describe_files",
     "pack_vector",
+    "unpack_regions",
     "unpack_vectors",
 ]
 
@@ -44,6 +49,8 @@ __getattr__ = lazy.exports(
         "Known": "pipeline",
         "Likely": "start_words",
         "Reduction": "reduction",
+        "RegionRecord": "region_records",
+        "Regions": "regions",
         "StartWords": "start_words",
         "Vectors": "base",
         "Views": "views",
@@ -51,6 +58,7 @@ __getattr__ = lazy.exports(
         "Vocabulary": "start_words",
         "describe_files": "pipeline",
         "pack_vector": "records",
+        "unpack_regions": "region_records",
         "unpack_vectors": "records",
     },
 )

@@ -14,6 +14,7 @@ FEATURES: "Registry[Feature]" = Registry(
         "embedding": "lookalike.features.embedding:Embedding",
         "visterms": "lookalike.features.visterms:Visterms",
         "views": "lookalike.features.views:Views",
+        "regions": "lookalike.features.regions:Regions",
     },
 )
 """Our own features, those registered in this process, and those of installed packages."""

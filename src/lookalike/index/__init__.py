@@ -14,6 +14,9 @@ if typing.TYPE_CHECKING:
     from lookalike.index.reranker import Query, Reranker
     from lookalike.index.rescoring import Rescoring
     from lookalike.index.sparse import SparseIndex
+    from lookalike.index.spatial import SpatialCheck
+    from lookalike.index.spatial_expansion import SpatialExpansion
+    from lookalike.index.why import WhyAlike, why_alike
 
 __all__ = [
     "INDEXES",
@@ -29,6 +32,10 @@ __all__ = [
     "Reranker",
     "Rescoring",
     "SparseIndex",
+    "SpatialCheck",
+    "SpatialExpansion",
+    "WhyAlike",
+    "why_alike",
 ]
 
 __getattr__ = _exports(
@@ -47,5 +54,9 @@ __getattr__ = _exports(
         "Reranker": "reranker",
         "Rescoring": "rescoring",
         "SparseIndex": "sparse",
+        "SpatialCheck": "spatial",
+        "SpatialExpansion": "spatial_expansion",
+        "WhyAlike": "why",
+        "why_alike": "why",
     },
 )

@@ -26,6 +26,8 @@ RERANKERS: "Registry[Reranker]" = Registry(
     {
         "expansion": "lookalike.index.expansion:QueryExpansion",
         "exact": "lookalike.index.rescoring:Rescoring",
+        "spatial": "lookalike.index.spatial:SpatialCheck",
+        "spatial-expansion": "lookalike.index.spatial_expansion:SpatialExpansion",
     },
 )
 """What improves the order of the first hits of a search."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lookalike.similarity.oasis import OASIS
     from lookalike.similarity.rca import RCA
     from lookalike.similarity.registry import SIMILARITIES
+    from lookalike.similarity.sparse import SparseSimilarity
 
 __all__ = [
     "ITML",
@@ -39,6 +40,7 @@ __all__ = [
     "KernelSimilarity",
     "MultiKernelSimilarity",
     "Similarity",
+    "SparseSimilarity",
 ]
 
 __getattr__ = _lazy.exports(
@@ -60,6 +62,7 @@ __getattr__ = _lazy.exports(
         "RCA": "rca",
         "SIMILARITIES": "registry",
         "Similarity": "base",
+        "SparseSimilarity": "sparse",
     },
 )
 

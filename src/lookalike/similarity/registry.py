@@ -28,6 +28,7 @@ SIMILARITIES: "Registry[Similarity]" = Registry(
         "oks": "lookalike.similarity.kernel:KernelSimilarity",
         "omks": "lookalike.similarity.multi_kernel:MultiKernelSimilarity",
         "rca": "lookalike.similarity.rca:RCA",
+        "sparse": "lookalike.similarity.sparse:SparseSimilarity",
     },
 )
 

@@ -1,0 +1,100 @@
+"""Speed of searching by words and of learning a sparse similarity, on made-up words.
+
+Pictures have 2,500 words of 500,000, drawn by Zipf's law with a flat head. The search is beside
+scipy's sparse product in the same run; `--quick` uses a twentieth of the pictures and triplets.
+"""
+
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from bench import Figure, Options, main
+from lookalike.index import SparseIndex
+from lookalike.similarity.sparse_matrix import Mask
+from lookalike.similarity.sparse_objective import Objective
+
+WORDS = 500_000
+WORDS_A_PICTURE = 2_500
+
+
+def rows_of(count: int, rng: np.random.Generator) -> sp.csr_matrix:
+    """Return unit rows of words; the r-th most common has weight 1 / (r + 20,000)."""
+    shares = 1 / (np.arange(WORDS) + 20_000)
+    drawn = rng.choice(WORDS, (count, WORDS_A_PICTURE), p=shares / shares.sum())
+    values = np.full(drawn.size, 1 / np.sqrt(WORDS_A_PICTURE), np.float32)
+    ends = np.arange(count + 1) * WORDS_A_PICTURE
+    rows = sp.csr_matrix((values, drawn.ravel().astype(np.int32), ends), shape=(count, WORDS))
+    rows.sum_duplicates()
+    return rows
+
+
+def searching(options: Options, rng: np.random.Generator) -> list[Figure]:
+    count = 5_000 if options.quick else 100_000
+    rows = rows_of(count, rng)
+    index = SparseIndex(WORDS)
+    index.add(rows)
+    queries = rows_of(20, rng)
+    neighbours = rng.integers(0, WORDS, (WORDS, 2)).astype(np.int32)
+    mask = Mask.of(WORDS, neighbours)
+    M = mask.matrix(np.concatenate([np.ones(WORDS), np.full(len(mask.pairs), 0.1)]))
+    turned = sp.csr_matrix(queries @ M, dtype=np.float32)
+    turned.sort_indices()
+    columns = rows.T.tocsr()
+    index.search(queries[:1], 10)
+
+    def milliseconds(work: object) -> float:
+        times = []
+        for at in range(queries.shape[0]):
+            start = time.perf_counter()
+            work(at)  # type: ignore[operator]
+            times.append(time.perf_counter() - start)
+        return 1000 * float(np.median(times))
+
+    plain = milliseconds(lambda at: index.search(queries[at : at + 1], 10))
+    learned = milliseconds(lambda at: index.search(turned[at : at + 1], 10))
+    scipys = milliseconds(lambda at: np.argpartition(-(queries[at] @ columns).toarray()[0], 10))
+    name = f"{count:,} pictures"
+    return [
+        Figure(f"search among {name}, tf-idf, ms", plain, "<=", 30.0),
+        Figure(f"search among {name}, 2 neighbours, ms", learned, "<=", 3 * plain, "3 × tf-idf"),
+        Figure(f"search among {name}, times as fast as scipy", scipys / plain, ">=", 1.0),
+    ]
+
+
+def learning(options: Options, rng: np.random.Generator) -> list[Figure]:
+    pictures, triplets = (1_000, 100_000) if options.quick else (5_000, 2_000_000)
+    rows = rows_of(pictures, rng)
+    mask = Mask.of(WORDS, rng.integers(0, WORDS, (WORDS, 2)).astype(np.int32))
+    queries = rng.choice(pictures, pictures // 10, replace=False)
+    drawn = np.stack(
+        [rng.choice(queries, triplets), *rng.integers(0, pictures, (2, triplets))], axis=1
+    ).astype(np.int32)
+    start = time.perf_counter()
+    objective = Objective.of(rows, mask, drawn, np.ones(triplets), 0.02)
+    prepared = time.perf_counter() - start
+    M = np.concatenate([np.ones(WORDS), np.zeros(len(mask.pairs))])
+    objective.value(M)
+    start = time.perf_counter()
+    objective.value(M)
+    seconds = time.perf_counter() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    name = f"{triplets:,} triplets, {mask.size:,} unknowns"
+    return [
+        Figure(f"objective and gradient, {name}, s", seconds, "<=", 20.0),
+        Figure("products of pairs, once, s", prepared),
+        Figure("memory at most, GB", memory, "<=", 6.0),
+    ]
+
+
+def measure(options: Options) -> list[Figure]:
+    rng = np.random.default_rng(0)
+    return learning(options, rng) + searching(options, rng)
+
+
+if __name__ == "__main__":
+    main("speed/regions", measure)
