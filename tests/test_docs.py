@@ -291,6 +291,62 @@ def test_links_between_documents_lead_somewhere():
     assert not broken
 
 
+REGISTRIES = {
+    "Feature": "lookalike.features.registry.FEATURES",
+    "Similarity": "lookalike.similarity.registry.SIMILARITIES",
+    "Annotator": "lookalike.annotation.registry.ANNOTATORS",
+    "Encoder": "lookalike.codes.registry.ENCODERS",
+    "Index": "lookalike.index.registry.INDEXES",
+    "Reranker": "lookalike.index.registry.RERANKERS",
+}
+
+
+def architecture(heading):
+    """Return the table of the first heading that ends so, by its first cells."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = next(part for name, part in sections(text).items() if name.endswith(heading))
+    return {row[0]: row[1:] for row in rows(section)}
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_architecture_lists_every_registered_part(kind):
+    names = set(re.findall(r"\w+", architecture("kinds of parts")[f"**{kind}**"][-1]))
+    assert not set(resolve(REGISTRIES[kind])._own) - names
+
+
+def test_architecture_lists_every_room_of_a_collection():
+    there = ROOT / "src" / "lookalike" / "collection"
+    rooms = {f"`{path.parent.name}/`" for path in there.glob("*/__init__.py")}
+    listed = set(architecture("the folder tree"))
+    assert rooms | {"`collection.py`"} == listed - {"room"}
+
+
+def defined(path):
+    """Names of the functions and classes of a file, "Class.name" inside a class."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef)}
+    return found
+
+
+def walks():
+    """Return the walks of docs/walks.md: the count of files said, and the hops."""
+    text = (ROOT / "docs" / "walks.md").read_text(encoding="utf-8")
+    for name, section in sections(text).items():
+        hops = re.findall(r"^\d+\. `([^`]+)`, `([^`]+)`:", section, flags=re.MULTILINE)
+        yield pytest.param(int(re.search(r"^(\d+) files", section, re.M)[1]), hops, id=name)
+
+
+@pytest.mark.parametrize(("count", "hops"), list(walks()))
+def test_walks_lead_through_code_that_is_there(count, hops):
+    source = ROOT / "src" / "lookalike"
+    assert not [hop for hop in hops if hop[1] not in defined(source / hop[0])]
+    assert count == len({path for path, _ in hops})
+
+
 def test_changelog_opens_with_this_version_or_unreleased():
     headings = re.findall(
         r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE
