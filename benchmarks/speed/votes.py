@@ -24,7 +24,7 @@ from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.collection.log import events
 from lookalike.collection.votes.steps import POWER
-from lookalike.evaluate import Series, curve_plot
+from lookalike.evaluate.plots import Series, curve_plot
 from lookalike.index.scans import Scans
 from service import make
 

@@ -1,4 +1,4 @@
-"""Evaluate: scores and relevance come in, precision, tables and plots go out."""
+"""Evaluate: scores and relevance come in, precision and tables go out."""
 
 from lookalike.core.ranking import Judgement, judge
 from lookalike.evaluate.annotation import (
@@ -13,7 +13,6 @@ from lookalike.evaluate.metrics import (
     precision_at_k,
     precision_curve,
 )
-from lookalike.evaluate.plots import Level, Series, curve_plot
 from lookalike.evaluate.protocols import Choice, Fold, Result, choose, class_folds, cross_validate
 from lookalike.evaluate.spread import Spread
 from lookalike.evaluate.tables import Table
@@ -24,16 +23,13 @@ __all__ = [
     "ClassGain",
     "Fold",
     "Judgement",
-    "Level",
     "Result",
-    "Series",
     "Spread",
     "Table",
     "choose",
     "class_folds",
     "class_gains",
     "cross_validate",
-    "curve_plot",
     "delta_average_precision",
     "evaluate_annotation",
     "evaluate_similarity",
