@@ -81,3 +81,29 @@ def test_the_client_is_light():
 def test_learned_similarities_and_annotators_are_light():
     modules = loaded("import lookalike.similarity.oasis, lookalike.annotation.ridge")
     assert not modules & {"scipy", "numba", "sklearn"}
+
+
+def test_learning_draws_nothing(tmp_path):
+    """Neither plots nor what only papers compare with."""
+    from tests.service.pictures import draw, write_model
+
+    assert "matplotlib" not in loaded("import lookalike.evaluate")
+    for number in range(18):
+        draw(tmp_path / "photos" / "abc"[number % 3] / f"{number}.png", (12 * number, 9, 9), number)
+    write_model(tmp_path / "model.onnx")
+    place = str(tmp_path / "store")
+    commands = [
+        ["index", str(tmp_path / "photos"), "--model", str(tmp_path / "model.onnx"), "-c", place],
+        ["learn", "--folders", "-c", place],
+    ]
+    code = (
+        "import sys\n"
+        "from lookalike.service.command_line import app\n"
+        f"for command in {commands!r}:\n"
+        "    app(command, standalone_mode=False)\n"
+        "assert 'lookalike.evaluate' in sys.modules\n"
+        "assert 'lookalike.similarity.oasis' in sys.modules\n"
+        "papers = ('evaluate.reproduce', 'evaluate.plots', 'similarity.lmnn', 'similarity.itml')\n"
+        "assert not [name for name in papers if f'lookalike.{name}' in sys.modules]\n"
+    )
+    assert "matplotlib" not in loaded(code)

@@ -34,7 +34,7 @@ from bench import Figure, Options, main
 from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.core.settings import cache_folder
-from lookalike.evaluate import Series, curve_plot
+from lookalike.evaluate.plots import Series, curve_plot
 
 MARKS = (0, 5, 10, 20, 50, 200)
 SHOWN = 10

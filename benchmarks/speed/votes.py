@@ -24,7 +24,7 @@ from lookalike import Collection
 from lookalike.collection import Ask
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.votes import Taught, Vote
-from lookalike.evaluate import Series, curve_plot
+from lookalike.evaluate.plots import Series, curve_plot
 from lookalike.index.scans import Scans
 from service import make
 

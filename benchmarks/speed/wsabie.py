@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import Figure, Options, main
 from lookalike.annotation import WSABIE
-from lookalike.evaluate import Series, curve_plot
+from lookalike.evaluate.plots import Series, curve_plot
 from lookalike.supervision import Relevance
 
 D, WIDTH, NON_ZEROS = 100, 10_000, 190

@@ -1,3 +1,4 @@
+import importlib
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -6,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike.core.errors import InvalidInput
-from lookalike.evaluate import Level, Series, curve_plot
+from lookalike.core.errors import InvalidInput, MissingPart
+from lookalike.evaluate.plots import Level, Series, curve_plot
 
 LABELS = {"title": "costs $5 & $6", "x_label": "k", "y_label": "precision"}
 
@@ -39,6 +40,13 @@ def test_the_same_plot_is_the_same_file(tmp_path):
 def test_one_point_and_no_spread(tmp_path):
     curve_plot([Series("one", [1], [0.5])], path=tmp_path / "a.png", **LABELS)
     assert (tmp_path / "a.png").stat().st_size > 1000
+
+
+def test_without_matplotlib_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "lookalike.evaluate.plots")
+    with pytest.raises(MissingPart, match=r"pip install 'lookalike\[papers\]'"):
+        importlib.import_module("lookalike.evaluate.plots")
 
 
 def test_pyplot_with_its_global_state_is_not_loaded():

@@ -21,7 +21,7 @@ from environments import ONE_THREAD, interpreter
 
 from bench import Figure, Options, main
 from lookalike.codes import BitWeights, DeepBeliefCodes, ITQCodes
-from lookalike.evaluate import Series, curve_plot
+from lookalike.evaluate.plots import Series, curve_plot
 from lookalike.index import BitIndex, Hits, bit_rows
 
 HERE = Path(__file__).resolve().parent

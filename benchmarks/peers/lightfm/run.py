@@ -21,7 +21,7 @@ from environment import Course, Peer
 from sides import DIMENSION, OURS, SETTINGS, SIDES, THEIRS, budget, real_tasks, warm_up
 
 from bench import Figure, Options, main
-from lookalike.evaluate import Series, curve_plot
+from lookalike.evaluate.plots import Series, curve_plot
 from tagged_sets import Task, clipart, synthetic
 
 NAME = "peers/lightfm/run"

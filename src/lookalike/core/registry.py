@@ -25,6 +25,8 @@ class Registry(Generic[T]):
         "lookalike.similarities".
     own : mapping from name to "module:Class"
         Those of lookalike, in the order in which they are listed.
+    compared : mapping from name to "module:Class"
+        Those of lookalike that papers compare with, which nobody would choose otherwise.
 
     Examples
     --------
@@ -33,16 +35,31 @@ class Registry(Generic[T]):
     (('pure',), 'PurePath')
     """
 
-    def __init__(self, kind: str, group: str, own: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        own: Mapping[str, str],
+        compared: Mapping[str, str] | None = None,
+    ) -> None:
         self.kind = kind
         self.group = group
-        self._own = dict(own)
+        self._compared = tuple(compared or ())
+        self._own = {**own, **(compared or {})}
         self._here: dict[str, type[T]] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names to choose from, our own first."""
         return tuple(dict.fromkeys([*self._own, *self._here, *sorted(self._others)]))
+
+    @property
+    def listing(self) -> str:
+        """The names as a help text lists them, those compared in the papers last."""
+        text = ", ".join(name for name in self.names if name not in self._compared)
+        if self._compared:
+            text += f" (compared in the papers: {', '.join(self._compared)})"
+        return text
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -1,4 +1,4 @@
-"""Evaluate: scores and relevance come in, precision, tables and plots go out."""
+"""Evaluate: scores and relevance come in, precision and tables go out."""
 
 from lookalike.core.ranking import Judgement, judge
 from lookalike.evaluate.annotation import (
@@ -20,7 +20,6 @@ from lookalike.evaluate.objects import (
     object_map,
     ukbench_score,
 )
-from lookalike.evaluate.plots import Level, Series, curve_plot
 from lookalike.evaluate.protocols import Choice, Fold, Result, choose, class_folds, cross_validate
 from lookalike.evaluate.spread import Spread
 from lookalike.evaluate.tables import Table
@@ -33,9 +32,7 @@ __all__ = [
     "Judgement",
     "LandmarkQuery",
     "Landmarks",
-    "Level",
     "Result",
-    "Series",
     "Spread",
     "Table",
     "Truth",
@@ -43,7 +40,6 @@ __all__ = [
     "class_folds",
     "class_gains",
     "cross_validate",
-    "curve_plot",
     "delta_average_precision",
     "evaluate_annotation",
     "evaluate_similarity",

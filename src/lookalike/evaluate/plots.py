@@ -6,14 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import write_whole
-from lookalike.core.errors import InvalidInput
+from lookalike.core.errors import InvalidInput, MissingPart
+
+try:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+except ImportError as error:
+    raise MissingPart(
+        "plots are drawn by matplotlib, which is not installed. Install it with: "
+        "pip install 'lookalike[papers]'"
+    ) from error
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """The palette of Okabe and Ito, which colour-blind people can distinguish."""

@@ -38,8 +38,9 @@ class ListingCommand(TyperCommand):
                 if mark in (getattr(option, "help", None) or ""):
                     module, _, name = place.partition(":")
                     registry = getattr(importlib.import_module(module), name)
-                    names = ", ".join(registry.names)
-                    option.help = option.help.replace(mark, names)  # type: ignore[attr-defined]
+                    option.help = option.help.replace(  # type: ignore[attr-defined]
+                        mark, registry.listing
+                    )
         super().format_help(ctx, formatter)
 
 

@@ -43,6 +43,14 @@ def test_learn_says_which_annotator_it_chose(run, changeable):
     assert "one_vs_rest" in run("learn", "--help").out
 
 
+def test_help_lists_what_a_person_would_choose_first(run):
+    told = " ".join(run("learn", "--help").out.replace("│", " ").split())
+    assert (
+        "What learns the similarity: oasis, oks, omks, lda, cosine, hamming (compared in the "
+        "papers: euclidean, itml, kitml, krca, lego, lmnn, mcml, nca, rca)."
+    ) in told
+
+
 def test_learn_from_labels_lists_unmatched_rows(run, photos, changeable, tmp_path):
     table = tmp_path / "labels.csv"
     with table.open("w", newline="") as file:
