@@ -1,4 +1,4 @@
-"""Run every benchmark and rewrite docs/benchmarks.md with their tables and plots.
+"""Run every benchmark and rewrite docs/benchmarks.md and docs/benchmarks/ with their tables.
 
 ``python benchmarks/run_all.py [--quick] [--data DIR] [NAME…]``; with names such as
 ``speed/oasis`` only those are run, and the page keeps the results of the others.
@@ -16,6 +16,7 @@ from matplotlib import rcParams
 from matplotlib.figure import Figure as Canvas
 
 from bench import Figure, table
+from headlines import summary
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
@@ -23,6 +24,21 @@ RESULTS = DOCS / "benchmarks"
 
 
 MOST_BARS = 30
+
+SUBJECTS = {
+    "similarity": (
+        *("papers/oasis", "papers/oasis_fresh_data", "papers/omks", "papers/networks"),
+        *("speed/oasis", "speed/kernels"),
+    ),
+    "words": (
+        *("papers/wsabie", "papers/words", "papers/start_words"),
+        *("peers/lightfm/run", "speed/wsabie"),
+    ),
+    "codes": ("papers/qah", "peers/faiss_binary/run", "speed/codes"),
+    "votes": ("papers/live", "speed/votes", "trust/poison", "trust/obedience"),
+    "pictures": ("papers/duplicates", "speed/embedding", "speed/views", "speed/visterms"),
+}
+"""Benchmarks by what they are about; the others stand with their drawer."""
 
 rcParams["svg.hashsalt"] = "lookalike"  # the same plot is the same file
 rcParams["svg.fonttype"] = "none"  # text as text: a tenth of the size
@@ -96,23 +112,45 @@ def main() -> int:
     return 1 if failed else 0
 
 
+def subject_of(name: str) -> str:
+    """Return the page that has the figures of a benchmark; by default that of its drawer."""
+    found = [subject for subject, names in SUBJECTS.items() if name in names]
+    return found[0] if found else name.partition("/")[0]
+
+
 def write_page() -> None:
-    """Return the newest result of each benchmark as Markdown."""
-    pieces = [
-        "# Benchmarks",
-        "",
-        "Written by `make bench`; every figure was measured beside what it is compared with, in "
-        f"one run. Python {platform.python_version()}, {platform.machine()}.",
-    ]
+    """Write the newest results: a page for each subject, and one that opens with a short table."""
+    results, pages = dict[str, dict[str, Any]](), dict[str, list[str]]()
     for kept in sorted(RESULTS.glob("*.json")):
         result = json.loads(kept.read_text("utf-8"))
+        results[result["name"]] = result
+        pieces = pages.setdefault(subject_of(result["name"]), [])
         pieces += ["", table(result)]
         picture = kept.with_suffix(".svg")
         if plot(result, picture):
-            pieces += ["", f"![{result['name']}](benchmarks/{picture.name})"]
+            pieces += ["", f"![{result['name']}]({picture.name})"]
         for drawn in sorted(RESULTS.glob(f"{kept.stem}-*.svg")):
-            pieces += ["", f"![{drawn.stem}](benchmarks/{drawn.name})"]
-    (DOCS / "benchmarks.md").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+            pieces += ["", f"![{drawn.stem}]({drawn.name})"]
+    for subject, pieces in pages.items():
+        head = [f"# Benchmarks: {subject}", "", "Written by `make bench`."]
+        text = "\n".join([*head, *pieces]) + "\n"
+        (RESULTS / f"{subject}.md").write_text(text, encoding="utf-8")
+    opening = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench`; every figure was measured beside what it is compared with, in "
+        f"one run. Python {platform.python_version()}, {platform.machine()}. A ratio is ours over "
+        "the peer's. The commands need the project installed (`make bench`).",
+        "",
+        summary(results),
+        "",
+        "All figures, by subject:",
+        "",
+    ]
+    for subject in sorted(pages):
+        names = ", ".join(name for name in sorted(results) if subject_of(name) == subject)
+        opening.append(f"- [{subject}](benchmarks/{subject}.md): {names}")
+    (DOCS / "benchmarks.md").write_text("\n".join(opening) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -310,7 +310,7 @@ def architecture(heading):
 
 @pytest.mark.parametrize("kind", REGISTRIES)
 def test_architecture_lists_every_registered_part(kind):
-    names = set(re.findall(r"\w+", architecture("kinds of parts")[f"**{kind}**"][-1]))
+    names = set(re.findall(r"[\w-]+", architecture("kinds of parts")[f"**{kind}**"][-1]))
     assert not set(resolve(REGISTRIES[kind])._own) - names
 
 

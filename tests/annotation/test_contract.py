@@ -1,8 +1,5 @@
 """Every annotator of the registry keeps the contract, and so does one of somebody's own."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -19,8 +16,6 @@ from lookalike.annotation import (
 from lookalike.core.errors import MissingPart
 from lookalike.core.vectors import dense
 from tests.annotation.contract import AnnotatorContract
-
-OLDER = Path(__file__).parent / "older"
 
 
 # Precision at 1 on digits, measured with 1,200 to learn from and 597 to judge by.
@@ -167,14 +162,3 @@ def test_a_part_that_is_gone_is_named(tmp_path):
     model.save(tmp_path / "model")
     with pytest.raises(MissingPart, match="squares"):
         ANNOTATORS.load(tmp_path / "model")
-
-
-@pytest.mark.parametrize("file", json.loads((OLDER / "expected.json").read_text("utf-8")))
-def test_files_of_before_the_registry_load(file):
-    expected = json.loads((OLDER / "expected.json").read_text("utf-8"))[file]
-    model = ANNOTATORS.load(OLDER / file)
-    assert model.name == file.removesuffix("_sparse")
-    assert (list(model.words_), model.fingerprint_) == (expected["words"], "f" * 8)
-    assert [list(step) for step in model.history_] == expected["history"]
-    assert model.confidence_.written() == {**expected["confidence"], "d": 0.0, "most": 1.0}
-    np.testing.assert_allclose(model.scores(np.eye(4)), expected["scores"], rtol=1e-5)

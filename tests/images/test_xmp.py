@@ -186,7 +186,7 @@ def test_line_ends_and_marks_at_the_start_stay():
     content = b"\xef\xbb\xbf" + PROGRAMS["digiKam"].replace("\n", "\r\n").encode()
     after = Packet(content).with_subjects({FLAT: ["neu"]})
     assert after.startswith(b"\xef\xbb\xbf<?xpacket")
-    assert after.pictures.count(b"\r\n") == after.pictures.count(b"\n") == content.count(b"\n") + 1
+    assert after.count(b"\r\n") == after.count(b"\n") == content.count(b"\n") + 1
 
 
 @pytest.mark.parametrize(

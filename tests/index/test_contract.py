@@ -1,7 +1,6 @@
 """What every index promises, whichever kind it is."""
 
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,8 +22,6 @@ from lookalike.index import (
 from lookalike.index.checked_rows import seal
 from lookalike.index.exact import Rows
 from tests.reference.index import SlowIndex
-
-OLDER = Path(__file__).parent / "older"
 
 
 class PlainRows(Rows):
@@ -582,15 +579,6 @@ def test_python_refuses_an_index_that_lacks_something():
 
     with pytest.raises(TypeError, match="search"):
         Half()
-
-
-@pytest.mark.parametrize("name", ["dense", "sparse"])
-def test_files_of_before_the_registry_open(name):
-    index = INDEXES.get(name).open(OLDER / name)
-    assert (index.ids.tolist(), index.scales.tolist()) == ([7, 3, 9], [1.0, 2.0, 0.5])
-    assert index.fingerprint == "f" * 8
-    assert dense(index.vectors).tolist() == [[1, 2, 0], [0, 0, 3], [4, 0, 5]]
-    assert index.add(np.eye(3)[:1]).tolist() == [13]
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 8, 31, 64, 257])

@@ -245,7 +245,7 @@ class TestShares:
         np.testing.assert_array_equal(later.scores(P[:5], P), model.scores(P[:5], P))
         new = np.repeat(-P[:2], 3, axis=0)
         later.partial_fit(new, [[0, 1, 3], [1, 2, 3], [2, 0, 4]])
-        np.testing.assert_allclose(later.queries.reach(new[:1]), 0.9, atol=1e-6)
+        np.testing.assert_allclose(later.reach(new[:1]), 0.9, atol=1e-6)
 
     @pytest.mark.parametrize(
         "settings", [{"blend": 0.5}, {"kernels": "linear"}, {"normalize": False}]

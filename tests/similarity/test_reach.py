@@ -117,7 +117,7 @@ def test_saved_is_the_same(digits, model, tmp_path):
     model.save(tmp_path / "model")
     again = OASIS.load(tmp_path / "model")
     np.testing.assert_array_equal(again.scores(held, held), model.scores(held, held))
-    np.testing.assert_array_equal(again.queries.reach(held), model.reach(held))
+    np.testing.assert_array_equal(again.reach(held), model.reach(held))
 
 
 @pytest.mark.parametrize(
@@ -205,11 +205,11 @@ def test_pictures_of_partial_fit_count_as_taught(digits, model, tmp_path):
     model.save(tmp_path / "model")
     later = OASIS.load(tmp_path / "model")
     new = np.repeat(-held[:2], 3, axis=0)
-    before = later.queries.reach(new)
+    before = later.reach(new)
     later.partial_fit(new, [[0, 1, 3], [1, 2, 3], [2, 0, 4], [3, 4, 0]])
     assert len(later.reach_.landmarks) == len(model.reach_.landmarks) + 4
-    assert (later.queries.reach(new[:3]) == later.reach_.most).all()
-    assert (later.queries.reach(new[3:]) >= before[3:]).all()
+    assert (later.reach(new[:3]) == later.reach_.most).all()
+    assert (later.reach(new[3:]) >= before[3:]).all()
     few = later.reach_.with_landmarks(np.ones((2 * MOST_LANDMARKS, 64), np.float32))
     assert len(few.landmarks) == MOST_LANDMARKS
 

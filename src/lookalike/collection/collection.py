@@ -42,12 +42,7 @@ from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import InUse, Learned
 from lookalike.collection.vectors.queries import Query
 from lookalike.collection.votes.recording import checked_vote, record_vote
-from lookalike.core.errors import (
-    DamagedFile,
-    FingerprintMismatch,
-    InvalidInput,
-    LookalikeError,
-)
+from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput, LookalikeError
 from lookalike.core.progress import Progress, silent
 from lookalike.features import Feature
 from lookalike.images import Limits
@@ -60,15 +55,13 @@ if TYPE_CHECKING:
 class Collection:
     """Pictures in a folder of their own: searched by likeness and word, which is learned.
 
-    What is committed to the folder's database is what every reader sees, whole: a killed or
-    interrupted writer leaves the collection as its last finished step left it. One may write at
-    a time, any number read, in this process and in others, and see what was written at their
-    next search. A collection may be shared by threads.
+    What is committed to the folder's database is what every reader sees, whole: a killed writer
+    leaves the collection as its last finished step left it. One may write at a time, any number
+    read, in this process and in others; threads may share a collection.
 
-    A collection holds one or several *rankers*, each a way to search: pictures described by one
-    of its features, and what was learned over that. Searches name one by ``by``, or take the
-    first. Of a dense feature, once there are 512 pictures, the first 256 principal components are
-    compared, fitted on the collection, and fitted again when a small collection has grown fourfold.
+    It holds one or several *rankers*, each a way to search: pictures described by one of its
+    features, and what was learned over that. Searches name one by ``by``, or take the first. Of a
+    dense feature, from 512 pictures on, the first 256 principal components are compared.
 
     What it learns is used once it passes the ``gate``. Use :meth:`create` or :meth:`open`, and
     ``with`` to close it. What is not a verb stands behind a noun, such as ``collection.pictures``.
@@ -113,16 +106,15 @@ class Collection:
         index: str | None = None,
         gate: Gate = GATE,
     ) -> Self:
-        """Make a new, empty collection.
+        """Make a new, empty collection at a ``path`` where there is nothing yet.
 
         Parameters
         ----------
         path : str or Path
-            A folder that does not exist yet, or is empty.
         features : sequence of Feature, or mapping from name to Feature, optional
-            How pictures are described, a ranker each; by default
-            :class:`~lookalike.features.Embedding`. Rankers are called as their features unless
-            named otherwise. A feature that is not fitted is fitted on the pictures added first.
+            How pictures are described, a ranker each, named as its feature unless named
+            otherwise; by default :class:`~lookalike.features.Embedding`. One that is not fitted is
+            fitted on the pictures added first.
         index : str, optional
             The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
         gate : Gate
@@ -156,8 +148,7 @@ class Collection:
         ----------
         path : str or Path
         features : iterable of Feature
-            Features it was made with that are not registered (see docs/extending.md); the
-            collection loads all others itself.
+            Features it was made with that are not registered (see docs/extending.md).
         read_only : bool, optional
             Whether nothing may be changed; by default, if its folder cannot be written to.
         gate : Gate
@@ -165,12 +156,9 @@ class Collection:
 
         Raises
         ------
-        CollectionError
-            If there is no collection.
-        DamagedFile
-            If a file is damaged or of a newer version.
-        FingerprintMismatch
-            If none of its rankers has a feature that is given.
+        CollectionError, DamagedFile, FingerprintMismatch
+            If there is no collection, if a file is damaged or of a newer version, and if none of
+            its rankers has a feature that is given.
         """
         folder = Folder(Path(path))
         folder.check_manifest()
@@ -182,15 +170,11 @@ class Collection:
         closed = not os.access(folder.path, os.W_OK) if read_only is None else read_only
         database = Database(folder.database, read_only=closed)
         collection = cls(folder, database, given, gate)
-        known = {row.fingerprint for row in collection._opened.rankers.rows()} - {None}
-        for one in given:
-            if one.is_fitted and known and one.fingerprint not in known:
-                collection.close()
-                raise FingerprintMismatch(
-                    f"{folder.path} has no ranker with the fingerprint {one.fingerprint} of the "
-                    f"feature {one.name}. Open it with the feature it was made with, or add this "
-                    f"one: Collection.add_feature."
-                )
+        try:
+            collection._opened.rankers.check_features(given)
+        except FingerprintMismatch:
+            collection.close()
+            raise
         return collection
 
     def close(self) -> None:
@@ -317,11 +301,7 @@ class Collection:
         return next(info for info in self.models.rankers() if info.name == called)
 
     def remove(
-        self,
-        pictures: Iterable[int | str | Path] | Where,
-        *,
-        who: str = "",
-        key: str | None = None,
+        self, pictures: Iterable[int | str | Path] | Where, *, who: str = "", key: str | None = None
     ) -> int:
         """Move pictures into the bin, all or none, and return how many.
 

@@ -16,6 +16,7 @@ SIMILARITIES: "Registry[Similarity]" = Registry(
         "oasis": "lookalike.similarity.oasis:OASIS",
         "oks": "lookalike.similarity.kernel:KernelSimilarity",
         "omks": "lookalike.similarity.multi_kernel:MultiKernelSimilarity",
+        "sparse": "lookalike.similarity.sparse:SparseSimilarity",
         "lda": "lookalike.similarity.lda:LDA",
         "cosine": "lookalike.similarity.cosine:Cosine",
         "hamming": "lookalike.codes.hamming:HammingSimilarity",
@@ -30,7 +31,6 @@ SIMILARITIES: "Registry[Similarity]" = Registry(
         "mcml": "lookalike.similarity.mcml:MCML",
         "nca": "lookalike.similarity.nca:NCA",
         "rca": "lookalike.similarity.rca:RCA",
-        "sparse": "lookalike.similarity.sparse:SparseSimilarity",
     },
 )
 

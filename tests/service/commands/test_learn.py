@@ -46,8 +46,8 @@ def test_learn_says_which_annotator_it_chose(run, changeable):
 def test_help_lists_what_a_person_would_choose_first(run):
     told = " ".join(run("learn", "--help").out.replace("│", " ").split())
     assert (
-        "What learns the similarity: oasis, oks, omks, lda, cosine, hamming (compared in the "
-        "papers: euclidean, itml, kitml, krca, lego, lmnn, mcml, nca, rca)."
+        "What learns the similarity: oasis, oks, omks, sparse, lda, cosine, hamming (compared in "
+        "the papers: euclidean, itml, kitml, krca, lego, lmnn, mcml, nca, rca)."
     ) in told
 
 

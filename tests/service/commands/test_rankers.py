@@ -21,9 +21,9 @@ def test_help_lists_what_is_installed(run, known_brightness):
     def shown(command):
         return " ".join(run(command, "--help").out.replace("│", " ").split())
 
-    assert "embedding, visterms, views, brightness" in shown("index")
+    assert "embedding, visterms, views, regions, brightness" in shown("index")
     assert "dense, sparse" in shown("index")
-    assert "oasis, cosine, euclidean, hamming, itml" in shown("learn")
+    assert "oasis, oks, omks, sparse, lda, cosine, hamming" in shown("learn")
     for command in ("search", "evaluate", "export", "tag"):
         assert "--by" in run(command, "--help").out
 
@@ -87,7 +87,7 @@ def test_unknown_parts_list_the_choices(run, photos, changeable, tmp_path):
         fails(run(*asked, "--index", "tree", "--name", "x"), "no index 'tree'", "dense, sparse")
     assert not (tmp_path / "s").exists()
     learn = ("learn", "--folders", "-c", changeable)
-    fails(run(*learn, "--method", "magic"), "no similarity 'magic'", "oasis, cosine")
+    fails(run(*learn, "--method", "magic"), "no similarity 'magic'", "oasis, oks")
     fails(run(*learn, "--set", "magic=1"), "no setting 'magic'", "aggressiveness")
     fails(run(*learn, "--feature", "dreams"), "no ranker 'dreams'. Choose one of embedding.")
 

@@ -120,6 +120,8 @@ def made_real(case, numbers):
             case.body["pictures"] = case.body.get("pictures") or [2]
             for name in LISTS & case.body.keys():
                 del case.body[name]
+        if "remove" in case.body and "picture" in case.body:
+            case.body["picture"], case.body["remove"] = 1, [2]
         if "name" in case.body:
             case.body["name"] = f"made {next(ALBUMS)}"
 

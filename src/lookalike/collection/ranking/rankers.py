@@ -112,6 +112,17 @@ class Rankers:
             self._loaded, self._annotators, self._ledger = {}, {}, None
         self.classes.close()
 
+    def check_features(self, given: Iterable[Feature]) -> None:
+        """Raise FingerprintMismatch if a fitted feature that is given is that of no ranker."""
+        known = {row.fingerprint for row in self.rows()} - {None}
+        for one in given:
+            if one.is_fitted and known and one.fingerprint not in known:
+                raise FingerprintMismatch(
+                    f"{self._folder.path} has no ranker with the fingerprint {one.fingerprint} of "
+                    f"the feature {one.name}. Open it with the feature it was made with, or add "
+                    f"this one: Collection.add_feature."
+                )
+
     def rows(self) -> list[RankerRow]:
         """Return the rankers there are, in the order they were made."""
         with self.lock:

@@ -149,7 +149,7 @@ def extremes(layers: F32, threshold: float, edge: float, border: int, found: F32
     return count
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def adapt(image: F32, x: float, y: float, scale: float, mask: F32, patch: F32, shape: F32) -> bool:
     """Write the affine shape of the region at (x, y), and return whether it converged.
 

@@ -49,7 +49,7 @@ def angle_of(gx: np.float32, gy: np.float32) -> np.float32:
     return r
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def sample(
     pixels: F32, start: int, height: int, width: int, x: float, y: float, step: F32, patch: F32
 ) -> None:
@@ -103,7 +103,7 @@ def sample(
             patch[i, j] = upper * (1 - fy) + lower * fy
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def orientation(patch: F32, mask: F32, counts: F32) -> float:
     """Return the direction that most gradients of a patch have, in radians (Lowe, 2004, 5)."""
     counts[:] = 0
@@ -138,7 +138,7 @@ def orientation(patch: F32, mask: F32, counts: F32) -> float:
     return (best + shift) * _TURN / TURNS
 
 
-@njit(**LOOP, fastmath=True)
+@njit(**LOOP, fastmath=True, forceinline=True)
 def sift(patch: F32, mask: F32, cells: I64, shares: F32, row: F32) -> None:
     """Write the 128 numbers of a patch, of unit length, cut at 0.2 (Lowe, 2004, section 6).
 
