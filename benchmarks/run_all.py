@@ -23,7 +23,7 @@ DOCS = HERE.parent / "docs"
 RESULTS = DOCS / "benchmarks"
 
 
-MOST_BARS = 30
+MAX_BARS = 30
 
 SUBJECTS = {
     "similarity": (
@@ -69,7 +69,7 @@ def plot(result: dict[str, Any], path: Path) -> bool:
     """Draw each figure with a target as a bar, unless there are too many: value over target."""
     figures = [Figure(**entry) for entry in result["figures"]]
     shown = [figure for figure in figures if figure.target]
-    if not 0 < len(shown) <= MOST_BARS:
+    if not 0 < len(shown) <= MAX_BARS:
         return False
     canvas = Canvas(figsize=(9, 0.45 * len(shown) + 1.2), layout="constrained")
     axes = canvas.subplots()

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "src" / "lookalike" / "features" / "start_words.tsv"
 
-MOST_CLASSES = 400
+MAX_CLASSES = 400
 
 HEAD = """\
 # Words for the 1,000 classes of ImageNet (ILSVRC 2012), and broader words: words, then classes.
@@ -166,7 +166,7 @@ def table(
         synset: classes
         for synset, classes in classes_below(synsets, parents).items()
         if synset in numbers
-        or (len(classes) <= MOST_CLASSES and words[synset][0] not in SAYS_NOTHING)
+        or (len(classes) <= MAX_CLASSES and words[synset][0] not in SAYS_NOTHING)
     }
     called = {
         synset: [NAMES.get(numbers.get(synset, -1), spelled[synset][0]), *spelled[synset]]

@@ -20,7 +20,7 @@ from lookalike.features import Embedding, Feature, Visterms
 CACHE = cache_folder() / "benchmarks"
 KIND = "lightfm-vectors/1"
 SPLIT_SEED = 0
-LEAST_PICTURES = 5
+MIN_PICTURES = 5
 VISTERMS = 10_000
 
 
@@ -141,7 +141,7 @@ def clipart(data: Path, features: str) -> Task:
     table = _table(data / "clipart" / "labels.csv")
     named = [set(row["name_words"].split()) for row in table]
     uses = Counter(word for words in named for word in words)
-    kept = [{word for word in words if uses[word] >= LEAST_PICTURES} for words in named]
+    kept = [{word for word in words if uses[word] >= MIN_PICTURES} for words in named]
     some = [row for row, words in enumerate(kept) if words]
     order = np.random.default_rng(SPLIT_SEED).permutation(len(some))
     parts = np.split(order, [round(0.6 * len(some)), round(0.8 * len(some))])

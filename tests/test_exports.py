@@ -35,7 +35,7 @@ EXPORTS = {
         "SpectralCodes",
     ],
     "lookalike.collection": [
-        "MOST_EXAMPLES",
+        "MAX_EXAMPLES",
         "Added",
         "Album",
         "Ask",

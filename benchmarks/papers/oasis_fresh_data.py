@@ -22,7 +22,7 @@ from oasis import (  # the script beside this one
     read_table,
 )
 
-LEAST_IN_CLASS = 10
+MIN_IN_CLASS = 10
 TAUGHT_SHARE = 0.6
 
 
@@ -32,7 +32,7 @@ def clipart(options: Options) -> dict[str, list[dict[str, Judgement]]]:
     table = read_table(folder / "labels.csv")
     labels = np.array([row["file"].split("/")[0] for row in table])
     names, counts = np.unique(labels, return_counts=True)
-    used = np.flatnonzero(np.isin(labels, names[counts >= LEAST_IN_CLASS]))
+    used = np.flatnonzero(np.isin(labels, names[counts >= MIN_IN_CLASS]))
     if options.quick:
         used = used[::2]
     vectors = embedded([folder / table[row]["file"] for row in used])

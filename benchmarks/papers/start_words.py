@@ -22,12 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from oasis import embedded
 
 from bench import Figure, Options, main
-from lookalike.collection.ranking.start_words import LEAST_CONFIDENCE
+from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
 from lookalike.core.errors import MissingPart
 from lookalike.features import Embedding, Likely, StartWords, pack_vector
 
-LEAST_PICTURES = 5
-LEAST_SUM = 0.05
+MIN_PICTURES = 5
+MIN_SUM = 0.05
 MANY = 100_000
 
 
@@ -76,11 +76,11 @@ def judged(start: StartWords, likely: Likely, named: Named, rows: NDArray[np.boo
     for word in sorted(set().union(*words)):
         found = start.vocabulary.find(word)
         has = np.array([word in those for those in words])
-        if found is None or has.sum() < LEAST_PICTURES:
+        if found is None or has.sum() < MIN_PICTURES:
             continue
         sure = start.confidences(some, found[1])
         first = np.argsort(-sure, kind="stable")[:10]
-        precision[word] = float((has[first] & (sure[first] >= LEAST_CONFIDENCE)).sum() / 10)
+        precision[word] = float((has[first] & (sure[first] >= MIN_CONFIDENCE)).sum() / 10)
         said.append(sure)
         true.append(has)
     return Judged(precision, np.concatenate(said), np.concatenate(true))
@@ -88,7 +88,7 @@ def judged(start: StartWords, likely: Likely, named: Named, rows: NDArray[np.boo
 
 def fitted(parts: list[Judged]) -> tuple[float, float]:
     """Return the slope and shift that make what is true most likely, each part weighing one."""
-    kept = [part.said >= LEAST_SUM for part in parts]
+    kept = [part.said >= MIN_SUM for part in parts]
     pairs = list(zip(parts, kept, strict=True))
     p = np.concatenate([part.said[rows] for part, rows in pairs])
     sign = np.concatenate([2.0 * part.true[rows] - 1 for part, rows in pairs])

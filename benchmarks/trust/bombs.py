@@ -30,7 +30,7 @@ from servers import Server, serving
 SIDE = 11_000
 """11,000 × 11,000 pixels are just within the limit of 128 million."""
 
-MOST = 100.0
+MAX_MEGABYTES = 100.0
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -185,14 +185,14 @@ def measure(options: Options) -> list[Figure]:
                 came = go_all_ways(server, photos, data, "bomb")
                 above = server.peak() - rest
                 what = f"{name}: {len(data):,} bytes, MB above rest"
-                figures.append(Figure(what, above, "<=", MOST, "; ".join(came)))
+                figures.append(Figure(what, above, "<=", MAX_MEGABYTES, "; ".join(came)))
             data = webp(SIDE)
             with ThreadPoolExecutor(4) as pool:
                 ways = pool.map(lambda _: server.ask("POST", "/api/queries", data)[0], range(20))
                 came = [f"{status}" for status in ways]
             above = server.peak() - rest
             what = "20 WebP, four at once, MB above rest"
-            figures.append(Figure(what, above, "<=", MOST, " ".join(sorted(set(came)))))
+            figures.append(Figure(what, above, "<=", MAX_MEGABYTES, " ".join(sorted(set(came)))))
     options.settings["rest_MB"] = round(rest, 1)
     options.settings["cores"] = os.cpu_count()
     return figures

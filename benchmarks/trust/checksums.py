@@ -41,7 +41,7 @@ from lookalike.index._fast.row_sums import AHEAD
 from lookalike.index.dense import _SMALL, DenseRows
 from lookalike.index.growing import GrowingArray
 
-MOST = 1.05
+MAX_RATIO = 1.05
 RANKED = 1000
 
 
@@ -127,7 +127,7 @@ def figure(what: str, pairs: list[tuple[float, float]]) -> Figure:
         f"{what}: with checksums / without",
         float(np.median(ratios)),
         "<=",
-        MOST,
+        MAX_RATIO,
         f"{1000 * np.median(own):.2f} / {1000 * np.median(other):.2f} ms",
         float(1.2533 * apart / np.sqrt(len(ratios))),
     )

@@ -92,7 +92,7 @@ def small() -> Iterator[None]:
     with (
         patch.object(codes, "NEAREST", 5),
         patch.object(codes, "MIN_PICTURES", 20),
-        patch.object(space, "LEAST_DRIFT", 10),
+        patch.object(space, "MIN_DRIFT", 10),
     ):
         yield
 

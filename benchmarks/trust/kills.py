@@ -62,10 +62,10 @@ COLOURS = (
 )
 WORDS = ("Straße", "STRASSE", "Meer", "été", "x/y", "🐈")
 PICTURES = 60
-LONGEST_LIFE = 1.0
-LONGEST_UPDATE = 0.1
-LONGEST_RESTORE = 1.5
-LONGEST_LEARNING = 4.0
+MAX_LIFE = 1.0
+MAX_UPDATE = 0.1
+MAX_RESTORE = 1.5
+MAX_LEARNING = 4.0
 
 ROOT = Path(__file__).resolve().parents[2]
 OLDER = ROOT / f"tests/collection/older/version-{VERSION - 1}.tar.xz"
@@ -152,7 +152,7 @@ class World:
         os.close(write)
         with os.fdopen(read) as into:
             port = int(into.readline())
-            life = self.random.random() * LONGEST_LIFE
+            life = self.random.random() * MAX_LIFE
             killer = threading.Timer(life, os.kill, (server, signal.SIGKILL))
             killer.start()
             with contextlib.suppress(OSError, http.client.HTTPException):
@@ -370,7 +370,7 @@ def update_and_kill(place: Path, chance: random.Random) -> str:
             Collection.open(place / "collection").search(1)
         finally:
             os._exit(0)
-    kill_after(chance.random() * LONGEST_UPDATE, child)
+    kill_after(chance.random() * MAX_UPDATE, child)
     file = place / "collection" / "collection.sqlite"
     with contextlib.closing(sqlite3.connect(file)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -422,7 +422,7 @@ def restore_and_kill(place: Path, chance: random.Random) -> str:
             restore_backup(backup, copy)
         finally:
             os._exit(0)
-    kill_after(chance.random() * LONGEST_RESTORE, child)
+    kill_after(chance.random() * MAX_RESTORE, child)
     expect(forked(lambda: numbers_of(copy)) == expected, "a restore has lost something")
     if backup.exists():
         fresh = place.with_name("fresh")
@@ -447,7 +447,7 @@ def learn_and_kill(place: Path, chance: random.Random) -> str:
                 store.rollback()
         finally:
             os._exit(0)
-    kill_after(chance.random() * LONGEST_LEARNING, child)
+    kill_after(chance.random() * MAX_LEARNING, child)
     after, found = forked(lambda: [numbers_of(copy), models_of(copy)])
     # Learning may add labels by folder, and events.
     expect(after[0] == before[0], "learning has lost pictures")

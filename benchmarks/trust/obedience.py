@@ -33,7 +33,7 @@ from lookalike import Collection
 from lookalike.collection import Ask
 from service import HEADERS, Line, Server
 
-MOST_THUMBS, REACH, AGAINST = 5, 100, 1 / 3
+MAX_THUMBS, REACH, AGAINST = 5, 100, 1 / 3
 COMMANDS = 3
 """Searches that are asked by the command line as well: it takes seconds to start."""
 
@@ -92,7 +92,7 @@ def give_thumbs(
     """Give some thumbs one after the other; return for each whether the next search obeys."""
     known = set(labels[asked.like[0]])
     results = []
-    for _ in range(int(rng.integers(1, MOST_THUMBS + 1))):
+    for _ in range(int(rng.integers(1, MAX_THUMBS + 1))):
         found = _api(line, asked.like)
         free = [number for number in found[:REACH] if number not in asked.picked]
         number = int(rng.choice(free))
@@ -180,7 +180,7 @@ def measure(options: Options) -> list[Figure]:
                     Figure(f"{name}: obeyed {when}, {way}", share, ">=", 1)
                     for way, share in ask_all(place, searches).items()
                 ]
-    options.settings |= {"searches a set": count, "thumbs a search": f"1 to {MOST_THUMBS}"}
+    options.settings |= {"searches a set": count, "thumbs a search": f"1 to {MAX_THUMBS}"}
     return figures
 
 

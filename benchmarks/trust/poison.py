@@ -29,7 +29,7 @@ from lookalike.collection import Ask
 CASES = ((1, 1), (9, 3), (30, 10))
 """People, and how many of them are malicious."""
 
-MOST_LOST, LEAST_KEPT = 0.01, 0.5
+MAX_LOST, MIN_KEPT = 0.01, 0.5
 
 
 def session(
@@ -123,7 +123,7 @@ def poisoned(
             f"{name}, one alone by corrections: least gain in P@10 on other queries, at any time",
             min(spoiled),
             ">=",
-            -MOST_LOST,
+            -MAX_LOST,
             f"after {votes} searches {spoiled[-1]:+.4f}",
         )
     ]
@@ -136,7 +136,7 @@ def poisoned(
                 f"{who}: least gain in P@10 on other queries, at any time",
                 min(with_them),
                 ">=",
-                -MOST_LOST,
+                -MAX_LOST,
                 f"after {votes} votes {with_them[-1]:+.4f}",
             )
         )
@@ -147,7 +147,7 @@ def poisoned(
                     f"{who}: gain beside that of the honest votes alone",
                     with_them[-1] / honest[-1],
                     ">=",
-                    LEAST_KEPT,
+                    MIN_KEPT,
                     f"{with_them[-1]:+.4f} / {honest[-1]:+.4f}",
                 )
             )

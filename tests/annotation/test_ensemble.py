@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from lookalike.annotation import WSABIE, Ensemble, LinearRanker
-from lookalike.annotation.ensemble import MOST_TRIED, _shares
+from lookalike.annotation.ensemble import MAX_TRIED, _shares
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.core.json_files import save_json
 
@@ -51,7 +51,7 @@ def test_a_useless_model_gets_no_say(digits) -> None:
 @pytest.mark.parametrize("models", range(1, 9))
 def test_shares_divide_one(models: int) -> None:
     shares = np.array(list(_shares(models)))
-    assert 1 <= len(shares) <= MOST_TRIED + 1
+    assert 1 <= len(shares) <= MAX_TRIED + 1
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert (shares >= 0).all()
     for one in np.eye(models):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from lookalike.annotation import LinearRanker
 from lookalike.annotation._fast.linear import Rows, draw_other, pair_steps, warp_steps
 from lookalike.annotation.held_out import (
-    MOST_HELD_OUT,
+    MAX_HELD_OUT,
     Split,
     clearly_worse,
     hold_out,
@@ -221,7 +221,7 @@ def test_hold_out_has_limits():
     split = hold_out(many, 0.5, np.random.default_rng(0))
     learned, judged = split.learned, split.judged
     assert judged is not None
-    assert (len(judged), len(learned)) == (MOST_HELD_OUT, 40_000 - MOST_HELD_OUT)
+    assert (len(judged), len(learned)) == (MAX_HELD_OUT, 40_000 - MAX_HELD_OUT)
     alone = lessons_of(["a", "b", "c"])
     assert hold_out(alone, 0.5, np.random.default_rng(0)) == Split(alone, alone, None)
     assert hold_out(many, 0.0, np.random.default_rng(0)) == Split(many, many, None)

@@ -227,7 +227,7 @@ def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(space, "LEAST_DRIFT", 0)
+    monkeypatch.setattr(space, "MIN_DRIFT", 0)
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([pictures])
         collection.learn(folders=True, settings={"steps": 50})

@@ -27,7 +27,7 @@ def work(folder, seed):
     from lookalike.collection.vectors import space
 
     adding.BATCH_PICTURES = 3
-    space.LEAST_DRIFT, space.LEAST_TO_REDUCE, space.REDUCED = 0, 30, 4
+    space.MIN_DRIFT, space.MIN_TO_REDUCE, space.REDUCED = 0, 30, 4
     with Collection.open(folder / "c", features=[Colours()]) as collection:
         say("ready")
         for round_ in itertools.count(seed):

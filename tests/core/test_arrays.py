@@ -227,7 +227,7 @@ from pathlib import Path
 from lookalike.core import arrays
 from lookalike.core.errors import DamagedFile
 
-arrays.MOST_EMPTY_BYTES = 1 << 40
+arrays.MAX_EMPTY_BYTES = 1 << 40
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 try:
     arrays.load_arrays(Path(sys.argv[1]), kind="thing/1")

@@ -219,7 +219,7 @@ def test_the_best_are_those_a_t_test_cannot_tell_apart():
 
 
 def test_slow_methods_are_left_out_of_large_sets(monkeypatch):
-    monkeypatch.setattr(omks_tables, "MOST_SLOW", 10)
+    monkeypatch.setattr(omks_tables, "MAX_SLOW", 10)
     found, labels = views()
     splits = four_parts(labels, splits=1, random_state=0)
     data = ViewSet(PictureSet("made", (), labels, (), "made"), found)

@@ -171,7 +171,7 @@ class TestGabor:
         np.testing.assert_allclose(found, expected, rtol=1e-3)
 
     def test_a_grating_answers_in_its_own_filter(self):
-        k = gabor_module.WIDEST / np.sqrt(2) ** 2
+        k = gabor_module.MAX_WAVE_NUMBER / np.sqrt(2) ** 2
         x = np.arange(64)
         wave = np.broadcast_to(128 + 100 * np.cos(k * x), (64, 64)).astype(np.uint8)
         means = gabor(Pixels(np.dstack([wave] * 3), wave)).reshape(5, 8, 3)[:, :, 0]

@@ -121,7 +121,7 @@ def test_products_that_overflow_say_nothing():
 
 def test_what_is_kept_is_bounded(monkeypatch):
     kept = Scans()
-    monkeypatch.setattr(scans, "MOST_BYTES", 4 * 100 * 5)
+    monkeypatch.setattr(scans, "MAX_BYTES", 4 * 100 * 5)
     for number in range(9):
         kept.keep(np.eye(9, dtype=np.float32)[number], np.zeros(100, np.float32))
     assert len(kept._kept) == 5

@@ -27,7 +27,7 @@ def few(tmp_path, model, monkeypatch):
             name = f"{category} {number}" + (": dark skin tone" if number == 11 else "")
             samples.append(Sample(path, name, category, "sub"))
     monkeypatch.setattr(demo, "emoji_samples", lambda: samples)
-    monkeypatch.setattr(demo, "LEAST_IN_CATEGORY", 5)
+    monkeypatch.setattr(demo, "MIN_IN_CATEGORY", 5)
     monkeypatch.setattr(demo, "QUERIES_EACH", 1)
     create = Collection.create
     monkeypatch.setattr(

@@ -309,7 +309,7 @@ class TestSpaces:
         X, y, P, labels = digits()
         settings = {"steps": 5000, "landmarks": 60, "random_state": 0}
         exact = KernelSimilarity(**settings).fit(X, y)
-        monkeypatch.setattr("lookalike.similarity.operator.MOST_EXACT", 100)
+        monkeypatch.setattr("lookalike.similarity.operator.MAX_EXACT", 100)
         monkeypatch.setattr("lookalike.similarity.operator.ROWS", 64)
         large = KernelSimilarity(**settings).fit(X, y)
         np.testing.assert_array_equal(large.landmarks_, exact.landmarks_)
@@ -330,7 +330,7 @@ class TestSpaces:
         X, y = small()
         model = MultiKernelSimilarity(blocks=BLOCKS, steps=200, random_state=0).fit(X, y)
         before = model.stored_vectors(X)
-        monkeypatch.setattr("lookalike.similarity.kernel_state.MOST_VALUES", 200)
+        monkeypatch.setattr("lookalike.similarity.kernel_state.MAX_VALUES", 200)
         np.testing.assert_allclose(model.stored_vectors(X), before, atol=1e-6)
 
     def test_landmarks_stand_for_all(self):

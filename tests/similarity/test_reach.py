@@ -14,7 +14,7 @@ from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.lda import LDA
 from lookalike.similarity.oasis import OASIS
 from lookalike.similarity.reach import (
-    MOST_LANDMARKS,
+    MAX_LANDMARKS,
     Placed,
     Reach,
     kinds_of,
@@ -210,8 +210,8 @@ def test_pictures_of_partial_fit_count_as_taught(digits, model, tmp_path):
     assert len(later.reach_.landmarks) == len(model.reach_.landmarks) + 4
     assert (later.reach(new[:3]) == later.reach_.most).all()
     assert (later.reach(new[3:]) >= before[3:]).all()
-    few = later.reach_.with_landmarks(np.ones((2 * MOST_LANDMARKS, 64), np.float32))
-    assert len(few.landmarks) == MOST_LANDMARKS
+    few = later.reach_.with_landmarks(np.ones((2 * MAX_LANDMARKS, 64), np.float32))
+    assert len(few.landmarks) == MAX_LANDMARKS
 
 
 def test_few_pictures_keep_the_start():
@@ -276,7 +276,7 @@ def test_kinds_are_labels_or_cells(digits):
 
 
 def test_landmarks_of_wide_vectors_are_few():
-    assert most_landmarks(256) == MOST_LANDMARKS
+    assert most_landmarks(256) == MAX_LANDMARKS
     assert most_landmarks(10_000) < 1000
     assert most_landmarks(10**8) == 1
 

@@ -17,7 +17,7 @@ CANDIDATES = 5
 Of more, most are wrong and never said, and the fit would go by those.
 """
 
-LEAST = 20
+MIN_PICTURES = 20
 """The minimum number of held-out pictures to learn confidence from."""
 
 UNTAUGHT = 5.0
@@ -26,7 +26,7 @@ UNTAUGHT = 5.0
 More teach more caution on such pictures, but too much of it on others where few are held out.
 """
 
-_MOST_SCORES = 1 << 25
+_MAX_SCORES = 1 << 25
 _PRIOR = 3.0
 _EDGE = 1e-6
 
@@ -70,7 +70,7 @@ class Confidence:
     @classmethod
     def learned(cls, scores: NDArray[np.float32], has: sp.csr_matrix) -> Confidence | None:
         """Learn from scores (pictures × words) and the true words; None from too few pictures."""
-        if scores.shape[0] < LEAST:
+        if scores.shape[0] < MIN_PICTURES:
             return None
         start = cls(_sharpness(scores, has))
         p, sums, words = start._best(scores)
@@ -133,7 +133,7 @@ class Confidence:
 
 def enough(pictures: int, words: int) -> NDArray[np.int64]:
     """Return evenly spaced rows of pictures to learn from, so that scores fit in memory."""
-    most = max(LEAST, _MOST_SCORES // words)
+    most = max(MIN_PICTURES, _MAX_SCORES // words)
     return np.linspace(0, pictures - 1, min(pictures, most)).astype(np.int64)
 
 

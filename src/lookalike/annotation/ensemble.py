@@ -26,7 +26,7 @@ from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState
 from lookalike.core.stored import NOT_WHOLE, Arrays, Learned
 
-MOST_TRIED = 1001
+MAX_TRIED = 1001
 """The most weightings to try: steps of a tenth for five models, coarser for more."""
 
 
@@ -221,7 +221,7 @@ def _check_alike(models: list[Annotator]) -> None:
 def _shares(models: int) -> Iterator[NDArray[np.float64]]:
     """Return all divisions of 1 among models in steps of at least a tenth; even ones first."""
     steps = next(
-        steps for steps in range(10, 0, -1) if comb(steps + models - 1, steps) <= MOST_TRIED
+        steps for steps in range(10, 0, -1) if comb(steps + models - 1, steps) <= MAX_TRIED
     )
     yield np.full(models, 1 / models)
     for bars in combinations(range(steps + models - 1), models - 1):

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from lookalike.annotation._fast.glance import may_be_best
 
-_LARGEST_CODE = 127
+_MAX_CODE = 127
 
 
 class Glance:
@@ -19,7 +19,7 @@ class Glance:
 
     def __init__(self, words: NDArray[np.float32]) -> None:
         self.words = words
-        units = np.abs(words).max(axis=1) / np.float32(_LARGEST_CODE)
+        units = np.abs(words).max(axis=1) / np.float32(_MAX_CODE)
         self._units = np.maximum(units, np.finfo(np.float32).tiny)
         self._codes = np.empty(words.shape, np.int8)
         for begin in range(0, len(words), 4096):
@@ -34,7 +34,7 @@ class Glance:
         # The length does not change the best words; at this one no sum overflows float32.
         query = query / max(np.abs(query).max(), np.finfo(np.float32).tiny)
         # Besides rounding to bytes, the rounding error of both sums of D products in float32.
-        rounding = 2 * query.size * _LARGEST_CODE * np.finfo(np.float32).eps
+        rounding = 2 * query.size * _MAX_CODE * np.finfo(np.float32).eps
         slack = (0.5 + rounding) * np.abs(query).sum(dtype=np.float64)
         room = np.empty(len(self.words), np.int64), np.empty(len(self.words), np.float32)
         least = np.full(min(k, len(self.words)), -np.inf, np.float32)

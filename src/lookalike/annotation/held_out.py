@@ -12,7 +12,7 @@ from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.core import sparse as sp
 from lookalike.core.ranking import Judgement, judge
 
-MOST_HELD_OUT = 2000
+MAX_HELD_OUT = 2000
 """The most pictures to hold out: precision is then known to about 1 %."""
 
 _SCORES = 1 << 22
@@ -45,7 +45,7 @@ def hold_out(lessons: Lessons, share: float, rng: np.random.Generator) -> Split:
     A picture may be held out if each of its words has another picture that is not.
     """
     has = lessons.has
-    wanted = min(round(share * has.shape[0]), MOST_HELD_OUT)
+    wanted = min(round(share * has.shape[0]), MAX_HELD_OUT)
     uses = np.bincount(has.indices, minlength=has.shape[1])
     held = np.zeros(has.shape[0], bool)
     for row in rng.permutation(has.shape[0]).tolist():

@@ -12,7 +12,7 @@ from lookalike.core.checks import is_number
 from lookalike.core.errors import InvalidInput
 from lookalike.core.vectors import Vectors, squared_lengths
 
-SMALLEST, LARGEST = 1e-30, 1e30
+MIN_LENGTH, MAX_LENGTH = 1e-30, 1e30
 """The bounds of a mean squared length that float32 can work with."""
 
 
@@ -45,7 +45,7 @@ def mean_length(who: str, vectors: Vectors) -> float:
     """
     lengths = squared_lengths(vectors)
     mean = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0
-    if not SMALLEST < mean < LARGEST:
+    if not MIN_LENGTH < mean < MAX_LENGTH:
         raise InvalidInput(
             f"{who}: vectors must have a scale that float32 can square; got a mean squared length "
             f"of {mean:g}. Scale them to unit length."

@@ -20,7 +20,7 @@ from lookalike.annotation.base import (
     check_matrix,
 )
 from lookalike.annotation.held_out import Matrix, Split, clearly_worse, precision
-from lookalike.annotation.layout import LARGEST, lay_out, mean_length
+from lookalike.annotation.layout import MAX_LENGTH, lay_out, mean_length
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.words import read_words
 from lookalike.core import sparse as sp
@@ -174,7 +174,7 @@ class LinearAnnotator(InnerProductAnnotator):
         check_share(who, "held_out", self.held_out)
 
     def _check_finite(self, W: Matrix) -> None:
-        if not float(np.abs(W).max()) < LARGEST:
+        if not float(np.abs(W).max()) < MAX_LENGTH:
             raise InvalidInput(
                 f"{type(self).__name__}: the words' vectors would not stay finite. Scale pictures' "
                 f"vectors to unit length, or lower learning_rate or aggressiveness."

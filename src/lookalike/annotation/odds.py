@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.annotation.confidence import LEAST, enough
+from lookalike.annotation.confidence import MIN_PICTURES, enough
 from lookalike.annotation.held_out import Matrix
 from lookalike.annotation.lessons import Lessons, blocks
 from lookalike.annotation.regression import Floats, Regression
@@ -21,7 +21,7 @@ Measured on pictures that were held out (``docs/decisions/0010``).
 
 ROUNDS = 12
 _WORDS = 64
-_LEAST_SLOPE = 0.1
+_MIN_SLOPE = 0.1
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Odds:
         Bayes; the Laplace approximation stands for the posteriors): the fewer pictures a word has,
         the nearer it stays to the others. None where scores say nothing, or pictures are too few.
         """
-        if len(scores) < LEAST or not true.any() or true.all():
+        if len(scores) < MIN_PICTURES or not true.any() or true.all():
             return None
         unit = float(scores.std())
         if unit == 0:
@@ -82,7 +82,7 @@ class Odds:
             spread = away.T @ away / len(away) + doubt
         if not centre[0] > 0:
             return None
-        slopes = np.maximum(found[:, 0] / centre[0], _LEAST_SLOPE)
+        slopes = np.maximum(found[:, 0] / centre[0], _MIN_SLOPE)
         return cls(slopes, (found[:, 1] - centre[1]) * unit / centre[0])
 
 

@@ -18,7 +18,7 @@ from lookalike.annotation._fast.wsabie import (
     sampled_steps,
 )
 from lookalike.annotation.held_out import (
-    MOST_HELD_OUT,
+    MAX_HELD_OUT,
     Matrix,
     average_precision,
     hold_out,
@@ -254,7 +254,7 @@ class OnDisk:
 
     def hold_out(self, share: float, rng: np.random.Generator) -> Lessons | None:
         """Hold out random pictures, never a word's last one."""
-        wanted = min(round(share * len(self._parts)), MOST_HELD_OUT)
+        wanted = min(round(share * len(self._parts)), MAX_HELD_OUT)
         if wanted == 0:
             return None
         drawn = np.sort(rng.choice(len(self._parts), wanted, replace=False))

@@ -22,7 +22,7 @@ from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import InUse, Learned
 from lookalike.collection.upkeep.backup import BackedUp, Restored, is_backup, restore_backup
 from lookalike.collection.upkeep.checking import Checked, Finding
-from lookalike.collection.vectors.queries import MOST_EXAMPLES, spread
+from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
 from lookalike.collection.votes.ledger import Standing
 from lookalike.core.lazy import exports as _exports
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lookalike.collection.training.learning import codes_wanted
 
 __all__ = [
-    "MOST_EXAMPLES",
+    "MAX_EXAMPLES",
     "Added",
     "Album",
     "Ask",

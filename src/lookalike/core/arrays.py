@@ -42,7 +42,7 @@ NUMPY_TYPES = {
 }
 DTYPES = tuple(NUMPY_TYPES)
 
-MOST_EMPTY_BYTES = 64 << 20
+MAX_EMPTY_BYTES = 64 << 20
 """How much longer than what the disk holds of it a file may be, besides as long again."""
 
 _BLOCK = 1 << 20
@@ -294,7 +294,7 @@ class _File:
                 f"{path} is damaged: its size of {self.size} bytes does not match its header."
             )
         on_disk = 512 * getattr(facts, "st_blocks", self.size)
-        if self.size > 2 * on_disk + MOST_EMPTY_BYTES:
+        if self.size > 2 * on_disk + MAX_EMPTY_BYTES:
             raise DamagedFile(
                 f"{path} is damaged: of its {self.size} bytes only {on_disk} are on the disk."
             )

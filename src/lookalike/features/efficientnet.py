@@ -29,7 +29,7 @@ STD = 128 / 255
 INPUT, OUTPUT, DIMENSION = "pixels", "vector", 1280
 """The names of a graph's input and output, and the length of its vectors."""
 
-LEAST_SIDE = 32
+MIN_SIDE = 32
 
 _EPSILON = 1e-3
 _STRIDES = (1, 2, 2, 2, 1, 2, 1)

@@ -16,7 +16,7 @@ from lookalike.core.stored import Arrays, Learned
 from lookalike.core.vectors import Vectors, unit_rows
 from lookalike.features import efficientnet
 from lookalike.features.base import Feature
-from lookalike.features.onnx_model import MOST_SIDE, BuiltModel, Channels, ImageModel, Layout
+from lookalike.features.onnx_model import MAX_SIDE, BuiltModel, Channels, ImageModel, Layout
 from lookalike.features.records import pack_vector, unpack_vectors
 from lookalike.features.start_words import StartWords
 
@@ -77,7 +77,7 @@ class Embedding(Feature):
         self._content = None
         if self._network is not None:
             if side is not None:
-                check_whole("Embedding", "side", side, efficientnet.LEAST_SIDE, MOST_SIDE)
+                check_whole("Embedding", "side", side, efficientnet.MIN_SIDE, MAX_SIDE)
             identity = self._network.identity
             self._who = f"Embedding: the model {identity}"
             self._model = self._built(self._network, side, layout, mean, std)

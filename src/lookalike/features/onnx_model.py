@@ -16,7 +16,7 @@ Layout: TypeAlias = Literal["NCHW", "NHWC"]
 Channels: TypeAlias = float | Sequence[float] | None
 
 DEFAULT_SIDE = 224
-MOST_SIDE = 4096
+MAX_SIDE = 4096
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
@@ -210,7 +210,7 @@ def _side(shape: list[Any], layout: Layout, given: int | None, who: str) -> int:
             f"own side is supported{asked}."
         )
     chosen = fixed.pop() if fixed else DEFAULT_SIDE if given is None else given
-    return check_whole("Embedding", "side", chosen, 1, MOST_SIDE)
+    return check_whole("Embedding", "side", chosen, 1, MAX_SIDE)
 
 
 def _property(parameter: Literal["mean", "std"], properties: dict[str, str]) -> Any:

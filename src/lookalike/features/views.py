@@ -19,7 +19,7 @@ from lookalike.core.vectors import Vectors, dense, unit_rows
 from lookalike.features._fast.kmeans import STEPS, in_threads
 from lookalike.features.base import Feature
 from lookalike.features.descriptors import colour, edges, gabor, gist, lbp, sift, surf
-from lookalike.features.descriptors.pixels import LONGEST_SIDE, Pixels, opaque, pixels_of
+from lookalike.features.descriptors.pixels import MAX_SIDE, Pixels, opaque, pixels_of
 from lookalike.features.descriptors.words import VisualWords, learn_words
 from lookalike.features.records import pack_vector, unpack_vectors
 from lookalike.features.reduction import Reduction
@@ -52,7 +52,7 @@ CLASSIC = (*GLOBAL, *WORDS)
 """The nine views of paper 5."""
 
 SAMPLE_PICTURES = 1000
-MOST_JOINED = 256
+MAX_JOINED = 256
 """Components of a further feature, as many as a collection keeps of it."""
 
 
@@ -131,7 +131,7 @@ class Views(Feature):
     @property
     def decode_side(self) -> int | None:
         """The largest side that a view needs; None if one needs the full size."""
-        sides = [LONGEST_SIDE, *(feature.decode_side for feature in self._joined.values())]
+        sides = [MAX_SIDE, *(feature.decode_side for feature in self._joined.values())]
         return None if None in sides else max(side for side in sides if side is not None)
 
     @property
@@ -225,7 +225,7 @@ class Views(Feature):
 
     def _columns(self, name: str) -> int:
         if name in self._joined:
-            return min(MOST_JOINED, self._joined[name].dimension)
+            return min(MAX_JOINED, self._joined[name].dimension)
         return min(self.components, GLOBAL[name][1] if name in GLOBAL else WORDS[name][1])
 
     def _length(self, name: str) -> float:

@@ -27,9 +27,9 @@ from lookalike.features.tf_idf import different_rows, inverse_frequencies, weigh
 
 BLOCK = 2 * CELL
 SCALE = 1.25
-LEAST_BLOCKS = 10
-LEAST_LONGEST_SIDE = BLOCK + (LEAST_BLOCKS - 1) * CELL
-MOST_COLOURS = 64
+MIN_BLOCKS = 10
+MIN_LONGER_SIDE = BLOCK + (MIN_BLOCKS - 1) * CELL
+MAX_COLOURS = 64
 SAMPLE_PICTURES = 5_000
 SAMPLE_PIXELS = 100_000
 SAMPLE_BLOCKS = 400_000
@@ -260,8 +260,8 @@ class Visterms(Feature):
 
     def _check_parameters(self) -> None:
         check_whole("Visterms", "dimension", self.dimension, 1, 1_000_000)
-        check_whole("Visterms", "colours", self.colours, 1, MOST_COLOURS)
-        check_whole("Visterms", "longest_side", self.longest_side, LEAST_LONGEST_SIDE, 65_535)
+        check_whole("Visterms", "colours", self.colours, 1, MAX_COLOURS)
+        check_whole("Visterms", "longest_side", self.longest_side, MIN_LONGER_SIDE, 65_535)
 
 
 def blocks_in(width: int, height: int) -> tuple[int, int]:
@@ -276,7 +276,7 @@ def first_size(width: int, height: int, longest_side: int) -> tuple[int, int]:
     longer side is ``longest_side``; a shorter side of less than one block is then widened to one.
     """
     own = min(1.0, longest_side / max(width, height))
-    edges = [BLOCK + more * CELL for more in range(LEAST_BLOCKS)]
+    edges = [BLOCK + more * CELL for more in range(MIN_BLOCKS)]
     scales = {edge / side for edge in edges for side in (width, height)}
     size = width, height
     for scale in sorted({own, longest_side / max(width, height)} | scales):
@@ -287,7 +287,7 @@ def first_size(width: int, height: int, longest_side: int) -> tuple[int, int]:
             min(longest_side, max(BLOCK, round(width * scale))),
             min(longest_side, max(BLOCK, round(height * scale))),
         )
-        if math.prod(blocks_in(*size)) >= LEAST_BLOCKS:
+        if math.prod(blocks_in(*size)) >= MIN_BLOCKS:
             break
     return size
 
@@ -296,7 +296,7 @@ def level_sizes(width: int, height: int, longest_side: int) -> list[tuple[int, i
     """Return the sizes of the levels: divided by 1.25 while 10 blocks remain."""
     columns, rows = first_size(width, height, longest_side)
     sizes: list[tuple[int, int]] = []
-    while math.prod(blocks_in(columns, rows)) >= LEAST_BLOCKS:
+    while math.prod(blocks_in(columns, rows)) >= MIN_BLOCKS:
         sizes.append((columns, rows))
         columns, rows = (round(side / SCALE ** len(sizes)) for side in sizes[0])
     return sizes
@@ -351,5 +351,5 @@ UNIFORM = _uniform_bins()
 
 def _colour_keys(palette: NDArray[np.uint8]) -> NDArray[np.float32]:
     colours = palette.astype(np.int64)
-    last = MOST_COLOURS * (colours**2).sum(axis=1) + np.arange(len(colours))
-    return np.column_stack([-2 * MOST_COLOURS * colours, last]).astype(np.float32)
+    last = MAX_COLOURS * (colours**2).sum(axis=1) + np.arange(len(colours))
+    return np.column_stack([-2 * MAX_COLOURS * colours, last]).astype(np.float32)

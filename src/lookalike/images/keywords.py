@@ -17,7 +17,7 @@ from lookalike.images.read import Limits, open_file, read_bytes
 from lookalike.images.xmp import BY_BARS, BY_SLASHES, FLAT, LEARNED, Packet
 from lookalike.images.xmp_elements import MAX_BYTES
 
-MOST, LONGEST = 2000, 1000
+MAX_KEYWORDS, MAX_CHARACTERS = 2000, 1000
 """Keywords of a picture, and characters of one, that are read."""
 
 _PACKET_BEGINS, _PACKET_ENDS = b"<x:xmpmeta", b"</x:xmpmeta>"
@@ -80,8 +80,8 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
     def take(found: list[str]) -> None:
         for name in filter(None, map(label_name, found)):
             key = word_key(name)
-            full = len(words) == MOST and key not in words
-            if full or len(name) > LONGEST or first_control(name) is not None:
+            full = len(words) == MAX_KEYWORDS and key not in words
+            if full or len(name) > MAX_CHARACTERS or first_control(name) is not None:
                 left_out.add(key)
             else:
                 words.setdefault(key, name)
@@ -115,8 +115,8 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
         )
     if left_out:
         problems.append(
-            f"{picture}: {counted(len(left_out), 'keyword')} left out; up to {MOST:,} are kept, "
-            f"each of up to {LONGEST:,} characters, none a control character"
+            f"{picture}: {counted(len(left_out), 'keyword')} left out; up to {MAX_KEYWORDS:,} "
+            f"are kept, each of up to {MAX_CHARACTERS:,} characters, none a control character"
         )
     return Keywords(tuple(words.values()), tuple(problems))
 
@@ -132,7 +132,7 @@ def _embedded(picture: Path, limits: Limits | None) -> tuple[bytes | None, list[
             else:
                 file.seek(0)
                 packet = embedded_packet(file)
-            return packet, iptc_keywords(file, MOST)
+            return packet, iptc_keywords(file, MAX_KEYWORDS)
     except OSError as error:
         raise UnreadablePicture(f"cannot read it: {why(error)}") from error
 

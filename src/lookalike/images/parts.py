@@ -7,7 +7,7 @@ from PIL import Image
 
 from lookalike.core.errors import InvalidInput
 
-ENOUGH = 2_000_000
+MIN_PIXELS = 2_000_000
 """Pixels that a picture always keeps."""
 
 _SHARE = 0.01
@@ -18,7 +18,7 @@ def most_pixels(side: int) -> int:
 
     It is more than a JPEG decoded at a reduced size has, unless it is a strip.
     """
-    return max(ENOUGH, 8 * side * side)
+    return max(MIN_PIXELS, 8 * side * side)
 
 
 def reduced(image: Image.Image, side: int) -> Image.Image:

@@ -27,7 +27,7 @@ MAX_DIMENSION = 1 << 24
 _QUERIES = 16
 
 
-MOST_FOUND = 1 << 24
+MAX_FOUND = 1 << 24
 """The most that may be asked for where there are fewer: answers are padded to that length."""
 
 
@@ -373,7 +373,7 @@ class ExactIndex(Index):
 
     def _best(self, asked: Any, k: int, exclude: ArrayLike | None, among: ArrayLike | None) -> Hits:
         """Return the hits of :meth:`search` for checked queries."""
-        most = check_whole(self._who, "k", k, 1, max(MOST_FOUND, len(self._state.ids)))
+        most = check_whole(self._who, "k", k, 1, max(MAX_FOUND, len(self._state.ids)))
         q = int(asked.shape[0])
         excluded = self._checked_exclude(exclude, q)
         named = None if among is None else self._checked_among(among)

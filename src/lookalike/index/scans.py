@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 32
+MAX_SCANS = 32
 """Scans that are kept."""
 
-MOST_BYTES = 1 << 25
+MAX_BYTES = 1 << 25
 """What they may take in memory."""
 
 FARTHEST = 0.5
@@ -52,7 +52,7 @@ class Scans:
 
     def keep(self, query: NDArray[np.float32], products: NDArray[np.float32]) -> None:
         """Keep the products of a query with all rows; the oldest make room."""
-        most = min(MOST, MOST_BYTES // max(products.nbytes, 1))
+        most = min(MAX_SCANS, MAX_BYTES // max(products.nbytes, 1))
         vector = query.astype(np.float64)
         length = float(np.linalg.norm(vector))
         if length and most:

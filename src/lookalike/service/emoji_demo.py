@@ -18,7 +18,7 @@ SHOWN = 10
 SHOWN_TAGS = 2
 HOLD_BACK = 0.2
 
-LEAST_IN_CATEGORY = 50
+MIN_IN_CATEGORY = 50
 QUERIES_EACH = 20
 GAINED, TYPICAL, LOST = 4, 3, 2
 """How many queries are shown: of those that gained most, of the middle, of those that lost most."""
@@ -92,7 +92,7 @@ def pick_queries(samples: list[Sample]) -> list[Sample]:
     return [
         sample
         for _, members in sorted(by_category.items())
-        if len(members) >= LEAST_IN_CATEGORY
+        if len(members) >= MIN_IN_CATEGORY
         for sample in draw.sample(members, QUERIES_EACH)
     ]
 

@@ -22,13 +22,13 @@ evaluations in a row are no better."""
 ROUNDS = 50
 """Steps per picture before training may stop: held-out figures fluctuate at first."""
 
-MOST_ROUNDS = 75
+MAX_ROUNDS = 75
 """Steps per picture at most, where each query has its own blend and training goes on after."""
 
 TAUGHT = 0.6
 """The share of searches that are expected to be for kinds that were taught."""
 
-HARM, MOST_LOST_FIRST = 3.0, 0.01
+HARM, MAX_LOST_FIRST = 3.0, 0.01
 """How much more than a gain a loss of pictures of left-out kinds counts, and what they may lose in
 precision at 1 before that counts, too."""
 
@@ -36,7 +36,7 @@ CERTAIN = 2.0
 """The standard errors by which one of many rules must be better than cosine: by one, a sixth of
 labels that mean nothing would pass."""
 
-MOST_STEPS, MOST_WORK = 1_000_000, 5e10
+MAX_STEPS, MAX_WORK = 1_000_000, 5e10
 """The limits of choosing the steps: so many steps, or products with entries of W."""
 
 REAL_GAIN, REAL_LOSS = 0.1, 1.0
@@ -155,7 +155,7 @@ def choose_reach(
         own, _ = found.part(~strange).gains(before.part(~strange))
         gain, first = found.part(strange).gains(before.part(strange))
         gained = TAUGHT * own.mean + (1 - TAUGHT) * gain.mean
-        return gained + HARM * min(gain.mean, 0) + min(first.mean + MOST_LOST_FIRST, 0)
+        return gained + HARM * min(gain.mean, 0) + min(first.mean + MAX_LOST_FIRST, 0)
 
     placed = ramp(
         np.concatenate([it.near for it in trials]),
@@ -185,7 +185,7 @@ def looks_at(vectors: Vectors, rounds: int | None = None) -> list[int]:
         work = max(1.0, 2 * entries * entries)
     else:
         work = float(width * width)
-    last = int(min(MOST_STEPS, max(FIRST_LOOK, MOST_WORK / work)))
+    last = int(min(MAX_STEPS, max(FIRST_LOOK, MAX_WORK / work)))
     if rounds is not None:
         last = min(last, max(FIRST_LOOK, rounds * vectors.shape[0]))
     looks = [FIRST_LOOK]

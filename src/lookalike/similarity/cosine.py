@@ -11,7 +11,7 @@ from lookalike.core.vectors import Vectors, squared_lengths
 from lookalike.similarity.base import Formula, scaled_rows
 from lookalike.similarity.unlearned import Unlearned
 
-SHORTEST, LONGEST = 1e-37, 1e37
+MIN_LENGTH, MAX_LENGTH = 1e-37, 1e37
 """The shortest and longest items whose length float32 can divide by."""
 
 
@@ -39,12 +39,12 @@ class Cosine(Unlearned):
         """Return 1/|p|, or 0 for a row of zeros or one too short to divide by."""
         lengths = np.sqrt(squared_lengths(self._vectors(P)))
         longest = float(lengths.max(initial=0))
-        if longest > LONGEST:
+        if longest > MAX_LENGTH:
             raise InvalidInput(
-                f"Cosine: vectors must be no longer than {LONGEST:g}; got {longest:g}. Divide all "
-                f"vectors by a constant."
+                f"Cosine: vectors must be no longer than {MAX_LENGTH:g}; got {longest:g}. Divide "
+                f"all vectors by a constant."
             )
-        return _inverse(lengths, SHORTEST).astype(np.float32)
+        return _inverse(lengths, MIN_LENGTH).astype(np.float32)
 
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> Vectors:
         """Return q/|q|, dense or CSR as given; a row of zeros stays zero."""

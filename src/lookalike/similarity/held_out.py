@@ -19,7 +19,7 @@ from lookalike.supervision import Relevance
 Form: TypeAlias = Literal["bilinear", "normalized", "distance"]
 """How W scores: pᵀWq, that over √(pᵀWp·qᵀWq), or −(p−q)ᵀW(p−q)."""
 
-MOST_PICTURES, MOST_TRIPLETS = 3000, 50_000
+MAX_PICTURES, MAX_TRIPLETS = 3000, 50_000
 """The most to evaluate on: more would only be slower."""
 
 CLASSES_TO_HOLD_OUT = 10
@@ -111,7 +111,7 @@ class HeldOutPictures:
         for kinds that were not; the two count the same. Return None if too few pictures are
         related to hold any out.
         """
-        most = MOST_PICTURES // 2
+        most = MAX_PICTURES // 2
         fraction = min(share, most / len(relevance))
         kept = np.arange(len(relevance))
         strangers = np.zeros(0, dtype=np.intp)
@@ -198,7 +198,7 @@ class HeldOutTriplets:
         rng: np.random.Generator,
     ) -> Self | None:
         """Hold out a random share of the triplets; return None if that would be none or all."""
-        count = min(round(share * len(triplets)), MOST_TRIPLETS)
+        count = min(round(share * len(triplets)), MAX_TRIPLETS)
         if not 0 < count < len(triplets):
             return None
         order = rng.permutation(len(triplets))

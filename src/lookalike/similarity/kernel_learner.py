@@ -44,7 +44,7 @@ SHARES = (0.1, 0.9)
 HALF = 0.5
 """The power of the spectrum of the kernels that serve queries far from what was taught."""
 
-MOST_SAMPLED = 1000
+MAX_SAMPLED = 1000
 """Pictures whose nearness places the rule."""
 
 
@@ -349,7 +349,7 @@ class KernelLearner(Similarity):
             return None
         kinds = kinds_of(rows, relevance, CLASSES_TO_HOLD_OUT, rng)
         placed = Placed.of(rows.shape[1], kinds, rng)
-        some = rng.permutation(np.flatnonzero(kinds.known))[:MOST_SAMPLED]
+        some = rng.permutation(np.flatnonzero(kinds.known))[:MAX_SAMPLED]
         taught = np.repeat([True, False], len(some))
         found = ramp(placed.held_out(rows, np.tile(some, 2), taught), taught)
         if found is None:

@@ -13,7 +13,7 @@ from lookalike.similarity.base import Formula, Similarity, stored_array
 from lookalike.similarity.kernels import Floats, Kernel
 from lookalike.similarity.linear_map import LinearMap, moderate
 from lookalike.similarity.operator import (
-    MOST_EXACT,
+    MAX_EXACT,
     Coordinates,
     Source,
     choose_landmarks,
@@ -50,7 +50,7 @@ class KernelMap(LinearMap):
         who = type(self).__name__
         rows = dense_rows(self._given(X))
         source = _source(who, self.kernel, rows.shape[1]).fitted(who, rows)
-        chosen = choose_landmarks(rows, MOST_EXACT, np.random.default_rng(0))
+        chosen = choose_landmarks(rows, MAX_EXACT, np.random.default_rng(0))
         found = Coordinates.of(who, source, rows, chosen)
         super().fit(found.rows, y, progress=progress)
         self._place(rows[chosen], found.map, source)

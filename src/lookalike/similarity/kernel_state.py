@@ -13,7 +13,7 @@ from lookalike.similarity.kernels import Floats
 from lookalike.similarity.operator import Axes, Source, kernel_values, views_in
 from lookalike.similarity.reach import Reach
 
-MOST_VALUES = 1 << 24
+MAX_VALUES = 1 << 24
 """Kernel values in memory at once."""
 
 
@@ -78,7 +78,7 @@ class KernelState:
         rows = self.whitened(given)
         kept = [one for one, axes in zip(self.sources, self.axes, strict=True) if axes.width]
         blocks = [np.empty((len(rows), axes.width), np.float32) for axes in self.axes]
-        step = max(1, MOST_VALUES // max(1, len(self.landmarks) * len(kept)))
+        step = max(1, MAX_VALUES // max(1, len(self.landmarks) * len(kept)))
         for start in range(0, len(rows), step):
             values = kernel_values(who, kept, rows[start : start + step], self.landmarks)
             for source, axes, block in zip(self.sources, self.axes, blocks, strict=True):

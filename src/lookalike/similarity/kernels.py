@@ -18,7 +18,7 @@ KernelFunction: TypeAlias = Callable[[Floats, Floats], NDArray[Any]]
 SAMPLED = 2000
 """Pictures whose mean distance is a bandwidth."""
 
-MOST_VALUES = 1 << 24
+MAX_VALUES = 1 << 24
 """Numbers in memory at once while kernel values that compare column by column are computed."""
 
 UNEQUAL = 1e-4
@@ -54,7 +54,7 @@ class Pairs:
 
     def _by_column(self, function: Callable[[Floats, Floats], Floats]) -> Floats:
         values = np.empty((len(self.X), len(self.Y)), np.float32)
-        step = max(1, MOST_VALUES // max(1, self.Y.size))
+        step = max(1, MAX_VALUES // max(1, self.Y.size))
         for start in range(0, len(self.X), step):
             some = self.X[start : start + step]
             values[start : start + step] = function(some[:, None, :], self.Y[None, :, :])

@@ -4,7 +4,7 @@ from lookalike.core.stored import with_settings
 from lookalike.similarity.itml import ITML
 from lookalike.similarity.kernel_map import KernelMap
 
-MOST, SHARE = 200, 5
+MAX_DIMENSION, SHARE = 200, 5
 """The dimension of the paper: a fifth of the pictures, at most 200."""
 
 
@@ -43,4 +43,8 @@ class KITML(KernelMap, ITML):
     kernel: str = "rbf:1"
 
     def _rank(self, pictures: int) -> int | None:
-        return min(MOST, max(1, pictures // SHARE)) if self.dimension is None else self.dimension
+        return (
+            min(MAX_DIMENSION, max(1, pictures // SHARE))
+            if self.dimension is None
+            else self.dimension
+        )

@@ -20,7 +20,7 @@ from lookalike.similarity.classes import class_codes
 
 Matrix: TypeAlias = NDArray[np.float64]
 
-LARGEST = 1e18
+MAX_VALUE = 1e18
 """The largest value of z whose square, summed over ten thousand columns, fits a float32."""
 
 
@@ -157,9 +157,9 @@ def distance_queries(z: Vectors) -> NDArray[np.float32]:
 def moderate(who: str, z: Vectors) -> Vectors:
     """Return ``z`` if the squares of its values fit, or raise InvalidInput."""
     values = z.data if sp.issparse(z) else z
-    if values.size and not float(np.abs(values).max()) <= LARGEST:
+    if values.size and not float(np.abs(values).max()) <= MAX_VALUE:
         raise InvalidInput(
-            f"{who}: vectors must map to values of at most {LARGEST:g}, whose squares fit; got "
+            f"{who}: vectors must map to values of at most {MAX_VALUE:g}, whose squares fit; got "
             f"larger. Divide all vectors by a constant."
         )
     return z

@@ -51,7 +51,7 @@ from lookalike.similarity.trials import Setup, choose_steps, run_trials
 from lookalike.similarity.whitening import turned_back, whitened
 from lookalike.supervision import Relevance
 
-WIDEST_SPECTRUM = 4096
+MAX_SPECTRUM = 4096
 """Most columns for which eigenvalues of W are computed by default: seconds, thrice W's memory."""
 
 LONGER = 3
@@ -447,7 +447,7 @@ class OASIS(Similarity):
 
     def _is_positive(self, width: int) -> bool:
         if self.positive == "auto":
-            return width <= WIDEST_SPECTRUM
+            return width <= MAX_SPECTRUM
         return bool(self.positive != "no")
 
     def _is_normalized(self, width: int) -> bool:

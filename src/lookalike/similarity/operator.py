@@ -22,13 +22,13 @@ from lookalike.core.vectors import Vectors, unit_rows
 from lookalike.similarity._fast import kernel as loops
 from lookalike.similarity.kernels import Floats, Kernel, Pairs
 
-MOST_EXACT = 4096
+MAX_EXACT = 4096
 """Pictures up to which all kernel values are kept while learning: thrice 64 MB."""
 
 ROWS = 4096
 """Pictures whose kernel values are in memory at once otherwise."""
 
-LEAST_EIGENVALUE = 1e-6
+MIN_EIGENVALUE = 1e-6
 """Directions with less than this share of the largest eigenvalue are rounding."""
 
 NEGATIVE = 1e-3
@@ -133,7 +133,7 @@ class Coordinates:
     @classmethod
     def of(cls, who: str, source: Source, X: Floats, chosen: NDArray[np.intp]) -> "Coordinates":
         """Return the coordinates of rows, by the landmarks ``chosen`` among them."""
-        K = source.square(who, X) if len(X) <= MOST_EXACT else None
+        K = source.square(who, X) if len(X) <= MAX_EXACT else None
         own = source.square(who, X[chosen]) if K is None else K[np.ix_(chosen, chosen)]
         values, vectors = scipy.linalg.eigh(own.astype(np.float64))
         largest = max(float(values[-1]), 0.0)
@@ -142,7 +142,7 @@ class Coordinates:
                 f"{who}: the kernel {source.name} must be positive definite; it has an eigenvalue "
                 f"of {values[0]:.3g} beside {largest:.3g}."
             )
-        kept = values > LEAST_EIGENVALUE * largest
+        kept = values > MIN_EIGENVALUE * largest
         roots = np.sqrt(values[kept])
         to = np.asarray(vectors[:, kept] / roots, dtype=np.float32)
         if K is not None and len(chosen) == len(X):

@@ -16,7 +16,7 @@ from lookalike.core.stored import with_settings
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.linear_map import LearnedMap, LinearMap, Rotated
 
-LEAST = 1e-3
+MIN_SHRINKAGE = 1e-3
 """The minimum shrinkage: Ledoit and Wolf's can be 0 on a singular covariance."""
 
 
@@ -78,7 +78,7 @@ class RCA(LinearMap):
                 f"{type(self).__name__}: vectors must vary within classes; those of each class are "
                 f"all the same. Give classes whose pictures differ."
             )
-        shrinkage = max(float(ledoit_wolf_shrinkage(within, assume_centered=True)), LEAST)
+        shrinkage = max(float(ledoit_wolf_shrinkage(within, assume_centered=True)), MIN_SHRINKAGE)
         shrunk = (1 - shrinkage) * (within.T @ within) / len(within)
         shrunk[np.diag_indices(len(shrunk))] += shrinkage * variance
         variances, directions = scipy.linalg.eigh(shrunk)

@@ -18,7 +18,7 @@ from lookalike.similarity.base import Formula, stored_array
 from lookalike.similarity.held_out import inverse_root, self_scores
 from lookalike.supervision import Relevance
 
-MOST_LANDMARKS, MOST_NUMBERS = 4096, 1 << 23
+MAX_LANDMARKS, MAX_NUMBERS = 4096, 1 << 23
 """Landmarks that are kept: for vectors of 256 numbers 4 MB, and 4 % of a scan of 100,000 pictures;
 and the numbers they may have together."""
 
@@ -214,7 +214,7 @@ def scaled_landmarks(vectors: Vectors, start: NDArray[np.float32] | None) -> NDA
 
 def most_landmarks(width: int) -> int:
     """Return how many landmarks of so many numbers are kept at most."""
-    return int(min(MOST_LANDMARKS, max(MOST_NUMBERS // width, 1)))
+    return int(min(MAX_LANDMARKS, max(MAX_NUMBERS // width, 1)))
 
 
 def nearness(cosines: NDArray[np.floating]) -> NDArray[np.float64]:

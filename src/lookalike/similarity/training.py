@@ -29,7 +29,7 @@ BLOCK = 4096
 """Triplets drawn at a time: enough to hide the overhead of a call, few enough for memory."""
 
 
-LONGEST = 1e6
+MAX_LENGTH = 1e6
 """The longest vector to learn from: a million steps then stay far from float32's limit."""
 
 
@@ -279,9 +279,9 @@ def check_positive(positive: Any, normalize: bool | None) -> None:
 def usable(vectors: Vectors) -> Vectors:
     """Return vectors if scores and W stay within float32, or raise InvalidInput."""
     longest = float(np.sqrt(squared_lengths(vectors).max(initial=0.0)))
-    if longest > LONGEST:
+    if longest > MAX_LENGTH:
         raise InvalidInput(
-            f"OASIS: vectors must be no longer than {LONGEST:g} for W to stay finite; got "
+            f"OASIS: vectors must be no longer than {MAX_LENGTH:g} for W to stay finite; got "
             f"{longest:g}. Scale them to unit length."
         )
     return vectors

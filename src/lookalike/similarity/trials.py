@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors
 from lookalike.similarity.blend import Path
-from lookalike.similarity.choosing import MOST_ROUNDS, ROUNDS, Choice, Trial, choose, looks_at
+from lookalike.similarity.choosing import MAX_ROUNDS, ROUNDS, Choice, Trial, choose, looks_at
 from lookalike.similarity.held_out import Form, HeldOutPictures, Verdict
 from lookalike.similarity.reach import Placed
 from lookalike.similarity.training import Trainer, Triplets, average
@@ -118,7 +118,7 @@ def choose_steps(
 
     return choose(
         start=np.eye(vectors.shape[1], dtype=np.float32),
-        looks=looks_at(vectors, MOST_ROUNDS if each else None) if steps is None else [steps],
+        looks=looks_at(vectors, MAX_ROUNDS if each else None) if steps is None else [steps],
         least=ROUNDS * vectors.shape[0],
         points=points or (1.0,),
         advance=partial(trainer.advance, rankers),

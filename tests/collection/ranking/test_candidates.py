@@ -217,7 +217,7 @@ def test_filters_hold_with_codes(big):
 
 
 def test_vectors_stay_on_disk_and_codes_are_cached(big, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.vectors.space.LEAST_DRIFT", 10)
+    monkeypatch.setattr("lookalike.collection.vectors.space.MIN_DRIFT", 10)
     with_codes(big)
     ranker = ranker_of(big)
     assert isinstance(ranker.plain, MappedIndex)
@@ -327,7 +327,7 @@ def test_codes_of_other_vectors_are_refused(big):
 @pytest.fixture
 def cached(big, monkeypatch):
     """A collection with codes, its vectors in the cache, and that file."""
-    monkeypatch.setattr("lookalike.collection.vectors.space.LEAST_DRIFT", 10)
+    monkeypatch.setattr("lookalike.collection.vectors.space.MIN_DRIFT", 10)
     with_codes(big)
     ranker = ranker_of(big)
     assert isinstance(ranker.plain, MappedIndex)

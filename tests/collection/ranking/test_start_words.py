@@ -107,7 +107,7 @@ def test_start_words_stay_where_learning_gained_nothing(fresh):
 
 
 def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, monkeypatch):
-    monkeypatch.setattr(words, "LEAST_TO_JUDGE", 1)
+    monkeypatch.setattr(words, "MIN_TO_JUDGE", 1)
     fresh.learn(labels(fresh, {"rot": "crimson", "grün": "lawn", "blau": "sky"}), hold_back=0.4)
     _, annotator = fresh._opened.rankers.naming()
     worse = annotator.word_queries(["sky"])
@@ -164,7 +164,7 @@ def test_the_ranker_that_knows_start_words_answers(tmp_path, pictures):
 class TestTheCache:
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch):
-        monkeypatch.setattr(start_words, "LEAST_DRIFT", 0)
+        monkeypatch.setattr(start_words, "MIN_DRIFT", 0)
 
     @pytest.fixture
     def looked_at(self, monkeypatch):

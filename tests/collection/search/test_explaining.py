@@ -122,7 +122,7 @@ def test_votes_speak_for_and_against(collection, monkeypatch):
             where = "it" if row.id == blue[0] else on
             way = "up" if moved > 0 else "down"
             told = [r for r in collection.queries.reasons(asked, row.id, 20) if "vote on" in r]
-            loud = abs(moved) >= explaining.LEAST_SPOKEN
+            loud = abs(moved) >= explaining.MIN_MOVE
             assert told == [f"Your vote on {where}, {pair}, moved it {way}."] * loud
             seen |= {(on, way)} if loud else set()
     assert {way for _, way in seen} == {"up", "down"}

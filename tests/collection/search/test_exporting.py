@@ -124,7 +124,7 @@ def test_a_similarity_that_is_not_symmetric(collection, tmp_path):
 
 def test_raw_vectors_are_brought_into_the_space(tmp_path, monkeypatch):
     monkeypatch.setattr(space, "REDUCED", 8)
-    monkeypatch.setattr(space, "LEAST_TO_REDUCE", 12)
+    monkeypatch.setattr(space, "MIN_TO_REDUCE", 12)
     album(tmp_path / "bilder")
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "bilder"])

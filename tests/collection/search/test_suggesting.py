@@ -183,5 +183,5 @@ def test_what_is_told_is_sorted_and_not_below_the_floor(collection, monkeypatch)
     found = collection.suggest(red[0])
     told = [one.confidence for one in found if one.confidence is not None]
     assert told == sorted(told, reverse=True)
-    assert all(sure >= suggesting.LEAST_CONFIDENCE for sure in told)
+    assert all(sure >= suggesting.MIN_CONFIDENCE for sure in told)
     assert {one.word: one.confidence for one in found}["Mohn"] is None

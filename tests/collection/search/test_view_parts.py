@@ -42,7 +42,7 @@ def fitted(folder):
 
 @pytest.fixture
 def collection(tmp_path, folder, fitted, monkeypatch):
-    monkeypatch.setattr(space, "LEAST_TO_REDUCE", 20)
+    monkeypatch.setattr(space, "MIN_TO_REDUCE", 20)
     monkeypatch.setattr(space, "REDUCED", 3)
     with Collection.create(tmp_path / "c", features=[fitted], gate=OPEN) as made:
         made.add([folder])

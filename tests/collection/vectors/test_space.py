@@ -48,8 +48,8 @@ def test_when_a_reduction_is_due():
 def small(monkeypatch):
     """Reduce to 4 numbers from 12 pictures on, and cache everything."""
     monkeypatch.setattr(space, "REDUCED", 4)
-    monkeypatch.setattr(space, "LEAST_TO_REDUCE", 12)
-    monkeypatch.setattr(space, "LEAST_DRIFT", 0)
+    monkeypatch.setattr(space, "MIN_TO_REDUCE", 12)
+    monkeypatch.setattr(space, "MIN_DRIFT", 0)
 
 
 def files(collection):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection.votes.steps import MOST_TAUGHT
+from lookalike.collection.votes.steps import MAX_TAUGHT
 from tests.collection.colours import Colours
 from tests.collection.votes.test_agreement import digits  # noqa: F401
 
@@ -59,7 +59,7 @@ def test_random_votes_on_one_query_cost_other_searches_no_more_than_one_would(co
     (taught,) = collection._opened.rankers.ledger.votes[-1].taught.values()
     collection.votes.reset()
     picked, rejected = taught.pictures[1 : taught.picked], taught.pictures[taught.picked :]
-    assert len(picked) == len(rejected) == MOST_TAUGHT
+    assert len(picked) == len(rejected) == MAX_TAUGHT
     collection.vote(Ask((query,)), picked=picked, rejected=rejected)
     once = precision(collection, query)
     # Digits are so alike that a single random vote reaches many; forty cost .14 before.

@@ -7,7 +7,7 @@ import pytest
 
 from lookalike.collection import Ask
 from lookalike.collection.votes import spread
-from lookalike.collection.votes.ledger import ENOUGH
+from lookalike.collection.votes.ledger import MIN_JUDGED
 from lookalike.collection.votes.members import Members
 from lookalike.collection.votes.spread import EVIDENCE, Spread
 from lookalike.collection.votes.steps import FOLDS
@@ -33,7 +33,7 @@ class Log:
         self.rejects = np.array([rejected > 0 for _, rejected in sizes])
         self.folds = rng.integers(0, FOLDS, votes)
         self.trust = rng.integers(0, 5, votes) / 4
-        self.judged = rng.integers(0, 2 * ENOUGH, votes)
+        self.judged = rng.integers(0, 2 * MIN_JUDGED, votes)
 
     def spread(self, before, count, trust=None):
         """Return what the first votes come to, after what was known before."""
@@ -44,7 +44,7 @@ class Log:
         new |= {"stop": self.stops[:count], "picked": self.picked[:count]}
         new |= {"fold": self.folds[:count], "rejects": self.rejects[:count]}
         weights = self.trust if trust is None else trust
-        people = np.column_stack([weights * (self.judged >= ENOUGH), weights])
+        people = np.column_stack([weights * (self.judged >= MIN_JUDGED), weights])
         return before.following(self.vectors, Members.none().extended(new), people[:count])
 
 
@@ -74,7 +74,7 @@ def test_equals_a_sum_written_out(seed):
     votes = []
     for vote, (start, stop) in enumerate(zip(starts, log.stops, strict=True)):
         picked = log.picked[vote]
-        is_believed = log.rejects[vote] or log.judged[vote] >= ENOUGH
+        is_believed = log.rejects[vote] or log.judged[vote] >= MIN_JUDGED
         if log.folds[vote] != 2 and is_believed and picked > 1:
             votes.append((log.vectors[log.places[start:stop]].astype(float), picked))
     query = np.ones(6) / np.sqrt(6)

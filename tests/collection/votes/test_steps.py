@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from lookalike.collection.votes import steps as voting
 from lookalike.collection.votes.steps import (
     FROM_REJECTED,
-    LONGEST,
-    LONGEST_ALIKE,
     MARGIN,
     MARGIN_ALIKE,
-    MOST_TAUGHT,
+    MAX_STEP,
+    MAX_STEP_ALIKE,
+    MAX_TAUGHT,
     Geometry,
     Taught,
     directions,
@@ -52,11 +52,11 @@ def test_equals_a_sum_written_out(seed, picked, rejected):
             V,
             picked,
             6.0,
-            longest=LONGEST,
+            longest=MAX_STEP,
             margin=MARGIN,
             from_rejected=FROM_REJECTED,
             limit=LIMIT,
-            alike=(LONGEST_ALIKE, MARGIN_ALIKE),
+            alike=(MAX_STEP_ALIKE, MARGIN_ALIKE),
         )
         np.testing.assert_allclose(taught.steps, expected, rtol=1e-6, atol=1e-9)
         votes.append((V, picked, taught.steps, 6.0))
@@ -82,9 +82,9 @@ def test_a_vote_is_judged_by_what_votes_of_other_parts_taught():
 def test_a_step_is_never_longer_than_allowed_and_shorter_for_few_comparisons():
     V = np.vstack([np.eye(6), -np.eye(6)])[[0, 6, 7, 1, 2, 3]]
     many = learn(range(6), 3, geometry(V), width=9.0)
-    assert 0 < np.abs(many.steps).max() <= LONGEST * 2 / 3
+    assert 0 < np.abs(many.steps).max() <= MAX_STEP * 2 / 3
     few = learn(range(2), 1, geometry(V[:2]), width=9.0)
-    assert np.abs(few.steps).max() <= LONGEST / 2
+    assert np.abs(few.steps).max() <= MAX_STEP / 2
 
 
 def test_steps_are_rounded_for_the_log():
@@ -103,7 +103,7 @@ def test_pictures_that_are_the_same_teach_nothing():
 
 def test_what_cannot_be_compared_is_not_judged():
     V = vectors(np.random.default_rng(0), 3)
-    for picked, steps in ((0, [0, 0, 0]), (3, [LONGEST_ALIKE] * 3)):
+    for picked, steps in ((0, [0, 0, 0]), (3, [MAX_STEP_ALIKE] * 3)):
         taught = learn(range(3), picked, geometry(V), width=9.0)
         assert taught.steps.tolist() == steps
         assert taught.right == (None, None)
@@ -115,7 +115,7 @@ def test_sides_of_a_vote():
     assert sides([9], [], {}, ALL) == ([], [])
     assert sides([4], [], {2: 1, 3: -1, 4: -1}, ALL) == ([4, 2], [3])
     good, bad = sides(list(range(99)), list(range(99, 200)), {}, set(range(200)))
-    assert (len(good), len(bad)) == (MOST_TAUGHT, MOST_TAUGHT)
+    assert (len(good), len(bad)) == (MAX_TAUGHT, MAX_TAUGHT)
 
 
 def test_written_and_read_again():

@@ -13,7 +13,7 @@ from lookalike.collection import Collection, Where
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.images.xmp import EMPTY, FLAT, Packet
 from lookalike.service.web.api.errors import TooMuch
-from lookalike.service.web.fair_lock import MOST_WAITING, Turns
+from lookalike.service.web.fair_lock import MAX_WAITING, Turns
 from lookalike.service.web.jobs import imports as import_jobs
 from lookalike.service.web.jobs import jobs
 from lookalike.service.web.jobs.jobs import Job, Jobs
@@ -273,7 +273,7 @@ def test_a_job_that_waits_is_stopped_at_once_and_never_runs(work, photos, store)
 
 def test_a_running_import_stops_and_goes_on_when_started_again(work, store, photos, monkeypatch):
     monkeypatch.setattr(import_jobs, "FIRST_SLICE", 3)
-    monkeypatch.setattr(import_jobs, "LARGEST_SLICE", 3)
+    monkeypatch.setattr(import_jobs, "MAX_SLICE", 3)
     add = store.add
 
     def stop_at_the_second(sources, **options):
@@ -294,7 +294,7 @@ def test_a_running_import_stops_and_goes_on_when_started_again(work, store, phot
 
 def test_others_write_between_the_slices_of_an_import(work, store, photos, monkeypatch):
     monkeypatch.setattr(import_jobs, "FIRST_SLICE", 2)
-    monkeypatch.setattr(import_jobs, "LARGEST_SLICE", 2)
+    monkeypatch.setattr(import_jobs, "MAX_SLICE", 2)
     seen, started = set(), threading.Event()
     add = store.add
 
@@ -359,16 +359,16 @@ def test_only_a_few_wait_to_write():
             told.append("busy")
 
     with turns.turn():
-        for _ in range(MOST_WAITING):
+        for _ in range(MAX_WAITING):
             threads.append(threading.Thread(target=take))
             threads[-1].start()
-        while len(turns._queue) <= MOST_WAITING:
+        while len(turns._queue) <= MAX_WAITING:
             time.sleep(0.001)
         take()
         assert told == ["busy"]
     for thread in threads:
         thread.join()
-    assert told == ["busy", *["wrote"] * MOST_WAITING]
+    assert told == ["busy", *["wrote"] * MAX_WAITING]
 
 
 def test_turns_are_taken_in_the_order_asked_for():
@@ -425,7 +425,7 @@ def test_as_many_jobs_are_remembered_as_said(work, monkeypatch):
 
 def test_closing_stops_what_runs_and_starts_nothing_more(store, allowing, photos, monkeypatch):
     monkeypatch.setattr(import_jobs, "FIRST_SLICE", 1)
-    monkeypatch.setattr(import_jobs, "LARGEST_SLICE", 1)
+    monkeypatch.setattr(import_jobs, "MAX_SLICE", 1)
     work = Jobs(store, allowing)
     job, waiting = work.bring_in([str(photos)]), work.rescan()
     work.close()

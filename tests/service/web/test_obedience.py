@@ -12,7 +12,7 @@ from tests.gates import OPEN
 from tests.service.web.served import png, served
 
 TILE = re.compile(r'<figure class="tile result[^"]*" data-id="(\d+)"')
-SEARCHES, MOST_THUMBS = 8, 5
+SEARCHES, MAX_THUMBS = 8, 5
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_thumbs_are_obeyed_everywhere_and_after_learning(store, changeable):
         for _ in range(SEARCHES):
             like = tuple(rng.choice(ids, rng.integers(1, 3), replace=False).tolist())
             picked, rejected = said.setdefault(like, (set(), set()))
-            for _ in range(rng.integers(1, MOST_THUMBS + 1)):
+            for _ in range(rng.integers(1, MAX_THUMBS + 1)):
                 free = [number for number in found(client, like)[0] if number not in picked]
                 number, is_right = int(rng.choice(free)), rng.random() < 0.5
                 (picked if is_right else rejected).add(number)

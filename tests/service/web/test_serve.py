@@ -27,7 +27,7 @@ from lookalike.core.errors import CollectionBusy, InvalidInput, NotFound
 from lookalike.service.command_line import Commands
 from lookalike.service.commands.index import index
 from lookalike.service.commands.serve import listening, serve
-from lookalike.service.web.security.connections import MOST_PER_CLIENT
+from lookalike.service.web.security.connections import MAX_PER_CLIENT
 from lookalike.service.web.security.guard import VOTING
 from lookalike.service.web.settings import Settings
 from tests.images.pictures import saved, scene
@@ -507,9 +507,9 @@ def test_a_request_of_two_lengths_is_refused_and_closed(impatient):
 
 
 def test_connections_from_one_address_are_limited(impatient):
-    lines = [impatient(b"") for _ in range(MOST_PER_CLIENT + 5)]
+    lines = [impatient(b"") for _ in range(MAX_PER_CLIENT + 5)]
     time.sleep(0.2)
-    for line in lines[MOST_PER_CLIENT:]:
+    for line in lines[MAX_PER_CLIENT:]:
         assert received(line) == b""
     for line in lines:
         line.close()

@@ -13,7 +13,7 @@ from lookalike.annotation._fast.wsabie import Pictures, Truth, draw_true, embed
 from lookalike.core._fast import F32, F64, LOOP, U32, U64, njit, uint64
 from lookalike.core._fast.random import next_below
 
-LEAST_SCALE = 1e-4
+MIN_SCALE = 1e-4
 """The scale at which it is multiplied into a word's row, long before float32 underflows."""
 
 WIDE = 64
@@ -97,7 +97,7 @@ def move(
     if squares > max_norm * max_norm:
         rows.scales[word] *= max_norm / np.sqrt(squares)
         squares = float(max_norm) * max_norm
-        if rows.scales[word] < np.float32(LEAST_SCALE):
+        if rows.scales[word] < np.float32(MIN_SCALE):
             for j in range(uint64(rows.W.shape[1])):
                 rows.W[word, j] *= rows.scales[word]
             rows.scales[word] = np.float32(1.0)

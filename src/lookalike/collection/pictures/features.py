@@ -25,7 +25,7 @@ from lookalike.index.reranker import Reranker
 
 DEFAULT_FEATURE = "embedding"
 
-LONGEST_NAME = 64
+MAX_NAME = 64
 
 
 def by_name(features: Sequence[Feature] | Mapping[str, Feature] | None) -> dict[str, Feature]:
@@ -54,9 +54,9 @@ def add_ranker(
     rerankers: Sequence[Reranker] = (),
 ) -> RankerRow:
     """Add a ranker that has described nothing yet."""
-    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
         raise InvalidInput(
-            f"Collection: the name of a ranker is text of at most {LONGEST_NAME} characters; got "
+            f"Collection: the name of a ranker is text of at most {MAX_NAME} characters; got "
             f"{name!r:.80}."
         )
     if index is not None:

@@ -12,7 +12,7 @@ from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
-from lookalike.collection.vectors.space import LEAST_DRIFT, Space, blocks
+from lookalike.collection.vectors.space import MIN_DRIFT, Space, blocks
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile
 from lookalike.core.stored import Arrays
@@ -21,10 +21,10 @@ from lookalike.features.start_words import LIKELIEST
 
 KIND = "start-words/1"
 
-SURE_ENOUGH = 0.5
+MIN_SURE = 0.5
 """The confidence of words that are given where none is asked for."""
 
-LEAST_CONFIDENCE = 0.01
+MIN_CONFIDENCE = 0.01
 """Pictures that a word suits with less are not found by it."""
 
 PATIENCE = 1.0
@@ -95,7 +95,7 @@ class PictureClasses:
         """Return whether a file with what ``held`` has should be written again."""
         lacking = np.setdiff1d(self.ids, held.ids, assume_unique=True).size
         gone = np.setdiff1d(held.ids, self.ids, assume_unique=True).size
-        return bool(gone) or lacking > LEAST_DRIFT + len(held.ids) // 20
+        return bool(gone) or lacking > MIN_DRIFT + len(held.ids) // 20
 
     def _check(self, classes: int) -> None:
         shape = (len(self.ids), min(LIKELIEST, classes))
@@ -160,7 +160,7 @@ class ClassCache:
             known = self.of(ranker, start)
             counted, counts = self._counts.get(ranker.id, (None, {}))
             if counted is not known:
-                found = start.counts(known.likely, SURE_ENOUGH)
+                found = start.counts(known.likely, MIN_SURE)
                 counts = dict(sorted(found.items(), key=lambda it: (-it[1], it[0])))
                 self._counts[ranker.id] = (known, counts)
             return dict(counts)

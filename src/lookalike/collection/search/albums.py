@@ -14,7 +14,7 @@ from lookalike.collection.store import pictures
 from lookalike.collection.store.albums import AlbumRow, SavedSearch
 from lookalike.collection.store.filter import Where
 from lookalike.collection.store.queries import Ask, is_usable
-from lookalike.collection.vectors.queries import MOST_EXAMPLES, check_ask, spread
+from lookalike.collection.vectors.queries import MAX_EXAMPLES, check_ask, spread
 from lookalike.core.checks import check_whole, is_whole
 from lookalike.core.errors import InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import first_control, label_name, word_key
@@ -61,10 +61,10 @@ class Album:
     trouble: str
 
 
-MOST = 100
+MAX_MATCHES = 100
 """Best matches of a saved search that belong to its album."""
 
-LONGEST_NAME = 200
+MAX_NAME = 200
 
 GONE = "The pictures it searches with were removed."
 
@@ -75,9 +75,9 @@ Among = Callable[[Where | None], NDArray[np.int64] | None]
 def check_name(name: object) -> str:
     """Return the name of an album as it is spelled, or raise InvalidInput."""
     spelled = label_name(name) if isinstance(name, str) else ""
-    if not spelled or len(spelled) > LONGEST_NAME or first_control(spelled) is not None:
+    if not spelled or len(spelled) > MAX_NAME or first_control(spelled) is not None:
         raise InvalidInput(
-            f"Collection: the name of an album must be text of 1 to {LONGEST_NAME} characters "
+            f"Collection: the name of an album must be text of 1 to {MAX_NAME} characters "
             f"without control characters; got {name!r:.80}."
         )
     return spelled
@@ -122,9 +122,9 @@ def checked(
     if saved.where is not None:
         saved.where.check()
         _check_inside(opened, spelled, saved.where)
-    limit = check_whole("Collection.save_album", "most", MOST if most is None else most, 0)
+    limit = check_whole("Collection.save_album", "most", MAX_MATCHES if most is None else most, 0)
     if ids and saved.ask is None and saved.word is None:
-        saved = replace(saved, ask=Ask(tuple(spread(ids, MOST_EXAMPLES))))
+        saved = replace(saved, ask=Ask(tuple(spread(ids, MAX_EXAMPLES))))
         limit = 0 if most is None else limit
     return AlbumRow(0, spelled, "", saved, tuple(ids), limit, "", frozenset())
 

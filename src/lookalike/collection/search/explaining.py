@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.ranking.ranker import Ranker
-from lookalike.collection.ranking.start_words import SURE_ENOUGH
+from lookalike.collection.ranking.start_words import MIN_SURE
 from lookalike.collection.search.view_parts import view_parts
 from lookalike.collection.store import models, pictures
 from lookalike.collection.store.browsing import count
@@ -40,16 +40,16 @@ NEARLY_THE_SAME = 0.95
 COMMON = 0.5
 """A folder or day of more than this share of all pictures says nothing of two of them."""
 
-LEAST_SPOKEN = 0.001
+MIN_MOVE = 0.001
 """How far a vote must move a score to be spoken of; scores are about as large as cosines."""
 
-LEAST_VIEW = 0.05
+MIN_VIEW = 0.05
 """The share of what all views do that one must have to be named."""
 
 FARTHER = 1.5
 """How many times farther up or down a picture must be moved to be spoken of."""
 
-MOST_TAGS, MOST_WORDS, MOST_VIEWS = 3, 2, 2
+MAX_TAGS, MAX_WORDS, MAX_VIEWS = 3, 2, 2
 """Tags that are named at once; words that two pictures look like; views that speak for one."""
 
 _CANDIDATES = 10
@@ -190,7 +190,7 @@ class Case:
         rarest = sorted(self._shared, key=lambda key: (used.get(key, ("", 0))[1], key))
         for having in sorted({having for _, having in self._shared.values()}, reverse=True):
             tags = [self._shared[key][0] for key in rarest if self._shared[key][1] == having]
-            quoted = _listed([f"“{tag}”" for tag in tags[:MOST_TAGS]])
+            quoted = _listed([f"“{tag}”" for tag in tags[:MAX_TAGS]])
             if len(self._ask.like) == 1:
                 yield f"Both are tagged {quoted}."
             else:
@@ -226,7 +226,7 @@ class Case:
         told = sorted(spoken(preferences, self._voted, self._found), key=lambda it: -abs(it.total))
         for part in told:
             known = part.subject == str(self._ask) and self._picture in self._verdicts
-            if known or abs(part.total) * preferences.standing.strength < LEAST_SPOKEN:
+            if known or abs(part.total) * preferences.standing.strength < MIN_MOVE:
                 continue
             votes = preferences.ledger.by_subject[part.subject]
             one, own = len(votes) == 1, all(vote.who == "" for vote in votes)
@@ -253,25 +253,23 @@ class Case:
         asked, found = (
             {
                 word_key(tag.word): tag
-                for (tags,) in [
-                    self._annotator.annotate(it, _CANDIDATES, min_confidence=SURE_ENOUGH)
-                ]
+                for (tags,) in [self._annotator.annotate(it, _CANDIDATES, min_confidence=MIN_SURE)]
                 for tag in tags
             }
             for it in (self._asked, self._found)
         )
         keys = [key for key in found if key in asked and key not in self._shared]
         who = "Both look" if len(self._ask.like) == 1 else "It and the examples look"
-        for key in keys[:MOST_WORDS]:
+        for key in keys[:MAX_WORDS]:
             one, other = (f"{100 * tag.confidence:.0f} %" for tag in (asked[key], found[key]))
             yield f"{who} like “{found[key].word}” ({one} and {other} sure)."
 
     def _views(self) -> Iterator[str]:
         """Name the views that lift it most above the average picture."""
         views = self.views()
-        parts = [(name, part) for name, part in views.items() if part >= LEAST_VIEW]
+        parts = [(name, part) for name, part in views.items() if part >= MIN_VIEW]
         if parts and sum(views.values()) > 0:
-            listed = _listed([f"{name} ({100 * part:.0f} %)" for name, part in parts[:MOST_VIEWS]])
+            listed = _listed([f"{name} ({100 * part:.0f} %)" for name, part in parts[:MAX_VIEWS]])
             yield f"What sets it apart most is {listed}."
 
     def _moves(self) -> Iterator[str]:

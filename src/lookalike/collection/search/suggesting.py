@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookalike.collection.ranking.ranker import Ranker
-from lookalike.collection.ranking.start_words import SURE_ENOUGH
+from lookalike.collection.ranking.start_words import MIN_SURE
 from lookalike.collection.search.matches import Source
 from lookalike.collection.store import labels as stored
 from lookalike.collection.store import rankers
@@ -37,10 +37,10 @@ class Suggestion:
     source: Source
 
 
-LEAST_CONFIDENCE = SURE_ENOUGH / 2
+MIN_CONFIDENCE = MIN_SURE / 2
 """Words less sure are not suggested, unless the pictures most alike have them."""
 
-LEAST_SUPPORT = 0.2
+MIN_SUPPORT = 0.2
 """The share of the pictures most alike that must have a word, beyond that of all labelled ones."""
 
 NEAREST = 25
@@ -61,10 +61,10 @@ SAMPLE = 1000
 KNOWN = "a start word, not learned yet"
 """What speaks for a start word."""
 
-MOST_START = 4
+MAX_START = 4
 """Start words that are suggested at most."""
 
-_SMALLEST = 1e-9
+_MIN_SPREAD = 1e-9
 
 _key = lru_cache(1 << 16)(word_key)
 
@@ -113,10 +113,10 @@ def suggest(
         # Only what an annotator is sure of is a probability, so only that is told as one; and what
         # is told is what words are sorted by.
         told = None if confidence is None else confidence - against
-        if told is not None and told < LEAST_CONFIDENCE:
+        if told is not None and told < MIN_CONFIDENCE:
             told = None
         worth = support if told is None else told
-        if support >= LEAST_SUPPORT:
+        if support >= MIN_SUPPORT:
             source, why = "similar", _told([number in yes for number in near if number in labels])
         elif told is None:
             continue
@@ -158,7 +158,7 @@ def _sure(
     """Return the words that an annotator is sure of; none where it has no confidence."""
     if annotator is None or annotator.confidence_ is None:
         return {}
-    (tags,) = annotator.annotate(vector, k, min_confidence=LEAST_CONFIDENCE)
+    (tags,) = annotator.annotate(vector, k, min_confidence=MIN_CONFIDENCE)
     return {_key(tag.word): (tag.word, tag.confidence) for tag in tags}
 
 
@@ -176,10 +176,10 @@ def _start(
     learned = {_key(word) for word in ([] if annotator is None else annotator.words_)}
     with database.parsing("a record"):
         likely = words.likely(ranker.space.feature.vectors(records))
-    (found,) = words.words(likely, LEAST_CONFIDENCE)
+    (found,) = words.words(likely, MIN_CONFIDENCE)
     said = learned | _keys(database, ref)
     new = [(word, sure) for word, sure in found if _key(word) not in said]
-    return {_key(word): (word, sure) for word, sure in new[:MOST_START]}
+    return {_key(word): (word, sure) for word, sure in new[:MAX_START]}
 
 
 def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -> dict[int, float]:
@@ -206,7 +206,9 @@ def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -
         hits = index.search(query, NEAREST, exclude=own, among=stored.with_words(database))
         spoken = hits.ids[0] >= 0
     ids, alike = hits.ids[0][spoken][:NEAREST], hits.scores[0][spoken][:NEAREST]
-    weights = np.clip((alike.astype(np.float64) - middle) / max(top - middle, _SMALLEST), 0.0, 1.0)
+    weights = np.clip(
+        (alike.astype(np.float64) - middle) / max(top - middle, _MIN_SPREAD), 0.0, 1.0
+    )
     return {int(n): float(w) for n, w in zip(ids, weights, strict=True) if w > 0}
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lookalike.annotation.tag import Tag
 from lookalike.collection.ranking.ranker import Ranker
-from lookalike.collection.ranking.start_words import SURE_ENOUGH
+from lookalike.collection.ranking.start_words import MIN_SURE
 from lookalike.collection.search.matches import Source
 from lookalike.collection.store import pictures as rows
 from lookalike.collection.store import rankers
@@ -92,7 +92,7 @@ class LearnedWords:
     @property
     def least(self) -> float:
         """A half, or 0 where too few pictures had words to learn how sure one is."""
-        return 0.0 if self.annotator.confidence_ is None else SURE_ENOUGH
+        return 0.0 if self.annotator.confidence_ is None else MIN_SURE
 
     def tags(
         self, ids: NDArray[np.int64], records: Sequence[bytes], k: int, least: float
@@ -116,7 +116,7 @@ class KnownWords:
     @property
     def least(self) -> float:
         """A half."""
-        return SURE_ENOUGH
+        return MIN_SURE
 
     def tags(
         self, ids: NDArray[np.int64], records: Sequence[bytes], k: int, least: float

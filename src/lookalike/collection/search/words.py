@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from lookalike.collection.pictures.names import named
 from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.ranker import Ranker
-from lookalike.collection.ranking.start_words import LEAST_CONFIDENCE
+from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
 from lookalike.collection.search.matches import Match, Source, WordCounts
 from lookalike.collection.search.searching import found_matches
 from lookalike.collection.store import browsing, labels, models, pictures
 from lookalike.collection.store.filter import Where
 from lookalike.collection.store.queries import Ask
-from lookalike.collection.vectors.queries import MOST_EXAMPLES, spread
+from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, MissingPart
 from lookalike.core.ranking import judge
@@ -32,13 +32,13 @@ from lookalike.features import StartWords
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
 
-LEAST_TO_JUDGE = 3
+MIN_TO_JUDGE = 3
 """Pictures with a word, among those held out, from which a start word may be preferred."""
 
-MOST_TERMS = 20
+MAX_TERMS = 20
 """Words of a text that are looked for."""
 
-LONGEST = 6
+MAX_TOGETHER = 6
 """The most words that are tried as one, as in ``polar bear``."""
 
 _SOURCES: tuple[Source, ...] = ("given", "name", "learned", "start")
@@ -156,8 +156,8 @@ def split(text: str, is_known: Callable[[str], bool]) -> list[str]:
         return [text]
     words = text.replace(",", " ").split()
     terms: list[str] = []
-    while words and len(terms) < MOST_TERMS:
-        sizes = range(min(LONGEST, len(words)), 1, -1)
+    while words and len(terms) < MAX_TERMS:
+        sizes = range(min(MAX_TOGETHER, len(words)), 1, -1)
         size = next((size for size in sizes if is_known(" ".join(words[:size]))), 1)
         terms.append(" ".join(words[:size]))
         words = words[size:]
@@ -242,9 +242,7 @@ class _Knowing:
             database = self.opened.database
             held = ranker.source(database).held(given.tolist())
             if held:
-                vector = ranker.source(database).ask(
-                    Ask(tuple(spread(sorted(held), MOST_EXAMPLES)))
-                )
+                vector = ranker.source(database).ask(Ask(tuple(spread(sorted(held), MAX_EXAMPLES))))
                 ids = np.sort(ranker.index.ids)
                 return ids, _above_average(ranker.index.scores(ranker.query(vector), ids)[0])
         return np.zeros(0, np.int64), np.zeros(0)
@@ -260,7 +258,7 @@ class _Knowing:
         if start is not None and (found := start[1].vocabulary.find(term)) is not None:
             classes = self.opened.rankers.classes.of(*start)
             sure = np.asarray(start[1].confidences(classes.likely, found[1]), np.float64)
-            sure[sure < LEAST_CONFIDENCE] = 0
+            sure[sure < MIN_CONFIDENCE] = 0
             return _START, classes.ids, sure, [found[0]]
         return None, np.zeros(0, np.int64), np.zeros(0), []
 
@@ -347,7 +345,7 @@ def _starts_better(
     held = np.intersect1d(np.intersect1d(sides[0], ranker.plain.ids), classes.ids)
     key, own = word_key(word), labels.labels_of(opened.database, held.tolist())
     has = np.array([key in map(word_key, own[n]) for n in held.tolist()], bool)
-    if has.sum() < LEAST_TO_JUDGE:
+    if has.sum() < MIN_TO_JUDGE:
         return False
     by_learning = np.asarray(ranker.vectors(held) @ annotator.as_judged.word_queries([word])[0])
     rows = classes.likely.taken(np.searchsorted(classes.ids, held))

@@ -16,7 +16,7 @@ END = "~"
 
 _TIME = re.compile("[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?")
 _START = "0001-01-01T00:00:00"
-_LARGEST = 2**63 - 1
+_MAX_NUMBER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _check_time(name: str, time: object) -> None:
 def _check_numbers(what: str, least: Any, most: Any) -> None:
     for name, number in ((f"min_{what}", least), (f"max_{what}", most)):
         if number is not None:
-            check_whole("Where", name, number, 0, _LARGEST)
+            check_whole("Where", name, number, 0, _MAX_NUMBER)
     if None not in (least, most) and least > most:
         raise InvalidInput(
             f"Where: min_{what} must not be above max_{what}; got {least} and {most}."

@@ -27,7 +27,7 @@ PICKED, REJECTED = 0.75, 0.25
 J. J. Rocchio, *Relevance feedback in information retrieval* (1971); values as commonly taken.
 """
 
-MOST_EXAMPLES = 64
+MAX_EXAMPLES = 64
 
 Box: TypeAlias = tuple[float, float, float, float]
 """A part of a picture: left, top, right and bottom as shares of its sides, from 0 to 1."""
@@ -47,9 +47,9 @@ def check_ask(ask: Ask) -> None:
         for ref in side
     ):
         raise InvalidInput(f"Ask: like and unlike are tuples of ids and tokens; got {ask!r:.200}.")
-    if not ask.like or len(ask.like) + len(ask.unlike) > MOST_EXAMPLES:
+    if not ask.like or len(ask.like) + len(ask.unlike) > MAX_EXAMPLES:
         raise InvalidInput(
-            f"Ask: name at least one picture to be like, and at most {MOST_EXAMPLES} in all; got "
+            f"Ask: name at least one picture to be like, and at most {MAX_EXAMPLES} in all; got "
             f"{len(ask.like)} and {len(ask.unlike)}."
         )
 

@@ -24,16 +24,16 @@ from lookalike.similarity.cosine import Cosine
 REDUCED = 256
 """The length of the vectors that are searched, where the feature's are dense and longer."""
 
-LEAST_TO_REDUCE = 512
+MIN_TO_REDUCE = 512
 """Pictures from which a reduction is fitted."""
 
-MOST_TO_FIT = 20_000
+MAX_TO_FIT = 20_000
 """Pictures a reduction is fitted on at most."""
 
 REGROWTH = 4
 """A reduction fitted on fewer is fitted again when the collection is this many times as large."""
 
-LEAST_DRIFT = 1024
+MIN_DRIFT = 1024
 """Vectors that may be missing in the cache, besides a twentieth of it."""
 
 _BLOCK = 4096
@@ -134,7 +134,7 @@ class Space:
         held = self._cached_ids(cache)
         lacking = np.setdiff1d(index.ids, held, assume_unique=True).size
         gone = np.setdiff1d(held, index.ids, assume_unique=True).size
-        if gone or lacking > LEAST_DRIFT + len(held) // 20:
+        if gone or lacking > MIN_DRIFT + len(held) // 20:
             try:
                 index.save(cache)
             except OSError as error:
@@ -191,20 +191,20 @@ def _forget(cache: Path, error: DamagedFile, database: Database) -> None:
 
 def reduction_is_due(feature: Feature, pictures: int, fitted_at: int | None) -> bool:
     """Return whether the vectors of so many pictures should be reduced, or reduced anew."""
-    if feature.sparse or feature.dimension <= REDUCED or pictures < LEAST_TO_REDUCE:
+    if feature.sparse or feature.dimension <= REDUCED or pictures < MIN_TO_REDUCE:
         return False
     if feature.blocks is not None:
         # Each view was reduced on its own, and a similarity is to find it at its columns.
         return False
-    return fitted_at is None or (fitted_at < MOST_TO_FIT and pictures >= REGROWTH * fitted_at)
+    return fitted_at is None or (fitted_at < MAX_TO_FIT and pictures >= REGROWTH * fitted_at)
 
 
 def fit_reduction(space: Space, database: Database) -> Reduction:
     """Return a reduction fitted on the pictures of a collection, or on a sample of them."""
     own = Space(space.ranker, space.feature)
     ids = rankers.described_ids(database, space.ranker)
-    if len(ids) > MOST_TO_FIT:
-        ids = np.sort(np.random.default_rng(0).choice(ids, MOST_TO_FIT, replace=False))
+    if len(ids) > MAX_TO_FIT:
+        ids = np.sort(np.random.default_rng(0).choice(ids, MAX_TO_FIT, replace=False))
     parts: list[Any] = [own.stored(database, some)[1] for some in blocks(ids)]
     return Reduction(dimension=REDUCED).fit(np.concatenate(parts), parent=own.fingerprint)
 

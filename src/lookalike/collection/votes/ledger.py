@@ -71,7 +71,7 @@ CERTAIN = 2.0
 WHOLE = 1.0
 """How far searches go with what votes taught, where nothing speaks against it."""
 
-ENOUGH = 3
+MIN_JUDGED = 3
 """Votes that can be judged, after which those of the same person that cannot count as well."""
 
 _DOUBT = 0.25
@@ -114,7 +114,7 @@ class Record:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", self._weight())
-        object.__setattr__(self, "unjudged", self.weight if self.judged >= ENOUGH else 0.0)
+        object.__setattr__(self, "unjudged", self.weight if self.judged >= MIN_JUDGED else 0.0)
         worse = self.change < -CERTAIN * math.sqrt(self.change_squares)
         object.__setattr__(self, "is_worse", worse)
 

@@ -19,7 +19,7 @@ from lookalike.collection.log.votes import Taught
 FOLDS = 5
 """Votes are divided by their queries; a vote is judged by what those of other parts taught."""
 
-LONGEST = 2.0
+MAX_STEP = 2.0
 """C of paper 5, Algorithm 1: the longest step."""
 
 MARGIN = 0.8
@@ -28,13 +28,13 @@ MARGIN = 0.8
 FROM_REJECTED = 0.6
 """How long the step of a rejected picture is beside that of the query or a picked one."""
 
-LONGEST_ALIKE = 1.0
+MAX_STEP_ALIKE = 1.0
 """The longest step of a vote that rejects nothing."""
 
 MARGIN_ALIKE = 1.5
 """What its pictures are to score for each other, in units of a cosine."""
 
-MOST_TAUGHT = 16
+MAX_TAUGHT = 16
 """Picked pictures, and rejected ones, that one vote may teach with."""
 
 PREDICTED = 0.4
@@ -43,7 +43,7 @@ PREDICTED = 0.4
 DECIMALS = 4
 """Digits of a step that are kept: the log stays short, and replays round nothing."""
 
-_SMALLEST = 1e-9
+_MIN_LENGTH = 1e-9
 
 Weights = NDArray[np.float64]
 
@@ -111,7 +111,7 @@ def sides(
     now = {*picked, *rejected}
     good = [*picked, *(p for p, sign in earlier.items() if sign > 0 and p not in now)]
     bad = [*rejected, *(p for p, sign in earlier.items() if sign < 0 and p not in now)]
-    good, bad = ([p for p in side if p in known][:MOST_TAUGHT] for side in (good, bad))
+    good, bad = ([p for p in side if p in known][:MAX_TAUGHT] for side in (good, bad))
     return good, bad
 
 
@@ -174,14 +174,14 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
     moves = directions(count, picked)
     kernel = np.exp(-((width * (1 - np.minimum(geometry.near, 1.0))) ** 2))
     least = min(max(picked - 1, 1), count - picked)
-    margin, longest = MARGIN_ALIKE, LONGEST_ALIKE
+    margin, longest = MARGIN_ALIKE, MAX_STEP_ALIKE
     if least:
-        margin, longest = MARGIN, LONGEST * least / (least + 1)
+        margin, longest = MARGIN, MAX_STEP * least / (least + 1)
     scores, steps = geometry.base + geometry.learned, np.zeros(count)
     changes = moves @ geometry.gram
     lengths = (changes * moves).sum(axis=1)
     for place in range(count):
-        if lengths[place] <= _SMALLEST:
+        if lengths[place] <= _MIN_LENGTH:
             continue
         loss = max(0.0, margin - float(scores[place] @ moves[place]))
         taken = min(longest, loss / float(lengths[place]))

@@ -19,7 +19,7 @@ from lookalike.evaluate.reproduce.vectors import FoldVectors, fold_vectors
 from lookalike.evaluate.tables import Table
 
 QUICK_SETS, QUICK_FOLDS = 1, 2
-MOST_STEPS, QUICK_STEPS = 256_000, 32_000
+MAX_STEPS, QUICK_STEPS = 256_000, 32_000
 POSITIVE_STEPS, QUICK_POSITIVE_STEPS = 64_000, 8_000
 """Steps in Figure 9, where a projection takes as long as 100,000 steps."""
 
@@ -83,7 +83,7 @@ def reproduce(
             told()
         return vectors
 
-    most = QUICK_STEPS if quick else MOST_STEPS
+    most = QUICK_STEPS if quick else MAX_STEPS
     results: dict[str, tuple[PictureSet, dict[str, Result | None]]] = {}
     tables: list[Table] = []
     panels: dict[int, list[Drawn]] = {number: [] for number in range(5, 10)}

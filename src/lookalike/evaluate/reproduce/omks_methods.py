@@ -31,7 +31,7 @@ AGGRESSIVENESS = (0.1, 1.0)
 PENALTIES = (8.0, 16.0, 32.0, 64.0)
 """T·ln(1/β) to choose from on the validation parts, beside that of Theorem 2."""
 
-MOST_SLOW = 1000
+MAX_SLOW = 1000
 """Training pictures up to which the methods that take minutes are run."""
 
 WHO = "reproduce omks"

@@ -12,8 +12,8 @@ from lookalike.core.ranking import Judgement
 from lookalike.evaluate.protocols import Fold
 from lookalike.evaluate.reproduce import omks_paper as paper
 from lookalike.evaluate.reproduce.omks_methods import (
+    MAX_SLOW,
     METHODS,
-    MOST_SLOW,
     Experiment,
     Outcome,
     Split,
@@ -36,7 +36,7 @@ PARTS = 4
 """Parts of cross-validation."""
 
 SPLITS = 5
-LEAST = 10
+MIN_IN_CLASS = 10
 """Pictures of a class for which each of the four parts has one."""
 
 
@@ -68,9 +68,9 @@ def four_parts(labels: NDArray[np.str_], *, splits: int, random_state: int) -> l
     """
     classes, sizes = np.unique(labels, return_counts=True)
     size = int(sizes.min())
-    if size < LEAST:
+    if size < MIN_IN_CLASS:
         raise InvalidInput(
-            f"reproduce omks: each class must have at least {LEAST} pictures; "
+            f"reproduce omks: each class must have at least {MIN_IN_CLASS} pictures; "
             f"{str(classes[sizes.argmin()])!r} has {size}. Add pictures, or leave it out."
         )
     tenth = size // 10
@@ -125,7 +125,7 @@ def run_methods(
             data.views, data.pictures.labels, split, ratio, random_state + number
         )
         for name, outcomes in found.items():
-            if not METHODS[name].slow or len(split.train) <= MOST_SLOW:
+            if not METHODS[name].slow or len(split.train) <= MAX_SLOW:
                 outcomes.append(METHODS[name].run(experiment))
             told()
     return {name: Outcomes(tuple(some)) if some else None for name, some in found.items()}
@@ -174,7 +174,7 @@ def table_1(
         notes=(
             *notes,
             f"“+”: the best, and what a paired t-test at {LEVEL} cannot tell from it.",
-            *([f"“*”: not run on more than {MOST_SLOW:,} training pictures."] if slow else []),
+            *([f"“*”: not run on more than {MAX_SLOW:,} training pictures."] if slow else []),
         ),
     )
 

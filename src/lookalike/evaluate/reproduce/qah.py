@@ -32,7 +32,7 @@ AT_DISTANCE_0 = 2.4
 DEEP = {"epochs": 10, "batches": 5}
 QUICK = {"hidden": (64,), "epochs": 3, "batches": 1}
 
-MOST_QUERIES = 8000
+MAX_QUERIES = 8000
 DIMENSION = 256
 DESCRIBING = 100
 """The weight of describing the pictures in progress; codes count as 1."""
@@ -149,7 +149,7 @@ def outcome(
     learned, codes = encoder.encode(train[0]), encoder.encode(test[0])
     model = BitWeights(bits=encoder.bits, random_state=0, **settings)
     model.fit(learned, train[1], train[0], encoder.values(train[0]))
-    queries = np.arange(min(len(codes), MOST_QUERIES))
+    queries = np.arange(min(len(codes), MAX_QUERIES))
     relevant = Relevance.of(test[1], len(codes)).rows(queries)
     ones = np.unpackbits(codes, axis=1, count=encoder.bits).astype(np.float64)
     plain = hamming_scores(ones, queries, None)

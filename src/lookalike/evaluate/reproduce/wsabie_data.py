@@ -31,7 +31,7 @@ SPELLINGS = {
 SHARES = (0.6, 0.2, 0.2)
 """Shares of the parts if no table assigns them; as on ImageNet and Web-data."""
 
-FEWEST = 5
+MIN_TRAINING = 5
 """The fewest training pictures of a word, if pictures have several words."""
 
 
@@ -249,7 +249,7 @@ def _drawn(
 def _common(rows: list[_Row]) -> tuple[list[_Row], str]:
     """Return the words that enough training pictures have, and the pictures that have them."""
     several = any(len(row.words) > 1 for row in rows)
-    fewest = FEWEST if several else 1
+    fewest = MIN_TRAINING if several else 1
     uses = Counter(
         key for row in rows if row.part == "train" for key in set(map(word_key, row.words))
     )

@@ -9,7 +9,7 @@ from lookalike.features.descriptors.pixels import Pixels
 DIRECTIONS = 36
 WIDTH = DIRECTIONS + 1
 _SHARE = 0.7
-_WEAK, _LEAST = 0.4, 30.0
+_WEAK, _MIN_STRONG = 0.4, 30.0
 
 
 def edges(pixels: Pixels) -> NDArray[np.float32]:
@@ -34,7 +34,7 @@ def edges(pixels: Pixels) -> NDArray[np.float32]:
     right = cv2.Sobel(smooth, cv2.CV_16S, 1, 0)
     down = cv2.Sobel(smooth, cv2.CV_16S, 0, 1)
     steep = np.sort((np.abs(right) + np.abs(down)).ravel())
-    strong = max(_LEAST, float(steep[int(_SHARE * len(steep))]))
+    strong = max(_MIN_STRONG, float(steep[int(_SHARE * len(steep))]))
     found = cv2.Canny(right, down, _WEAK * strong, strong) > 0
     return direction_histogram(right[found], down[found], found.size)
 

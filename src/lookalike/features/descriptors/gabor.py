@@ -10,7 +10,7 @@ from lookalike.features.descriptors.pixels import Pixels
 SIDE = 64
 SCALES, DIRECTIONS = 5, 8
 WIDTH = SCALES * DIRECTIONS * 3
-WIDEST = np.pi / 2
+MAX_WAVE_NUMBER = np.pi / 2
 """The wave number of the finest scale, in radians a pixel."""
 SPACING = np.sqrt(2)
 SPREAD = 2 * np.pi
@@ -57,7 +57,7 @@ def filters() -> NDArray[np.float32]:
     down, right = np.meshgrid(frequencies, frequencies, indexing="ij")
     made = []
     for scale in range(SCALES):
-        k = WIDEST / SPACING**scale
+        k = MAX_WAVE_NUMBER / SPACING**scale
         for turn in np.arange(DIRECTIONS) * np.pi / DIRECTIONS:
             away = (right - k * np.cos(turn)) ** 2 + (down - k * np.sin(turn)) ** 2
             from_zero = right**2 + down**2 + k**2

@@ -8,8 +8,8 @@ from PIL import Image
 
 from lookalike.core.errors import InvalidInput
 
-LONGEST_SIDE = 500
-LEAST_SIDE = 32
+MAX_SIDE = 500
+MIN_SIDE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def pixels_of(image: Image.Image) -> Pixels:
             f"{type(image).__name__}. Read pictures with lookalike.images."
         )
     longer = max(image.size)
-    width, height = (max(LEAST_SIDE, round(side * LONGEST_SIDE / longer)) for side in image.size)
+    width, height = (max(MIN_SIDE, round(side * MAX_SIDE / longer)) for side in image.size)
     scaled = opaque(image).resize((width, height), Image.Resampling.BILINEAR, reducing_gap=3.0)
     return Pixels(np.asarray(scaled), np.asarray(scaled.convert("L")))
 

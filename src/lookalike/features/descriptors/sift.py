@@ -9,7 +9,7 @@ from lookalike.features.descriptors.opencv import cv2
 from lookalike.features.descriptors.pixels import Pixels
 
 WIDTH = 128
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 
 
 def sift(pixels: Pixels) -> NDArray[np.float32]:
@@ -28,6 +28,6 @@ def sift(pixels: Pixels) -> NDArray[np.float32]:
     (0, 128)
     """
     # An object of its own: one detector must not be shared by threads.
-    detector: Any = cv2.SIFT_create(nfeatures=MOST_POINTS)  # type: ignore[attr-defined]
+    detector: Any = cv2.SIFT_create(nfeatures=MAX_POINTS)  # type: ignore[attr-defined]
     _, rows = detector.detectAndCompute(pixels.grey, None)
     return np.zeros((0, WIDTH), np.float32) if rows is None else np.asarray(rows, np.float32)

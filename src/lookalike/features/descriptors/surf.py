@@ -8,7 +8,7 @@ from lookalike.features.descriptors.pixels import Pixels
 
 WIDTH = 64
 THRESHOLD = 17.0
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 OCTAVES = ((9, 15, 21, 27), (15, 27, 39, 51), (27, 51, 75, 99), (51, 99, 147, 195))
 """The sides of the box filters; those of octave o are sampled at every 2^o-th pixel."""
 
@@ -63,4 +63,4 @@ def interest_points(table: NDArray[np.int64]) -> NDArray[np.float64]:
         found.append(room[:count])
     points = np.concatenate(found)
     order = np.lexsort((points[:, 0], points[:, 1], -points[:, 3]))
-    return points[order[:MOST_POINTS]]
+    return points[order[:MAX_POINTS]]

@@ -14,7 +14,7 @@ from lookalike.core._fast import F32, F64, I32, I64, LOOP, U8, U32, U64
 from lookalike.index._fast.best import FREE
 from lookalike.index._fast.bits import (
     CAP,
-    MOST,
+    MAX_CODE,
     TOP,
     TOTAL,
     Asked,
@@ -76,7 +76,7 @@ def near_ranges(
     after = 0
     for block in range(cells.centres.shape[0]):
         near = near_lanes(
-            cells.centres, block, tables, asked.values.shape[0], np.uint8(state[MOST])
+            cells.centres, block, tables, asked.values.shape[0], np.uint8(state[MAX_CODE])
         )
         near &= lanes_within(block, 0, count)
         cell = block * LANES

@@ -19,10 +19,10 @@ from lookalike.index._fast.shuffle import LANES, near_lanes
 TILE = 64
 """Blocks that stay in a core's cache while a batch of queries visits them."""
 
-TOP, TOTAL, STEP, MOST, CAP = 0, 1, 2, 3, 4
+TOP, TOTAL, STEP, MAX_CODE, CAP = 0, 1, 2, 3, 4
 """Of a query: its best score, its sum of weights, the tables' step, the largest sum and cost."""
 
-_LARGEST = float(np.finfo(np.float32).max)
+_MAX_SCORE = float(np.finfo(np.float32).max)
 
 
 class Layout(NamedTuple):
@@ -93,7 +93,7 @@ def cost_limit(state: F64, worst: np.float32) -> float:
     """
     if worst == -np.inf:
         return state[CAP]
-    score = min(np.float64(worst), _LARGEST)
+    score = min(np.float64(worst), _MAX_SCORE)
     margin = abs(score) * 2.0**-23 + 1.5e-45 + state[TOTAL] * 2.0**-40
     return min(state[TOP] - score + margin, state[CAP])
 
@@ -105,11 +105,11 @@ def set_limit(limit: float, halves: F64, tables: U8, state: F64) -> None:
     Entries are rounded down, so a code's sum times the step is never above its cost.
     """
     if limit == np.inf:
-        state[MOST] = 255.0
+        state[MAX_CODE] = 255.0
         state[STEP] = 0.0
         return
     if state[STEP] > 0.0 and limit >= 100.0 * state[STEP]:
-        state[MOST] = min(np.floor(limit / state[STEP]), 255.0)
+        state[MAX_CODE] = min(np.floor(limit / state[STEP]), 255.0)
         return
     step = max(limit, state[TOTAL] * 2.0**-40, 1e-300) / 254.0
     for row in range(halves.shape[0]):
@@ -118,7 +118,7 @@ def set_limit(limit: float, halves: F64, tables: U8, state: F64) -> None:
             tables[row, half] = entry
             tables[row, half + 16] = entry
     state[STEP] = step
-    state[MOST] = min(np.floor(limit / step), 255.0)
+    state[MAX_CODE] = min(np.floor(limit / step), 255.0)
 
 
 @njit(**LOOP)
@@ -155,7 +155,7 @@ def offer_places(
     """Merge the codes from one place to below another into a query's best."""
     state = asked.state
     columns = asked.values.shape[0]
-    most = np.uint8(state[MOST])
+    most = np.uint8(state[MAX_CODE])
     for number in range(begin // LANES, (end + LANES - 1) // LANES):
         near = near_lanes(layout.blocks, number, asked.tables, columns, most)
         if near == 0:
@@ -171,7 +171,7 @@ def offer_places(
                     if better and not is_among(name, excluded):
                         offer(scores, ids, score, name)
                         set_limit(cost_limit(state, scores[0]), asked.halves, asked.tables, state)
-                        most = np.uint8(state[MOST])
+                        most = np.uint8(state[MAX_CODE])
             near >>= np.uint32(1)
             place += 1
 
@@ -214,7 +214,7 @@ def collect(
     Those for which there is no room are counted only.
     """
     columns = asked.values.shape[0]
-    most = np.uint8(asked.state[MOST])
+    most = np.uint8(asked.state[MAX_CODE])
     for number in range(begin // LANES, (end + LANES - 1) // LANES):
         near = near_lanes(layout.blocks, number, asked.tables, columns, most)
         if near == 0:

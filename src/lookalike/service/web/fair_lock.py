@@ -7,7 +7,7 @@ from threading import Condition
 
 from lookalike.core.errors import CollectionBusy
 
-MOST_WAITING = 8
+MAX_WAITING = 8
 """How many requests may wait; each occupies a server thread that searches need."""
 
 
@@ -27,7 +27,7 @@ class Turns:
         """Wait for the lock, at most ``patience`` seconds, and hold it for the work inside."""
         mine = object()
         with self._condition:
-            if patience is not None and len(self._queue) > MOST_WAITING:
+            if patience is not None and len(self._queue) > MAX_WAITING:
                 raise _busy()
             self._queue.append(mine)
             if not self._condition.wait_for(lambda: self._queue[0] is mine, patience):

@@ -9,7 +9,7 @@ from pathlib import Path
 from lookalike.core.errors import InvalidInput
 from lookalike.images import Limits
 
-LEAST_KEY = 16
+MIN_KEY = 16
 """Minimum length of a key: there is no limit on guesses, so guessing must be hopeless."""
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
@@ -106,9 +106,9 @@ class Settings:
                 )
         given = [key for key in (self.key, self.read_key, self.vote_key) if key is not None]
         for key in given:
-            if len(key) < LEAST_KEY or not key.isascii() or " " in key:
+            if len(key) < MIN_KEY or not key.isascii() or " " in key:
                 raise InvalidInput(
-                    f"serve: a key must have at least {LEAST_KEY} ASCII characters and no spaces; "
+                    f"serve: a key must have at least {MIN_KEY} ASCII characters and no spaces; "
                     f"got {len(key)}. Create one with: openssl rand -hex 24"
                 )
         self._check_certificate()

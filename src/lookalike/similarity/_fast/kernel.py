@@ -10,7 +10,7 @@ import numpy as np
 from lookalike.core._fast import F32, LOOP, U32, njit, uint64
 from lookalike.similarity._fast.oasis import dense_margin
 
-LEAST_NORM = np.float32(1e-12)
+MIN_NORM = np.float32(1e-12)
 """Below this |Z_t|², p⁺ and p⁻ are the same picture to the kernel, and nothing can be learned."""
 
 
@@ -44,7 +44,7 @@ def kernel_steps(
         if loss > np.float32(0.0):
             total += float(loss)
             norm = K[image + i] * (K[more + j] - np.float32(2.0) * K[more + k] + K[less + k])
-            if norm > LEAST_NORM:
+            if norm > MIN_NORM:
                 updates += 1
                 tau = min(aggressiveness, loss / norm)
                 A[image + j] += tau
@@ -79,7 +79,7 @@ def mapped_steps(
         loss = np.float32(1.0) - margin
         if loss > np.float32(0.0):
             total += float(loss)
-            if norm > LEAST_NORM:
+            if norm > MIN_NORM:
                 updates += 1
                 tau = min(aggressiveness, loss / norm)
                 for r in range(width):

@@ -17,7 +17,7 @@ from lookalike.service.web.state import jobs_of
 
 router = APIRouter(tags=["jobs"], route_class=Route)
 
-MOST_PATHS = 1000
+MAX_PATHS = 1000
 
 FilePath = Annotated[str, Field(min_length=1, max_length=MAX_PATH)]
 JobId = Annotated[str, InPath(alias="id", pattern="^[0-9a-f]{16}$", description="A job's id.")]
@@ -31,7 +31,7 @@ class NewJob(BaseModel):
     kind: JobKind
     folder: FilePath | None = Field(None, description="For an import: the folder.")
     paths: list[FilePath] | None = Field(
-        None, min_length=1, max_length=MOST_PATHS, description="For an import: files and folders."
+        None, min_length=1, max_length=MAX_PATHS, description="For an import: files and folders."
     )
     folders: bool = Field(
         False, description="For learning: use each picture's folder as its label."

@@ -39,7 +39,7 @@ router = APIRouter(tags=["pictures"], route_class=Route)
 SUFFIXES = {"jpg": ("jpg", "jpeg"), "tif": ("tif", "tiff"), "heic": ("heic", "heif")}
 """What the name of an uploaded file may end in, for the ending of its format."""
 
-MAX_STEM, MOST_SAME = 200, 1000
+MAX_STEM, MAX_SAME = 200, 1000
 _ENDINGS = {"JPEG": "jpg", "TIFF": "tif", "HEIF": "heic"}
 
 _PICTURE: dict[str, Any] = {
@@ -252,7 +252,7 @@ def free_place(folder: Path, name: str, sha256: str, ending: str) -> Path:
     called = (stem if stem and kind == own else last).encode()[:MAX_STEM].decode(errors="ignore")
     if not called.strip():
         return folder / f"{sha256}.{ending}"
-    for number in range(1, MOST_SAME):
+    for number in range(1, MAX_SAME):
         again = "" if number == 1 else f" {number}"
         if not (place := folder / f"{called}{again}.{kind}").exists():
             return place

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request
 
-from lookalike.collection import MOST_EXAMPLES, SavedSearch, Where, spread
+from lookalike.collection import MAX_EXAMPLES, SavedSearch, Where, spread
 from lookalike.core.errors import InvalidInput
 from lookalike.service.answers import Count, Examples, SelectionEvent
 from lookalike.service.web.api.errors import Route
@@ -48,4 +48,4 @@ def remove(request: Request, said: Selection) -> Count:
 def examples(request: Request, said: Selection) -> Examples:
     """Return the pictures to be like, to search for what many pictures have in common."""
     ids = said.ids(collection_of(request))
-    return Examples(tuple(spread(sorted(ids), MOST_EXAMPLES)), len(ids))
+    return Examples(tuple(spread(sorted(ids), MAX_EXAMPLES)), len(ids))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FIRST_SLICE, LARGEST_SLICE = 64, 512
+FIRST_SLICE, MAX_SLICE = 64, 512
 SHORT, LONG = 1.0, 3.0
 """Files imported at once; doubled after a batch that took less than ``SHORT`` seconds, halved after
 one that took more than ``LONG``, since other writers wait for the end of a batch."""
@@ -152,7 +152,7 @@ def _slices(
         done += len(part)
         job.progress(done, total)
         if took < SHORT:
-            size = min(2 * size, LARGEST_SLICE)
+            size = min(2 * size, MAX_SLICE)
         elif took > LONG:
             size = max(size // 2, 8)
 

@@ -15,7 +15,7 @@ from lookalike.images import ENDINGS
 from lookalike.service.web.jobs.jobs import Job, Jobs
 from lookalike.service.web.settings import Settings
 
-QUIET, LONGEST = 1.0, 10.0
+QUIET, MAX_WAIT = 1.0, 10.0
 """Seconds without a change before changes are processed, and seconds they wait at most: a file that
 is still being written would be refused, and read again at its next change."""
 
@@ -177,7 +177,7 @@ class Watcher:
             # What changed is no longer known one by one.
             self._job, self._rescanned = self._jobs.rescan(), now
             return
-        quiet = now - self._last >= QUIET or now - self._first >= LONGEST
+        quiet = now - self._last >= QUIET or now - self._first >= MAX_WAIT
         if not (self._changed or self._gone) or not quiet:
             return
         if self._job is not None and not self._job.over:

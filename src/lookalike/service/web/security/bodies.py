@@ -7,7 +7,7 @@ from starlette.types import Message, Receive
 
 from lookalike.service.web.pages.errors import Refusal
 
-LEAST_RATE = 16 << 10
+MIN_RATE = 16 << 10
 """Lowest rate in bytes per second, once the time of grace is over."""
 
 
@@ -86,7 +86,7 @@ class Body:
 
     async def _in_time(self) -> Message:
         began = monotonic()
-        left = self._grace + self._count / LEAST_RATE - self._waited
+        left = self._grace + self._count / MIN_RATE - self._waited
         try:
             return await asyncio.wait_for(self._receive(), max(left, 0.001))
         except TimeoutError:

@@ -7,10 +7,10 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MOST, MOST_PER_CLIENT = 512, 128
+MAX_CONNECTIONS, MAX_PER_CLIENT = 512, 128
 """Connections at once, in all and from one address; further ones are closed at once."""
 
-MOST_IN_A_ROW = 16
+MAX_PIPELINED = 16
 """Requests that a client may send ahead of the answers; then the connection is closed."""
 
 
@@ -36,7 +36,7 @@ class Connection(H11Protocol):
         self._sending: Any = None
         self._address = self.client[0] if self.client else ""
         self.open_now[self._address] += 1
-        if self.open_now.total() > MOST or self.open_now[self._address] > MOST_PER_CLIENT:
+        if self.open_now.total() > MAX_CONNECTIONS or self.open_now[self._address] > MAX_PER_CLIENT:
             transport.abort()
             return
         self._look_again()
@@ -63,7 +63,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """Go on with the next request, unless the client sends too many ahead."""
         self._ahead = self._ahead + 1 if self.conn.trailing_data[0] else 0
-        if self._ahead > MOST_IN_A_ROW:
+        if self._ahead > MAX_PIPELINED:
             self.transport.close()
         super().on_response_complete()
 

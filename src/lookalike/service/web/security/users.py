@@ -12,18 +12,18 @@ from pydantic import Field
 
 from lookalike.service.web.api.errors import TooMuch
 
-LONGEST_NAME = 64
+MAX_NAME = 64
 COOKIE = "lookalike_user"
 
 HOUR = 3600.0
 
-Person: TypeAlias = Annotated[str | None, Field(max_length=LONGEST_NAME)]
+Person: TypeAlias = Annotated[str | None, Field(max_length=MAX_NAME)]
 """The name of somebody, "" for one without a name; None for everybody."""
 
 User: TypeAlias = Annotated[
     str | None,
     Field(
-        max_length=LONGEST_NAME,
+        max_length=MAX_NAME,
         description=f"Name of the person; by default from the cookie {COOKIE}, or empty.",
     ),
 ]
@@ -34,7 +34,7 @@ def who_is(request: Request, named: str | None) -> str:
     if named is not None:
         return named
     name = unquote(request.cookies.get(COOKIE, ""))
-    return name if len(name) <= LONGEST_NAME and name.isprintable() else ""
+    return name if len(name) <= MAX_NAME and name.isprintable() else ""
 
 
 def client_of(address: str) -> str:
