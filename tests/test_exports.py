@@ -9,7 +9,11 @@ import pytest
 import lookalike
 
 EXPORTS = {
-    "lookalike": ["Client", "Collection", "__version__"],
+    "lookalike": [
+        "Client",
+        "Collection",
+        "__version__",
+    ],
     "lookalike.annotation": [
         "ANNOTATORS",
         "WSABIE",
@@ -46,6 +50,7 @@ EXPORTS = {
         "Duplicates",
         "Entry",
         "Figures",
+        "Filter",
         "Finding",
         "Folder",
         "Gain",
@@ -68,7 +73,6 @@ EXPORTS = {
         "TaggedPicture",
         "Tagging",
         "Trial",
-        "Where",
         "WordCounts",
         "codes_wanted",
         "is_backup",
@@ -112,12 +116,12 @@ EXPORTS = {
         "Described",
         "Embedding",
         "Feature",
-        "Known",
         "Likely",
         "Reduction",
         "RegionRecord",
         "Regions",
         "StartWords",
+        "Unchanged",
         "Vectors",
         "Views",
         "Visterms",
@@ -131,7 +135,7 @@ EXPORTS = {
         "ENDINGS",
         "Decode",
         "Facts",
-        "Found",
+        "Files",
         "Limits",
         "Picture",
         "Refused",

@@ -20,6 +20,12 @@ STAGES = (
 GONE = frozenset({"told", "tagger", "naming", "say", "correction", "asked", "kept"})
 """Words that no name of these rooms, and no public name, has a part of."""
 
+NO_NAMES = frozenset({"found", "told", "asked", "said"})
+"""Participles that name nothing: no variable, parameter, field, function or class is called so."""
+
+SUPERLATIVES = frozenset({"MOST", "LEAST", "LONGEST", "LARGEST", "SMALLEST", "SHORTEST", "ENOUGH"})
+"""Limits are called MAX_ and MIN_."""
+
 GONE_KINDS = frozenset({"tag", "correction", "say"})
 GONE_CLASSES = frozenset({"Verdict"})
 
@@ -61,6 +67,29 @@ def test_the_face_of_a_collection_uses_no_word_that_is_gone():
     path = COLLECTION / "collection.py"
     assert "label" in names(path)
     assert not [name for name in names(path) if refused(name)]
+
+
+def bound_names(path):
+    """Every name that a module binds: variables, parameters, fields, functions, classes."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_names_are_no_participles_and_no_superlatives(stage):
+    wrong = {
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for path in sorted((ROOT / "src" / "lookalike" / stage).rglob("*.py"))
+        for name in bound_names(path)
+        if name.strip("_").lower() in NO_NAMES or set(name.split("_")) & SUPERLATIVES
+    }
+    assert not wrong
 
 
 @pytest.mark.parametrize("name", ["say_many", "Tagger", "told", "Verdict", "corrections_naming"])

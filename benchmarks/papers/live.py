@@ -94,7 +94,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.ids = np.array(sorted(self.classes), np.int64)
-        self.vectors = self.collection._opened.rankers.get().vectors(self.ids)
+        self.vectors = self.collection._session.rankers.get().vectors(self.ids)
         self.names = np.array([self.classes[number] for number in self.ids.tolist()])
 
     def row(self, number: int) -> int:
@@ -112,7 +112,7 @@ class World:
 
     def learned_precision(self, queries: list[int]) -> float:
         """Precision at 10 by what the collection has learned: as its searches rank, all at once."""
-        ranker = self.collection._opened.rankers.get()
+        ranker = self.collection._session.rankers.get()
         rows = [self.row(number) for number in queries]
         parts = np.array_split(rows, len(rows) // 32 + 1)
         asked = np.vstack([ranker.query(self.vectors[part]) for part in parts])

@@ -41,7 +41,7 @@ def make(place: Path, options: Options, count: int) -> None:
     reduced = Reduction(dimension=256).fit(real, parent="benchmark").apply(real)
     small = thumbnail(Image.radial_gradient("L"), 16)
     with Collection.create(place, features={"rows": FEATURE}) as store:
-        opened = store._opened
+        opened = store._session
         with opened.database.transaction() as connection:
             for start in range(1, count + 1, 10_000):
                 some = range(start, min(start + 10_000, count + 1))
@@ -67,7 +67,7 @@ def make(place: Path, options: Options, count: int) -> None:
                 for n, row in zip(some, rows, strict=True):
                     keep_record(connection, 1, n, pack_vector(row))
         (row,) = opened.rankers.rows()
-        store._opened.rankers.feature(row)
+        store._session.rankers.feature(row)
         with opened.database.transaction() as connection:
             connection.execute(
                 "UPDATE rankers SET ready = 1, fingerprint = ? WHERE id = 1", (FEATURE.fingerprint,)

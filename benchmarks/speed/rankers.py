@@ -64,7 +64,7 @@ def make(place: Path, vectors: dict[str, NDArray[np.float32]]) -> None:
     """Fill a collection with vectors, as if pictures had been indexed."""
     small = thumbnail(Image.radial_gradient("L"), 64)
     with Collection.create(place, features={name: FEATURES[name] for name in vectors}) as store:
-        opened = store._opened
+        opened = store._session
         rankers = {row.id: vectors[row.name] for row in opened.rankers.rows()}
         with opened.database.transaction() as connection:
             for n in range(1, len(next(iter(vectors.values()))) + 1):

@@ -46,7 +46,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
     small = thumbnail(Image.radial_gradient("L"), 64)
     with Collection.create(place) as store:
         pictures.mkdir()
-        with store._opened.database.transaction() as connection:
+        with store._session.database.transaction() as connection:
             connection.execute("INSERT INTO roots VALUES (?)", (str(pictures),))
             for start in range(0, count, 1000):
                 some = range(start + 1, min(start + 1000, count) + 1)
@@ -70,7 +70,7 @@ def make(place: Path, pictures: Path, count: int, options: Options) -> None:
                     "INSERT INTO thumbnails VALUES (?1, ?2, row_sum(?1, ?2))",
                     [(n, small) for n in some],
                 )
-        opened = store._opened
+        opened = store._session
         (row,) = opened.rankers.rows()
         feature = opened.rankers.feature(row)
         grow(opened, row, feature, silent)
@@ -142,7 +142,7 @@ def together(each: list[Callable[[int], Any]], queries: list[int]) -> NDArray[np
 def in_process(place: Path, rounds: list[list[int]]) -> Callable[[int], NDArray[np.float64]]:
     """Return a function that times searches on the index itself, several at once."""
     store = Collection.open(place)
-    ranker = store._opened.rankers.get()
+    ranker = store._session.rankers.get()
 
     def search(number: int) -> None:
         ranker.index.search(ranker.query(ranker.vectors([number])), FOUND, exclude=[[number]])
@@ -263,7 +263,7 @@ def unchanged(place: Path) -> tuple[Any, ...]:
     """Return values that would change if anything were indexed again."""
     files = [(file.name, file.stat()) for file in sorted((place / "cache").iterdir())]
     with Collection.open(place) as store:
-        changes = store._opened.database.changes()
+        changes = store._session.database.changes()
     return changes, [(name, facts.st_mtime_ns, facts.st_size) for name, facts in files]
 
 

@@ -38,7 +38,7 @@ PLOTS = Path(__file__).resolve().parents[2] / "docs" / "benchmarks"
 
 def write_votes(store: Collection, count: int, rng: np.random.Generator) -> None:
     """Add votes to the log, as many as are missing to ``count``."""
-    opened = store._opened
+    opened = store._session
     ranker = opened.rankers.get()
     ids = rng.choice(ranker.plain.ids, min(NEIGHBOURHOOD, len(ranker.plain)), replace=False)
     vectors = ranker.vectors(ids)
@@ -66,8 +66,8 @@ def write_votes(store: Collection, count: int, rng: np.random.Generator) -> None
 
 def keep_snapshot(store: Collection) -> None:
     """Keep a snapshot of the votes, as recording them does."""
-    ledger = store._opened.rankers.ledger
-    with store._opened.database.transaction() as connection:
+    ledger = store._session.rankers.ledger
+    with store._session.database.transaction() as connection:
         ledger.keep(connection)
 
 
@@ -85,7 +85,7 @@ def seconds(work: list[float]) -> float:
 
 def timed(store: Collection, rng: np.random.Generator, count: int) -> tuple[float, float]:
     """Return the seconds of a search, and of a vote together with the search after it."""
-    ids = store._opened.rankers.get().plain.ids
+    ids = store._session.rankers.get().plain.ids
     searches, votes = [], []
     for query in rng.choice(ids, count, replace=False).tolist():
         start = time.perf_counter()

@@ -68,7 +68,7 @@ def open_without_sums(path: Path) -> DenseIndex:
         assert np.isfinite(lengths).all()
         return DenseRows(GrowingArray(vectors), GrowingArray(lengths))
 
-    return DenseIndex._opened(path, read, manifest, rows)
+    return DenseIndex._session(path, read, manifest, rows)
 
 
 @contextmanager

@@ -298,7 +298,7 @@ def expect(held: bool, otherwise: str) -> None:
 def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]:
     """Check that a collection is intact; return its pictures, the events wanted and the last."""
     with Collection.open(place) as store:
-        database = store._opened.database
+        database = store._session.database
         expect(database.rows("PRAGMA integrity_check") == [("ok",)], "the database is damaged")
         expect(not database.rows("PRAGMA foreign_key_check"), "something has no picture")
         for table in ("records_1", "thumbnails", "places"):
@@ -333,7 +333,7 @@ def look_into(place: Path, wanted: list[int], key: str | None) -> dict[str, Any]
 
 def check_words(store: Collection) -> None:
     """Check that a picture has exactly the labels recorded in the log."""
-    database = store._opened.database
+    database = store._session.database
     undone = rows.undone(database)
     last = {
         (picture, key): after is not None

@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import Figure, Options, main
 from lookalike import Collection
-from lookalike.collection import Entry, Where
+from lookalike.collection import Entry, Filter
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.core.text import word_key
 from lookalike.features import Visterms
@@ -150,8 +150,8 @@ class Walk:
         word, shows = self.random.choice(WORDS), self.random.random() < 0.7
         chosen: Any = self.some(store)
         if self.random.random() < 0.3:
-            chosen = Where(tags=(self.random.choice(WORDS),))
-        if isinstance(chosen, Where) and not store.pictures.count(chosen):
+            chosen = Filter(tags=(self.random.choice(WORDS),))
+        if isinstance(chosen, Filter) and not store.pictures.count(chosen):
             return
         if chosen:
             store.label(chosen, word, shows=shows)
@@ -285,7 +285,7 @@ class Walk:
         return [Said(event.number, "given" if shows else "refused", key, pictures)]
 
     def _named(self, event: int) -> list[int]:
-        rows = self.store._opened.database.rows(
+        rows = self.store._session.database.rows(
             "SELECT picture FROM changes WHERE event = ?", event
         )
         return [picture for (picture,) in rows]

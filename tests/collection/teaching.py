@@ -26,7 +26,7 @@ def clicks(collection):
 
 
 def in_use(collection):
-    row = collection._opened.rankers.row()
+    row = collection._session.rankers.row()
     return InUse(row.similarity, row.annotator)
 
 

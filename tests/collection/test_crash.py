@@ -101,7 +101,7 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             else:
                 (removed if what == "removed" else begun).update(map(int, names))
         with Collection.open(tmp_path / "c", features=[Colours()]) as collection:
-            database = collection._opened.database
+            database = collection._session.database
             assert database.rows("PRAGMA integrity_check") == [("ok",)]
             assert database.rows("PRAGMA foreign_key_check") == []
             rows = list(collection.pictures.all())
@@ -115,7 +115,7 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             # What was added is there, but for the oldest, which were removed.
             here = {str(place): row.id for row in rows for place in row.places}
             assert all(added[path] < ids[0] for path in added.keys() - here.keys())
-            ranker = collection._opened.rankers.get()
+            ranker = collection._session.rankers.get()
             assert sorted(ranker.plain.ids.tolist()) == ids
             fresh = ranker.space.load_index(database, Path("no cache"))
             order, cached = fresh.ids.argsort(), ranker.plain.ids.argsort()
@@ -160,7 +160,7 @@ def everything(folder):
         return (
             collection.labels.all(),
             collection.models.all(),
-            collection._opened.rankers.row(),
+            collection._session.rankers.row(),
             collection.search(1, 9),
             [[tag.word for tag in some] for some in tags],
             collection.search_word("rot", 9),
@@ -240,7 +240,7 @@ def test_what_others_left_behind_is_cleaned_and_the_rest_left(collection, pictur
 @pytest.fixture
 def fresh_connections(collection, monkeypatch):
     """Let every transaction of the collection have a connection of its own."""
-    database = collection._opened.database
+    database = collection._session.database
     monkeypatch.setattr(database, "_keep", lambda connection: connection.close())
     database._writer().close()
 

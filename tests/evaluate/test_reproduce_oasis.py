@@ -206,8 +206,8 @@ def test_the_codebook_knows_only_the_training_part(pictures, tmp_path):
     files = [pictures / kind / f"{number:03}.png" for number in range(10) for kind in KINDS[:2]]
     others = [pictures / "noise" / f"{number:03}.png" for number in range(10)]
     settings = {"dimension": 48, "random_state": 0}
-    with_some = vectors.kept_vectors([*files, *others], 20, tmp_path, **settings)
-    with_others = vectors.kept_vectors([*files, *others[5:]], 20, tmp_path, **settings)
+    with_some = vectors.stored_vectors([*files, *others], 20, tmp_path, **settings)
+    with_others = vectors.stored_vectors([*files, *others[5:]], 20, tmp_path, **settings)
     assert (with_some[:20] != with_others[:20]).nnz == 0
     assert (with_some[25:] != with_others[20:]).nnz == 0
 

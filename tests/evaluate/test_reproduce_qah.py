@@ -34,7 +34,7 @@ def made_up(monkeypatch):
         rows[np.arange(120), 3 + np.arange(120) % 2] += 0.5
         return rows[numbers].astype(np.float32)
 
-    monkeypatch.setattr(qah, "kept_vectors", vectors)
+    monkeypatch.setattr(qah, "stored_vectors", vectors)
 
 
 def test_the_figures_stand_beside_those_of_the_paper(folder, tmp_path):

@@ -15,7 +15,7 @@ from lookalike.core.errors import InvalidInput
 from lookalike.features import (
     Described,
     Feature,
-    Known,
+    Unchanged,
     describe_files,
     pack_vector,
     unpack_vectors,
@@ -122,7 +122,7 @@ def test_a_known_picture_is_not_decoded(tmp_path):
     outcomes = list(
         describe_files([*paths, tmp_path / "text.png"], [feature], known=hashes.__contains__)
     )
-    assert [type(outcome) for outcome in outcomes] == [Known, Described, Known]
+    assert [type(outcome) for outcome in outcomes] == [Unchanged, Described, Unchanged]
     assert {outcomes[0].sha256, outcomes[2].sha256} == hashes
     assert len(feature.sizes) == 1
 

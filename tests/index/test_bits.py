@@ -86,9 +86,9 @@ def test_shuffled_ids_excluded_ones_and_few_chosen(in_cells):
     few = index.nearest(queries, 20, weights=weights, exclude=exclude, among=among)
     for row in range(6):
         order = np.lexsort((names, expected[row]))
-        kept = names[order][~np.isin(names[order], exclude[row])]
-        np.testing.assert_array_equal(hits.ids[row], kept[:20])
-        np.testing.assert_array_equal(few.ids[row], kept[np.isin(kept, among)][:20])
+        select = names[order][~np.isin(names[order], exclude[row])]
+        np.testing.assert_array_equal(hits.ids[row], select[:20])
+        np.testing.assert_array_equal(few.ids[row], select[np.isin(select, among)][:20])
 
 
 @pytest.mark.parametrize("share", [1, 12, 10**6])
@@ -119,29 +119,29 @@ def test_cells_stay_exact_when_codes_come_and_go(seed, clusters, flip, gone):
         patch.setattr("lookalike.index.bit_rows.SHARE", 1)
         index = BitIndex(48)
         index.add_codes(codes[:500], names[:500])
-        kept = np.ones(700, np.bool_)
+        select = np.ones(700, np.bool_)
         for _ in range(2):
-            left = kept & (rng.random(700) >= gone)
+            left = select & (rng.random(700) >= gone)
             left[500:] = True
             left[0] = True
-            if (kept & ~left)[:500].any():
-                index.remove(names[:500][(kept & ~left)[:500]])
-            kept = left
+            if (select & ~left)[:500].any():
+                index.remove(names[:500][(select & ~left)[:500]])
+            select = left
         index.add_codes(codes[500:], names[500:])
-    np.testing.assert_array_equal(index.codes(names[kept]), codes[kept])
+    np.testing.assert_array_equal(index.codes(names[select]), codes[select])
     weights = rng.random(48) ** 2
-    expected = slow.distances(codes[kept], codes[:4], weights, 48)
+    expected = slow.distances(codes[select], codes[:4], weights, 48)
     hits = index.nearest(codes[:4], 9, weights=weights)
     inside = index.within(codes[:4], 2.0, weights=weights)
     asked = rng.standard_normal((2, 48)).astype(np.float32)
-    products = np.unpackbits(codes[kept], axis=1) @ asked.T.astype(np.float64)
+    products = np.unpackbits(codes[select], axis=1) @ asked.T.astype(np.float64)
     best = np.sort(products.astype(np.float32), axis=0)[::-1][:9].T
     np.testing.assert_allclose(index.search(asked, 9).scores, best, rtol=1e-6)
     for row in range(4):
-        order = np.lexsort((names[kept], expected[row]))
-        np.testing.assert_array_equal(hits.ids[row], names[kept][order][:9])
+        order = np.lexsort((names[select], expected[row]))
+        np.testing.assert_array_equal(hits.ids[row], names[select][order][:9])
         near = order[expected[row][order] <= 2]
-        np.testing.assert_array_equal(inside[row][0], names[kept][near])
+        np.testing.assert_array_equal(inside[row][0], names[select][near])
 
 
 def test_what_is_left_of_a_ring_is_still_found_in_it(monkeypatch):
@@ -149,7 +149,7 @@ def test_what_is_left_of_a_ring_is_still_found_in_it(monkeypatch):
     rng = np.random.default_rng(8)
     near = SortedCodes.of(Codes(clustered(rng, 2000, 48, 10), 48))
     mask = rng.random(2000) < 0.7
-    fewer = near.kept(mask)
+    fewer = near.select(mask)
     before, after = near.order(), fewer.order()
     renamed = np.cumsum(mask) - 1
 

@@ -40,7 +40,7 @@ class PlainRows(Rows):
     def extended(self, new):
         return type(self)(np.vstack([self.vectors, new]))
 
-    def kept(self, mask):
+    def select(self, mask):
         return type(self)(self.vectors[mask])
 
     def products(self, queries, places):
@@ -313,10 +313,10 @@ def test_among_is_a_filter_of_the_whole_ranking(name, share, monkeypatch):
     whole = index.search(asked(queries), 300, exclude=exclude)
     hits = index.search(asked(queries), 25, exclude=exclude, among=among)
     for row in range(20):
-        kept = np.isin(whole.ids[row], among)
-        count = min(25, int(kept.sum()))
-        np.testing.assert_array_equal(hits.ids[row, :count], whole.ids[row, kept][:25])
-        np.testing.assert_array_equal(hits.scores[row, :count], whole.scores[row, kept][:25])
+        select = np.isin(whole.ids[row], among)
+        count = min(25, int(select.sum()))
+        np.testing.assert_array_equal(hits.ids[row, :count], whole.ids[row, select][:25])
+        np.testing.assert_array_equal(hits.scores[row, :count], whole.scores[row, select][:25])
         assert (hits.ids[row, count:] == -1).all()
         assert np.isneginf(hits.scores[row, count:]).all()
 
@@ -537,11 +537,11 @@ def test_a_damaged_file_is_refused(kind, tmp_path):
 
     def refused(changed_arrays=None, **changed):
         parts = {**arrays, **(changed_arrays or {})}
-        kept = {name: array for name, array in parts.items() if array is not None}
+        select = {name: array for name, array in parts.items() if array is not None}
         said = {**manifest, **changed}
-        if "seal" in said and kept.keys() >= {"ids", "scales"}:
-            said["seal"] = seal(kept, said)
-        save_arrays(other, kept, kind=make.file_kind, manifest=said)
+        if "seal" in said and select.keys() >= {"ids", "scales"}:
+            said["seal"] = seal(select, said)
+        save_arrays(other, select, kind=make.file_kind, manifest=said)
         with pytest.raises(DamagedFile, match="bad"):
             make.open(other)
 

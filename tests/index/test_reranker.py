@@ -21,7 +21,7 @@ def regions(seed):
     return pack_regions(RegionRecord((99, 99), words, np.ones((9, 1)), places, shapes))
 
 
-class Asked:
+class BitQuery:
     """A query over an index of plain cosines; records are made up."""
 
     def __init__(self, index, vector):
@@ -43,7 +43,7 @@ def asked_of(rng, form, n=40, d=6):
     """An index with gaps in its ids, and a query."""
     index = INDEXES.get(form)(d)
     index.add(FORMS[form](rng.standard_normal((n, d))), rng.permutation(3 * n)[:n])
-    return Asked(index, FORMS[form](rng.standard_normal((1, d)).astype(np.float32)))
+    return BitQuery(index, FORMS[form](rng.standard_normal((1, d)).astype(np.float32)))
 
 
 @pytest.fixture(params=RERANKERS.names)
@@ -68,12 +68,12 @@ def test_hits_stay_the_same_set_in_order(reranker, query):
 
 def test_the_same_comes_out_again_and_nothing_given_is_changed(reranker, query):
     hits = query.index.search(query.vector, 20)
-    kept = hits.ids.copy(), hits.scores.copy()
+    select = hits.ids.copy(), hits.scores.copy()
     once, again = reranker.rerank(query, hits), reranker.rerank(query, hits)
     np.testing.assert_array_equal(once.ids, again.ids)
     np.testing.assert_array_equal(once.scores, again.scores)
-    np.testing.assert_array_equal(hits.ids, kept[0])
-    np.testing.assert_array_equal(hits.scores, kept[1])
+    np.testing.assert_array_equal(hits.ids, select[0])
+    np.testing.assert_array_equal(hits.scores, select[1])
 
 
 def test_what_is_missing_stays_missing(reranker, query):
@@ -123,16 +123,16 @@ def test_expansion_scores_by_the_mean_of_query_and_first_hits(seed, form, neighb
     real = hits.ids[0][hits.ids[0] >= 0]
     first = plain(query.vectors(real[:neighbours]))
     mean = np.vstack([plain(query.vector), first]).mean(axis=0)
-    kept = found.ids[0][found.ids[0] >= 0]
-    assert sorted(kept) == sorted(real)
-    expected = plain(query.vectors(kept)) @ mean
-    np.testing.assert_allclose(found.scores[0, : len(kept)], expected, rtol=1e-4, atol=1e-5)
+    select = found.ids[0][found.ids[0] >= 0]
+    assert sorted(select) == sorted(real)
+    expected = plain(query.vectors(select)) @ mean
+    np.testing.assert_allclose(found.scores[0, : len(select)], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_expansion_brings_up_what_the_first_hits_are_like():
     index = INDEXES.get("dense")(3)
     index.add([[0.9, 0.43, 0], [0.88, 0.47, 0], [0.5, 0.86, 0], [0.55, 0, 0.83]])
-    query = Asked(index, np.array([[1.0, 0, 0]], np.float32))
+    query = BitQuery(index, np.array([[1.0, 0, 0]], np.float32))
     hits = index.search(query.vector, 4)
     assert hits.ids.tolist() == [[0, 1, 3, 2]]
     assert QueryExpansion(neighbours=2).rerank(query, hits).ids.tolist() == [[0, 1, 2, 3]]

@@ -120,14 +120,14 @@ def test_products_that_overflow_say_nothing():
 
 
 def test_what_is_kept_is_bounded(monkeypatch):
-    kept = Scans()
+    select = Scans()
     monkeypatch.setattr(scans, "MAX_BYTES", 4 * 100 * 5)
     for number in range(9):
-        kept.keep(np.eye(9, dtype=np.float32)[number], np.zeros(100, np.float32))
-    assert len(kept._kept) == 5
-    assert kept.near(np.eye(9, dtype=np.float32)[0]) is None
-    assert kept.near(2 * np.eye(9, dtype=np.float32)[8]) is not None
-    kept.keep(np.ones(9, np.float32), np.zeros(10_000, np.float32))
-    assert len(kept._kept) == 5
-    kept.keep(np.zeros(9, np.float32), np.zeros(100, np.float32))
-    assert len(kept._kept) == 5
+        select.keep(np.eye(9, dtype=np.float32)[number], np.zeros(100, np.float32))
+    assert len(select._kept) == 5
+    assert select.near(np.eye(9, dtype=np.float32)[0]) is None
+    assert select.near(2 * np.eye(9, dtype=np.float32)[8]) is not None
+    select.keep(np.ones(9, np.float32), np.zeros(10_000, np.float32))
+    assert len(select._kept) == 5
+    select.keep(np.zeros(9, np.float32), np.zeros(100, np.float32))
+    assert len(select._kept) == 5

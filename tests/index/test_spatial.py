@@ -31,15 +31,17 @@ def record_of(rng, n=40, size=(400, 300)):
     return RegionRecord(size, words, ones, places.astype(np.float32), shapes.astype(np.float32))
 
 
-def seen_again(rng, record, kept, matrix, others=15):
+def seen_again(rng, record, select, matrix, others=15):
     """Return the first regions as an affine view has them, and other regions besides."""
     noise = record_of(rng, others, record.size)
-    places = record.places[:kept] @ matrix[:, :2].T + matrix[:, 2] + rng.normal(0, 0.7, (kept, 2))
-    shapes = matrix[:, :2] @ record.shapes[:kept]
+    places = (
+        record.places[:select] @ matrix[:, :2].T + matrix[:, 2] + rng.normal(0, 0.7, (select, 2))
+    )
+    shapes = matrix[:, :2] @ record.shapes[:select]
     return RegionRecord(
         record.size,
-        np.concatenate([record.words[:kept], noise.words]),
-        np.ones((kept + others, 1), np.float32),
+        np.concatenate([record.words[:select], noise.words]),
+        np.ones((select + others, 1), np.float32),
         np.concatenate([places, noise.places]).astype(np.float32),
         np.concatenate([shapes, noise.shapes]).astype(np.float32),
     )
@@ -113,7 +115,7 @@ def test_the_loops_equal_their_references(seed):
     assert most == max(counts, default=0)
 
 
-class Asked:
+class BitQuery:
     """A query over records of regions; vectors are plain counts of words."""
 
     def __init__(self, query, items):
@@ -145,7 +147,7 @@ def scene():
     also = seen_again(rng, query, 14, np.array([[1.1, 0, -5], [0, 1.1, -9]]))
     jumbled = seen_again(rng, query, 40, VIEW, 0)
     jumbled.places[:] = rng.permutation(jumbled.places)
-    return Asked(query, [shown, also, jumbled, *(record_of(rng) for _ in range(6))])
+    return BitQuery(query, [shown, also, jumbled, *(record_of(rng) for _ in range(6))])
 
 
 def test_what_lies_alike_comes_first():
@@ -173,7 +175,7 @@ def test_expansion_finds_what_only_a_hit_has_in_common():
             for name in ("words", "weights", "places", "shapes")
         ),
     )
-    asked = Asked(query, [*(record_of(rng, 30) for _ in range(8)), joined, far])
+    asked = BitQuery(query, [*(record_of(rng, 30) for _ in range(8)), joined, far])
     hits = asked.index.search(asked.vector, 10)
     found = SpatialExpansion().rerank(asked, hits)
     assert found.ids[0, 0] == 8

@@ -88,7 +88,7 @@ def test_every_picture_is_described():
 
 
 def test_without_judgement_there_are_no_marks():
-    page = contact_sheet("t", [], [Query(Tile(b"", "q"), [Strip("Found", [Tile(b"", "a")])])])
+    page = contact_sheet("t", [], [Query(Tile(b"", "q"), [Strip("Files", [Tile(b"", "a")])])])
     seen = Seen(page)
     assert "svg" not in seen.tags
     assert "right" not in "".join(text for text in seen.texts if "{" not in text)

@@ -171,8 +171,8 @@ def _sharpness(scores: NDArray[np.float32], has: sp.csr_matrix) -> float:
     above = scores.max(axis=1) - means
     spread = float(np.std(above)) + float(np.mean(above))
     centre = -np.log(max(spread, 1e-12))
-    found = minimize_scalar(surprise, bounds=(centre - 5, centre + 7), method="bounded")
-    return float(np.exp(found.x))
+    solution = minimize_scalar(surprise, bounds=(centre - 5, centre + 7), method="bounded")
+    return float(np.exp(solution.x))
 
 
 def _beta(

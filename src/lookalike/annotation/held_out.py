@@ -64,17 +64,17 @@ def hold_out(lessons: Lessons, share: float, rng: np.random.Generator) -> Split:
 
 def precision(score: Callable[[slice], Matrix], has: sp.csr_matrix) -> tuple[float, float]:
     """Return the mean precision at 1 and at 10, scoring a few rows of ``has`` at a time."""
-    found = _judged(score, has)
-    return found.precision_at(1), found.precision_at(10)
+    outcome = _judged(score, has)
+    return outcome.precision_at(1), outcome.precision_at(10)
 
 
 def average_precision(
     score: Callable[[slice], Matrix], has: sp.csr_matrix
 ) -> tuple[float, float, float]:
     """Return mean average precision, precision at 1, and the standard error of the first."""
-    found = _judged(score, has)
-    spread = float(found.average_precision.std()) / np.sqrt(has.shape[0])
-    return found.mean_average_precision, found.precision_at(1), spread
+    outcome = _judged(score, has)
+    spread = float(outcome.average_precision.std()) / np.sqrt(has.shape[0])
+    return outcome.mean_average_precision, outcome.precision_at(1), spread
 
 
 def clearly_worse(figure: float, most: float, count: int) -> bool:

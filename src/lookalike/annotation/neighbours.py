@@ -35,7 +35,7 @@ _PRIOR = 1e-6
 _SCORES = 1 << 22
 _ITEMS = 1 << 13
 
-Found = tuple[NDArray[np.int64], Matrix]
+Nearest = tuple[NDArray[np.int64], Matrix]
 """Rows of stored pictures, the nearest first and −1 for none, and their cosines."""
 
 
@@ -57,7 +57,7 @@ class StoredPictures:
         by_column = forest is None and sp.issparse(units)
         self._items = lay_out(sp.csr_matrix(units.T) if by_column else units)
 
-    def nearest(self, vectors: Vectors, k: int, progress: Progress = silent) -> Found:
+    def nearest(self, vectors: Vectors, k: int, progress: Progress = silent) -> Nearest:
         """Return the k stored pictures of largest cosine; ties go to the lower row."""
         q, n = vectors.shape[0], self.units.shape[0]
         rows = np.full((q, min(k, n)), -1, np.int64)
@@ -176,8 +176,8 @@ class NearestNeighbours(Annotator):
     def scores(self, X: ArrayLike | sp.spmatrix) -> Matrix:
         """Return every word's score for each picture; at most 0 for words that no neighbour has."""
         vectors = self._vectors(X)
-        found = self.pictures_.nearest(vectors, self.neighbours_)
-        return votes(found, self.has_, self._prior)
+        nearest = self.pictures_.nearest(vectors, self.neighbours_)
+        return votes(nearest, self.has_, self._prior)
 
     def _learn(self, split: Split, rng: np.random.Generator, progress: Progress) -> None:
         key = rng.integers(0, 2**64, dtype=np.uint64)
@@ -294,9 +294,9 @@ def grow_trees(units: Vectors, trees: int, leaf: int, key: np.uint64) -> Forest:
     return whole._replace(**kept)
 
 
-def votes(found: Found, has: sp.csr_matrix, prior: Matrix) -> Matrix:
+def votes(result: Nearest, has: sp.csr_matrix, prior: Matrix) -> Matrix:
     """Return the sum of neighbours' cosines for each word; its prior if it has none."""
-    rows, cosines = found
+    rows, cosines = result
     counted = (rows >= 0) & (cosines > 0)
     indptr = np.concatenate([[0], np.cumsum(counted.sum(axis=1))])
     weights = sp.csr_matrix(

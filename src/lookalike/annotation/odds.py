@@ -60,30 +60,30 @@ class Odds:
         has = np.ascontiguousarray(true.T)
         common = true.mean()
         centre, spread = np.array([1.0, np.log(common / (1 - common))]), np.eye(2)
-        found = np.tile(centre, (len(columns), 1))
-        here = _Likelihood.at(found, columns, has)
+        result = np.tile(centre, (len(columns), 1))
+        here = _Likelihood.at(result, columns, has)
         share = np.ones(len(columns))
         for _ in range(ROUNDS):
             prior = np.asarray(np.linalg.inv(spread), np.float64)
-            slope = here.slope - (found - centre) @ prior
+            slope = here.slope - (result - centre) @ prior
             step = np.linalg.solve(here.curvature + prior, slope[:, :, None])[:, :, 0]
-            tried = found + share[:, None] * step
+            tried = result + share[:, None] * step
             there = _Likelihood.at(tried, columns, has)
             rise = there.value - here.value
-            rise -= (_lengths(tried - centre, prior) - _lengths(found - centre, prior)) / 2
+            rise -= (_lengths(tried - centre, prior) - _lengths(result - centre, prior)) / 2
             better = rise >= 0
-            found = np.where(better[:, None], tried, found)
+            result = np.where(better[:, None], tried, result)
             here = there.where(better, here)
             # A step of Newton's method may go too far.
             share = np.where(better, 1.0, share / 2)
             doubt = np.linalg.inv(here.curvature + prior).mean(axis=0)
-            centre = found.mean(axis=0)
-            away = found - centre
+            centre = result.mean(axis=0)
+            away = result - centre
             spread = away.T @ away / len(away) + doubt
         if not centre[0] > 0:
             return None
-        slopes = np.maximum(found[:, 0] / centre[0], _MIN_SLOPE)
-        return cls(slopes, (found[:, 1] - centre[1]) * unit / centre[0])
+        slopes = np.maximum(result[:, 0] / centre[0], _MIN_SLOPE)
+        return cls(slopes, (result[:, 1] - centre[1]) * unit / centre[0])
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ class _Likelihood:
     curvature: Floats
 
     @classmethod
-    def at(cls, found: Floats, columns: Matrix, has: NDArray[np.bool_]) -> _Likelihood:
+    def at(cls, result: Floats, columns: Matrix, has: NDArray[np.bool_]) -> _Likelihood:
         Y = len(columns)
         value, slope, curvature = np.empty(Y), np.empty((Y, 2)), np.empty((Y, 2, 2))
         for some in blocks(Y, _WORDS):
             s, true = columns[some], has[some]
-            a, b = (found[some, number, None].astype(np.float32) for number in (0, 1))
+            a, b = (result[some, number, None].astype(np.float32) for number in (0, 1))
             logits = a * s + b
             small = np.exp(-np.abs(logits))
             chances = np.where(logits > 0, 1, small) / (1 + small)

@@ -113,7 +113,7 @@ def low_rank(
 
 def _iterated(X: Vectors, penalty: float, right: Floats) -> Floats:
     """Solve by conjugate gradients, each column by its own (Hestenes and Stiefel, 1952)."""
-    found = np.zeros_like(right)
+    result = np.zeros_like(right)
     left, direction = right.copy(), right.copy()
     squares = np.einsum("ij,ij->j", left, left)
     goal = TOLERANCE**2 * squares
@@ -124,8 +124,8 @@ def _iterated(X: Vectors, penalty: float, right: Floats) -> Floats:
         moved = np.asarray(X.T @ (X @ direction)) + penalty * direction
         curvature = np.einsum("ij,ij->j", direction, moved)
         step = np.where(going, squares / np.where(going, curvature, 1), 0)
-        found += step * direction
+        result += step * direction
         left -= step * moved
         before, squares = squares, np.einsum("ij,ij->j", left, left)
         direction = left + np.where(going, squares / np.where(going, before, 1), 0) * direction
-    return found
+    return result

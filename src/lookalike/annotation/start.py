@@ -66,11 +66,11 @@ def ridge_start(
     # Iterating for every λ would take longer than all training.
     choose = penalty is None and judged is not None and regression.gram is not None
     tried = GRID if choose else (penalty or UNJUDGED,)
-    found = [low_rank(regression, lessons.has, one / scale**2, min(D, Y, d), rng) for one in tried]
+    result = [low_rank(regression, lessons.has, one / scale**2, min(D, Y, d), rng) for one in tried]
     best = 0
     if choose and judged is not None:
-        best = int(np.argmax([_mean_average_precision(judged, *one) for one in found]))
-    features, words = found[best]
+        best = int(np.argmax([_mean_average_precision(judged, *one) for one in result]))
+    features, words = result[best]
     places = np.asarray(lessons.vectors @ features)
     factor = 1 / np.sqrt(_lead(lessons, places, words))
     spare = random_start(d, Y, D - features.shape[1], scale, rng)

@@ -229,8 +229,8 @@ def ridge_map(rows: Matrix, products: Matrix, regularisation: float) -> Matrix:
 def principal(rows: Matrix, most: int) -> Matrix:
     """Return the principal directions of centred rows as columns, at most this many."""
     values, directions = np.linalg.eigh(rows.T @ rows)
-    kept = values > max(values[-1], 0.0) * 1e-10
-    directions = directions[:, kept][:, ::-1][:, :most]
+    is_kept = values > max(values[-1], 0.0) * 1e-10
+    directions = directions[:, is_kept][:, ::-1][:, :most]
     if not directions.shape[1]:
         raise InvalidInput("codes cannot be learned from vectors that are all the same.")
     # The sign of an eigenvector is arbitrary; a fixed one makes runs repeatable.

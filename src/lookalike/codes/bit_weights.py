@@ -198,9 +198,9 @@ class BitWeights(Stored, Estimator):
         sizes = np.asarray(has.sum(axis=0), np.float64).ravel()
         units = unit_rows(vectors)
         similarity = class_similarity(has, units, sizes)
-        known = np.flatnonzero(np.diff(has.indptr))
-        labelled = Codes(checked.packed[known], self.bits)
-        centres = smoothed_centres(labelled, has[known], float(self.smoothing))
+        rows = np.flatnonzero(np.diff(has.indptr))
+        labelled = Codes(checked.packed[rows], self.bits)
+        centres = smoothed_centres(labelled, has[rows], float(self.smoothing))
         # Σ (x − c)² = n c (1 − c) for bits (Eq. 7).
         spread = (sizes + self.smoothing)[:, None] * centres * (1 - centres)
         weights, energy = learn_weights(
@@ -216,10 +216,10 @@ class BitWeights(Stored, Estimator):
         self.weights_, self.energy_ = weights, tuple(energy)
         self.classes_ = tuple(names)
         self.fingerprint_, self.margins_ = fingerprint, margins
-        self._codes, self._has, self._centres = labelled.packed, has[known], centres
-        self._code_order = rng.permutation(len(known)).astype(np.int64)
+        self._codes, self._has, self._centres = labelled.packed, has[rows], centres
+        self._code_order = rng.permutation(len(rows)).astype(np.int64)
         self._class_order = rng.permutation(len(names)).astype(np.int64)
-        self._map, self._offsets = class_regression(has[known], units[known], rng)
+        self._map, self._offsets = class_regression(has[rows], units[rows], rng)
         self.n_features_in_ = int(vectors.shape[1])
         return self
 
@@ -291,14 +291,14 @@ class BitWeights(Stored, Estimator):
         self._fitted()
         if fingerprint is not None:
             check_fingerprint("BitWeights", self.fingerprint_, fingerprint)
-        asked = check_codes("BitWeights", codes, self.bits)
+        queries = check_codes("BitWeights", codes, self.bits)
         vectors = check_vectors("BitWeights", X, width=self.n_features_in_ or None)
-        _check_rows(vectors, len(asked.packed))
+        _check_rows(vectors, len(queries.packed))
         most = min(self.neighbours, len(self._codes))
-        shares = np.zeros((len(asked.packed), len(self.classes_)))
+        shares = np.zeros((len(queries.packed), len(self.classes_)))
         step = max(_DISTANCES // len(self._codes), 1)
         for first in range(0, len(shares), step):
-            some = asked.packed[first : first + step]
+            some = queries.packed[first : first + step]
             nearest, farther = self._nearest(Codes(some, self.bits), most)
             voices = np.exp(-farther * (_PARTS / self.bits))
             ends = np.arange(0, voices.size + 1, most)
@@ -311,22 +311,22 @@ class BitWeights(Stored, Estimator):
             for row in np.flatnonzero(sure >= self.agreement):
                 best = np.lexsort((self._class_order, -votes[row]))[: self.leading]
                 # A matrix product would round rows differently in another batch.
-                said = (units[row] * self._map[best[0]]).sum() + self._offsets[best[0]]
-                if max(said, 0) < self.agreement:
+                score = (units[row] * self._map[best[0]]).sum() + self._offsets[best[0]]
+                if max(score, 0) < self.agreement:
                     continue
                 shares[first + row, best] = sure[row] * votes[row, best] / votes[row, best].sum()
         return shares
 
-    def _nearest(self, asked: Codes, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    def _nearest(self, queries: Codes, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
         """Return the nearest codes of each query, and how much farther than the first they are."""
-        distances = np.zeros((len(asked.packed), len(self._codes)), np.int64)
-        for column in range(asked.packed.shape[1]):
-            differ = asked.packed[:, column, None] ^ self._codes[:, column]
+        distances = np.zeros((len(queries.packed), len(self._codes)), np.int64)
+        for column in range(queries.packed.shape[1]):
+            differ = queries.packed[:, column, None] ^ self._codes[:, column]
             distances += np.bitwise_count(differ)
         keys = distances * len(self._codes) + self._code_order
         nearest = np.argpartition(keys, most - 1, axis=1)[:, :most]
-        found = np.take_along_axis(distances, nearest, axis=1)
-        return nearest, found - found.min(axis=1, keepdims=True)
+        result = np.take_along_axis(distances, nearest, axis=1)
+        return nearest, result - result.min(axis=1, keepdims=True)
 
     def _fitted(self) -> None:
         if not hasattr(self, "weights_"):

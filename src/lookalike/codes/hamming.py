@@ -134,10 +134,10 @@ class HammingSimilarity(Similarity):
         """Return −w∘(1 − 2q), and −Σ w_j q_j."""
         weights = self.bit_weights(Q)
         ones = np.unpackbits(self.codes(Q), axis=1, count=self.bits)
-        asked = np.empty((len(ones), self.bits + 1), np.float32)
-        asked[:, :-1] = np.where(ones, weights, -weights)
-        asked[:, -1] = -np.where(ones, weights, 0).sum(axis=1)
-        return asked
+        queries = np.empty((len(ones), self.bits + 1), np.float32)
+        queries[:, :-1] = np.where(ones, weights, -weights)
+        queries[:, -1] = -np.where(ones, weights, 0).sum(axis=1)
+        return queries
 
     def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
         return moderate("HammingSimilarity", super()._vectors(X))

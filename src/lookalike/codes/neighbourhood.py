@@ -98,20 +98,20 @@ def fine_tune(
     """Return the network after some steps on each of several random neighbourhoods."""
     from scipy.optimize import minimize
 
-    known = np.flatnonzero(np.diff(has.indptr))
-    order = rng.permutation(known)
+    labelled = np.flatnonzero(np.diff(has.indptr))
+    order = rng.permutation(labelled)
     place = 0
     for done in range(batches):
-        if place + min(size, len(known)) > len(order):
-            order, place = rng.permutation(known), 0
+        if place + min(size, len(labelled)) > len(order):
+            order, place = rng.permutation(labelled), 0
         some = np.sort(order[place : place + size])
         place += size
         shared = np.asarray((has[some] @ has[some].T).todense()) > 0
         np.fill_diagonal(shared, False)
         cost = partial(_cost, network, rows[some], shared)
-        found = minimize(cost, network.flat(), jac=True, method="CG", options=_OPTIONS)
-        if np.isfinite(found.x).all():
-            network = network.like(found.x)
+        solution = minimize(cost, network.flat(), jac=True, method="CG", options=_OPTIONS)
+        if np.isfinite(solution.x).all():
+            network = network.like(solution.x)
         progress(done + 1, batches)
     return network
 

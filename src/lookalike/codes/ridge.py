@@ -52,9 +52,11 @@ class RidgeCodes(LinearEncoder):
 
     def _learn(self, vectors: Vectors, has: Any, progress: Progress) -> None:
         labels = sp.csr_matrix(has)
-        known = np.flatnonzero(np.diff(labels.indptr))
+        labelled = np.flatnonzero(np.diff(labels.indptr))
         rng = generator(self.random_state)
-        drawn = known if len(known) <= LEARNED else np.sort(rng.choice(known, LEARNED, False))
+        drawn = (
+            labelled if len(labelled) <= LEARNED else np.sort(rng.choice(labelled, LEARNED, False))
+        )
         rows, mean = centred(vectors[drawn], rng)
         counts = np.asarray(labels[drawn].sum(axis=1)).ravel()
         targets = (labels[drawn] @ spread_codes(labels.shape[1], self.bits, rng)) / counts[:, None]

@@ -79,12 +79,12 @@ class S3PLH(LinearEncoder):
     def _learn(self, vectors: Vectors, has: Any, progress: Progress) -> None:
         rng = generator(self.random_state)
         rows, mean = centred(vectors, rng)
-        known = np.flatnonzero(np.diff(has.indptr))
-        if len(known) > self.labelled:
-            known = np.sort(rng.choice(known, self.labelled, replace=False))
-        some = vectors[known]
+        labelled = np.flatnonzero(np.diff(has.indptr))
+        if len(labelled) > self.labelled:
+            labelled = np.sort(rng.choice(labelled, self.labelled, replace=False))
+        some = vectors[labelled]
         dense = np.asarray(some if isinstance(some, np.ndarray) else some.toarray(), np.float64)
-        pairs = pair_signs(has[known])
+        pairs = pair_signs(has[labelled])
         self._set(self._directions(rows.T @ rows, dense - mean, pairs, progress), mean)
 
     def _directions(
@@ -135,9 +135,9 @@ def _reweigh(pairs: NDArray[np.float32], projected: NDArray[np.float32], step: f
     scale = np.float32(step / largest)
     for first in range(0, len(pairs), _ROWS):
         some = pairs[first : first + _ROWS]
-        found = np.outer(projected[first : first + _ROWS] * scale, projected)
+        result = np.outer(projected[first : first + _ROWS] * scale, projected)
         # |S| grows by the part of S̃ that has the other sign.
-        some *= 1 + np.maximum(-np.sign(some) * found, 0)
+        some *= 1 + np.maximum(-np.sign(some) * result, 0)
 
 
 def _unit(M: Matrix) -> Matrix:

@@ -14,7 +14,7 @@ from lookalike.collection.search.matches import Duplicates, Match, Source, WordC
 from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow, Trial
 from lookalike.collection.store.pictures import PictureRow
@@ -43,6 +43,7 @@ __all__ = [
     "Duplicates",
     "Entry",
     "Figures",
+    "Filter",
     "Finding",
     "Folder",
     "Gain",
@@ -65,7 +66,6 @@ __all__ = [
     "TaggedPicture",
     "Tagging",
     "Trial",
-    "Where",
     "WordCounts",
     "codes_wanted",
     "is_backup",

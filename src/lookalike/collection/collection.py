@@ -28,15 +28,15 @@ from lookalike.collection.nouns.words import Words
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.ranking.answers import Answers
 from lookalike.collection.ranking.gate import GATE, Gate
-from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.rankers import RankerInfo, Rankers
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.search import searching
 from lookalike.collection.search.matches import Match
 from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.store import bin as bin_rows
 from lookalike.collection.store import rankers
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import InUse, Learned
@@ -84,18 +84,18 @@ class Collection:
         self, folder: Folder, database: Database, features: Iterable[Feature], gate: Gate
     ) -> None:
         rankers = Rankers(folder, database, features)
-        self._opened = Opened(folder, database, rankers, gate, Answers(database))
-        self.pictures = Pictures(self._opened)
-        self.labels = Labels(self._opened)
-        self.words = Words(self._opened)
-        self.queries = Queries(self._opened)
-        self.votes = Votes(self._opened)
-        self.log = Log(self._opened)
-        self.models = Models(self._opened)
-        self.albums = Albums(self._opened)
-        self.bin = Bin(self._opened)
-        self.duplicates = DuplicateGroups(self._opened)
-        self.upkeep = Upkeep(self._opened)
+        self._session = Session(folder, database, rankers, gate, Answers(database))
+        self.pictures = Pictures(self._session)
+        self.labels = Labels(self._session)
+        self.words = Words(self._session)
+        self.queries = Queries(self._session)
+        self.votes = Votes(self._session)
+        self.log = Log(self._session)
+        self.models = Models(self._session)
+        self.albums = Albums(self._session)
+        self.bin = Bin(self._session)
+        self.duplicates = DuplicateGroups(self._session)
+        self.upkeep = Upkeep(self._session)
 
     @classmethod
     def create(
@@ -171,7 +171,7 @@ class Collection:
         database = Database(folder.database, read_only=closed)
         collection = cls(folder, database, given, gate)
         try:
-            collection._opened.rankers.check_features(given)
+            collection._session.rankers.check_features(given)
         except FingerprintMismatch:
             collection.close()
             raise
@@ -179,8 +179,8 @@ class Collection:
 
     def close(self) -> None:
         """Close the collection; nothing is left to be saved."""
-        self._opened.database.close()
-        self._opened.rankers.close()
+        self._session.database.close()
+        self._session.rankers.close()
 
     def __enter__(self) -> Self:
         return self
@@ -195,28 +195,28 @@ class Collection:
 
     def __len__(self) -> int:
         """Count the pictures."""
-        return self._opened.database.count("pictures")
+        return self._session.database.count("pictures")
 
     @property
     def path(self) -> Path:
         """The folder of the collection."""
-        return self._opened.path
+        return self._session.path
 
     @property
     def read_only(self) -> bool:
         """Whether nothing can be changed."""
-        return self._opened.database.read_only
+        return self._session.database.read_only
 
     @property
     def features(self) -> dict[str, Feature]:
         """How pictures are described, by the names of the rankers whose features are installed."""
-        found = {}
-        for row in self._opened.rankers.rows():
+        result = {}
+        for row in self._session.rankers.rows():
             try:
-                found[row.name] = self._opened.rankers.feature(row)
+                result[row.name] = self._session.rankers.feature(row)
             except LookalikeError:
                 continue
-        return found
+        return result
 
     def add(
         self,
@@ -249,7 +249,7 @@ class Collection:
         from lookalike.collection.pictures import adding
 
         return adding.add(
-            self._opened,
+            self._session,
             sources,
             removed=removed,
             limits=limits,
@@ -289,7 +289,7 @@ class Collection:
 
         called = feature.name if name is None else name
         add_feature(
-            self._opened,
+            self._session,
             feature,
             called,
             index=index,
@@ -301,7 +301,11 @@ class Collection:
         return next(info for info in self.models.rankers() if info.name == called)
 
     def remove(
-        self, pictures: Iterable[int | str | Path] | Where, *, who: str = "", key: str | None = None
+        self,
+        pictures: Iterable[int | str | Path] | Filter,
+        *,
+        who: str = "",
+        key: str | None = None,
     ) -> int:
         """Move pictures into the bin, all or none, and return how many.
 
@@ -317,10 +321,10 @@ class Collection:
         key : str, optional
             A name for this request: sent twice, it counts once. So everywhere.
         """
-        with self._opened.entry(who, key) as entry:
+        with self._session.entry(who, key) as entry:
             if not entry.is_new:
                 return 0
-            return move(entry, Removal, named(self._opened, "remove", pictures))
+            return move(entry, Removal, named(self._session, "remove", pictures))
 
     def restore(
         self,
@@ -333,15 +337,15 @@ class Collection:
 
         ``pictures``, ``who`` and ``key`` are as for :meth:`remove`.
         """
-        with self._opened.entry(who, key) as entry:
+        with self._session.entry(who, key) as entry:
             if not entry.is_new:
                 return 0
-            ids = None if pictures is None else in_bin(self._opened, "restore", pictures)
+            ids = None if pictures is None else in_bin(self._session, "restore", pictures)
             return move(entry, Restoration, bin_rows.contents(entry.connection, ids))
 
     def label(
         self,
-        pictures: Named | Iterable[Named] | Where,
+        pictures: Named | Iterable[Named] | Filter,
         word: str,
         *,
         shows: bool = True,
@@ -361,9 +365,9 @@ class Collection:
             As for :meth:`remove`.
         """
         name = by_hand.check_word(word)
-        with self._opened.entry(who, key) as entry:
+        with self._session.entry(who, key) as entry:
             if entry.is_new:
-                ids = named(self._opened, "label", pictures)
+                ids = named(self._session, "label", pictures)
                 if not ids:
                     raise InvalidInput(
                         "Collection.label: there are no pictures to label. Name some, or use a "
@@ -439,8 +443,8 @@ class Collection:
         learner = learning.new_learner(method, settings, random_state)
         only_codes = wanted is not None and labels is None and clicks is None and not folders
         return learning.learn(
-            self._opened,
-            lambda: read_given(self._opened.database, labels, folders, clicks, threshold),
+            self._session,
+            lambda: read_given(self._session.database, labels, folders, clicks, threshold),
             None if only_codes else learner,
             words=words,
             by=feature,
@@ -458,7 +462,7 @@ class Collection:
         """
         from lookalike.collection.training import learning
 
-        return learning.rollback(self._opened)
+        return learning.rollback(self._session)
 
     def vote(
         self,
@@ -487,14 +491,14 @@ class Collection:
             As for :meth:`remove`.
         """
         vote = checked_vote(ask, picked, rejected, shown, who)
-        rankers = self._opened.rankers
+        rankers = self._session.rankers
         # Loading a ranker may take long; nobody has to wait for it to write.
         rankers.usable()
-        with self._opened.entry(who, key) as entry:
+        with self._session.entry(who, key) as entry:
             if entry.is_new:
                 usable = rankers.usable() or [rankers.get()]
                 preferences = {ranker.id: ranker.votes for ranker in usable}
-                record_vote(self._opened.database, entry, preferences, rankers.ledger, vote)
+                record_vote(self._session.database, entry, preferences, rankers.ledger, vote)
         return entry.result
 
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Entry:
@@ -503,7 +507,7 @@ class Collection:
         Raise NotFound if there is none, and InvalidInput if it cannot be undone, or is already.
         ``who`` and ``key`` are as for :meth:`remove`.
         """
-        with self._opened.entry(who, key) as entry:
+        with self._session.entry(who, key) as entry:
             if entry.is_new:
                 undo(entry, number)
         return entry.result
@@ -516,7 +520,7 @@ class Collection:
         by: str | None = None,
         learned: bool = True,
         offset: int = 0,
-        where: Where | None = None,
+        where: Filter | None = None,
         min_score: float | None = None,
         limits: Limits | None = None,
     ) -> list[Match]:
@@ -545,22 +549,22 @@ class Collection:
         limits : Limits, optional
             What the query may cost to decode before it is refused.
         """
-        found = searching.search(
-            self._opened.database,
-            self._opened.rankers.get(by, learned=learned),
-            self._opened.rankers.ledger,
+        matches = searching.search(
+            self._session.database,
+            self._session.rankers.get(by, learned=learned),
+            self._session.rankers.ledger,
             query,
             k,
-            first=self._opened.rankers.row().fingerprint,
+            first=self._session.rankers.row().fingerprint,
             learned=learned,
             offset=offset,
-            among=matching(self._opened, where),
+            among=matching(self._session, where),
             min_score=min_score,
             limits=limits,
         )
-        if found is None:
-            raise self._opened.unknown(query)
-        return found
+        if matches is None:
+            raise self._session.unknown(query)
+        return matches
 
     def search_word(
         self,
@@ -570,7 +574,7 @@ class Collection:
         by: str | None = None,
         learned: bool = True,
         offset: int = 0,
-        where: Where | None = None,
+        where: Filter | None = None,
         min_score: float | None = None,
     ) -> list[Match]:
         """Find pictures by words: those labelled with them, named so, and those they probably fit.
@@ -593,7 +597,7 @@ class Collection:
             Leave out pictures that score less; labels and names score 1.
         """
         ranked = self.words.ranked(word, by, where, learned)
-        return ranked.page(self._opened, k, offset, min_score)
+        return ranked.page(self._session, k, offset, min_score)
 
     def export(self, path: str | Path, *, by: str | None = None) -> None:
         """Write what was learned so that vectors kept elsewhere can be searched with it.
@@ -602,7 +606,7 @@ class Collection:
         """
         from lookalike.collection.search import exporting
 
-        exporting.export(self._opened.rankers.get(by), self._opened.database, Path(path))
+        exporting.export(self._session.rankers.get(by), self._session.database, Path(path))
 
     def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
         """Suggest ``k`` words for a picture that it has not got and was not refused, best first.
@@ -611,8 +615,8 @@ class Collection:
         """
         from lookalike.collection.search import suggesting
 
-        ranker = self._opened.rankers.get(by, learned=False)
-        annotator = self._opened.rankers.sound_annotator(ranker)
-        return suggesting.suggest(ranker, annotator, self._opened.database, picture, k)
+        ranker = self._session.rankers.get(by, learned=False)
+        annotator = self._session.rankers.sound_annotator(ranker)
+        return suggesting.suggest(ranker, annotator, self._session.database, picture, k)
 
     # What the methods above share

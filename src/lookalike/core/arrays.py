@@ -308,18 +308,18 @@ class _File:
             metadata = self.header["__metadata__"]
             manifest: dict[str, Any] = json.loads(metadata["manifest"], parse_constant=_refuse)
             json.dumps(manifest, ensure_ascii=False).encode()  # not with half a character in it
-            found = manifest["kind"]
-            known = metadata.keys() == {"manifest", "xxh3"}
+            result = manifest["kind"]
+            is_known = metadata.keys() == {"manifest", "xxh3"}
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedFile(
                 f"{self.path} has no manifest; it was not written by lookalike."
             ) from error
-        if not isinstance(found, str) or not known:
+        if not isinstance(result, str) or not is_known:
             raise DamagedFile(f"{self.path} has no kind; it was not written by lookalike.")
         if kind is None:
             return manifest
-        if found != kind:
-            raise DamagedFile(f"{self.path} contains {found!r}; expected {kind!r}.")
+        if result != kind:
+            raise DamagedFile(f"{self.path} contains {result!r}; expected {kind!r}.")
         return {name: it for name, it in manifest.items() if name != "kind"}
 
     def read(self, checked: bool) -> NDArray[np.uint8]:

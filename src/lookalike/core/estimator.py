@@ -25,12 +25,12 @@ class Estimator:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings; with ``deep``, those of parts as ``part__setting`` as well."""
-        found = {name: getattr(self, name) for name in self._names()}
-        for name, value in list(found.items()) if deep else []:
+        result = {name: getattr(self, name) for name in self._names()}
+        for name, value in list(result.items()) if deep else []:
             if hasattr(value, "get_params") and not isinstance(value, type):
                 inner = value.get_params(deep=True)
-                found.update({f"{name}__{key}": one for key, one in inner.items()})
-        return found
+                result.update({f"{name}__{key}": one for key, one in inner.items()})
+        return result
 
     def set_params(self, **settings: Any) -> Self:
         """Change settings, all or none, and return self."""

@@ -21,11 +21,11 @@ def fingerprint(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     return digest.hexdigest()[:32]
 
 
-def check_fingerprint(who: str, expected: str, found: str) -> None:
+def check_fingerprint(who: str, expected: str, actual: str) -> None:
     """Raise FingerprintMismatch if two fingerprints differ."""
-    if expected != found:
+    if expected != actual:
         raise FingerprintMismatch(
-            f"{who} has vectors with the fingerprint {expected}, but these have {found}: they "
+            f"{who} has vectors with the fingerprint {expected}, but these have {actual}: they "
             f"come from another feature, model or codebook and cannot be compared. Use the same "
             f"feature for both, or index into a new collection."
         )

@@ -20,8 +20,8 @@ def exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
-        setattr(sys.modules[package], name, found)
-        return found
+        result = getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
+        setattr(sys.modules[package], name, result)
+        return result
 
     return __getattr__

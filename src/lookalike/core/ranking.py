@@ -138,14 +138,14 @@ def judge(
     limits = check_cutoffs(cutoffs)
     average_precision = np.empty(q)
     precision = np.empty((q, len(limits)))
-    found = np.zeros(q, np.int64)
+    result = np.zeros(q, np.int64)
     bad = judge_rows(
-        table, truth, mine, np.array(limits, np.int64), average_precision, precision, found
+        table, truth, mine, np.array(limits, np.int64), average_precision, precision, result
     )
     if bad >= 0:
         raise InvalidInput(f"judge: scores must not be NaN; row {bad} contains one.")
     candidates = np.maximum(n - (mine >= 0), 1)
-    return Judgement(average_precision, precision, limits, found / candidates)
+    return Judgement(average_precision, precision, limits, result / candidates)
 
 
 def judge_in_blocks(

@@ -86,8 +86,8 @@ class Registry(Generic[T]):
             return self._here[name]
         if name in self._own:
             module, _, attribute = self._own[name].partition(":")
-            found: type[T] = getattr(importlib.import_module(module), attribute)
-            return found
+            result: type[T] = getattr(importlib.import_module(module), attribute)
+            return result
         if name in self._others:
             return self._imported(self._others[name])
         raise InvalidInput(
@@ -162,10 +162,10 @@ class Registry(Generic[T]):
     def _imported(self, point: EntryPoint) -> type[T]:
         package = point.dist.name if point.dist is not None else point.module
         try:
-            found: type[T] = point.load()
+            result: type[T] = point.load()
         except Exception as error:
             raise MissingPart(
                 f"the {self.kind} {point.name!r} of the package {package} cannot be imported: "
                 f"{error}. Repair it with: pip install --force-reinstall {package}"
             ) from error
-        return found
+        return result

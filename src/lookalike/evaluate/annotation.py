@@ -168,8 +168,8 @@ def evaluate_annotation(
         truth = has[rows].astype(np.bool_)
         relevant = truth[:, :learned].toarray()
         judged = judge(scores, relevant, cutoffs=limits)
-        found = relevant.sum(axis=1) / true_words[rows]
-        average += float(np.nansum(judged.average_precision * found))
+        result = relevant.sum(axis=1) / true_words[rows]
+        average += float(np.nansum(judged.average_precision * result))
         precision += np.nansum(judged.precision, axis=0)
         for level, members in groups.items():
             siblings = _siblings(truth, members, relevant)
@@ -189,8 +189,8 @@ def _siblings(
 ) -> NDArray[np.bool_]:
     """Return for each picture which of its ranked words are siblings of a true word."""
     candidates = groups[: relevant.shape[1]]
-    found = np.asarray(((truth @ groups) @ candidates.T).toarray(), dtype=np.bool_)
-    siblings: NDArray[np.bool_] = found | relevant
+    result = np.asarray(((truth @ groups) @ candidates.T).toarray(), dtype=np.bool_)
+    siblings: NDArray[np.bool_] = result | relevant
     return siblings
 
 

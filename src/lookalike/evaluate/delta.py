@@ -49,9 +49,9 @@ def delta_average_precision(
         raise InvalidInput(
             f"delta_average_precision: upper must be above 0 and at most 1; got {upper!r:.80}."
         )
-    found = judge(scores, relevant, own=own, cutoffs=())
+    outcome = judge(scores, relevant, own=own, cutoffs=())
     if upper == 1:
-        return _less_prior(found.average_precision, found.prevalence)
+        return _less_prior(outcome.average_precision, outcome.prevalence)
     table = np.asarray(scores, np.float64).copy()
     mine = np.full(len(table), -1) if own is None else np.asarray(own)
     itself = np.flatnonzero(mine >= 0)
@@ -64,7 +64,7 @@ def delta_average_precision(
         right = np.cumsum(kept)[kept] / (np.flatnonzero(kept) + 1)
         hits = min(int(ranked[:items].sum()), len(kept))
         precisions[row] = right.sum() / hits if hits else np.nan
-    return _less_prior(precisions, found.prevalence)
+    return _less_prior(precisions, outcome.prevalence)
 
 
 @dataclass(frozen=True)

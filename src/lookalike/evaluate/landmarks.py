@@ -76,14 +76,14 @@ class Landmarks:
 
         Positive pictures are those good or ok for a query of the sight (paper 4, section IV-A).
         """
-        found: list[str | None] = [f"background {place}" for place in range(len(self.files))]
+        result: list[str | None] = [f"background {place}" for place in range(len(self.files))]
         for query in self.queries:
             for picture in query.truth.junk:
-                found[picture] = None
+                result[picture] = None
         for query in self.queries:
             for picture in query.truth.positive():
-                found[picture] = query.landmark
-        return found
+                result[picture] = query.landmark
+        return result
 
 
 def read_landmarks(folder: Path, *, strict: bool = False) -> Landmarks:
@@ -174,14 +174,14 @@ def _list(
     file = path.with_name(f"{name}_{kind}.txt")
     if not file.is_file():
         raise InvalidInput(f"{file} is missing beside {path.name}.")
-    found = []
+    result = []
     for line in _text(file).split():
         number = _number(line, numbers)
         if number is None:
             missing.append(line)
         else:
-            found.append(number)
-    return frozenset(found)
+            result.append(number)
+    return frozenset(result)
 
 
 def _number(word: str, numbers: Mapping[str, int]) -> int | None:

@@ -81,15 +81,15 @@ def object_average_precision(
             f"object_average_precision: a picture cannot be positive and ignored; "
             f"{len(wanted & out)} are."
         )
-    found, rank, total = 0, 0, 0.0
+    result, rank, total = 0, 0, 0.0
     for picture in order.tolist():
         if picture in out:
             continue
         rank += 1
         if picture in wanted:
-            before = 1.0 if rank == 1 else found / (rank - 1)
-            found += 1
-            total += (before + found / rank) / 2
+            before = 1.0 if rank == 1 else result / (rank - 1)
+            result += 1
+            total += (before + result / rank) / 2
     return total / len(wanted)
 
 
@@ -156,6 +156,6 @@ def ukbench_score(ranked: ArrayLike, objects: ArrayLike) -> float:
             f"shape {order.shape}."
         )
     first: NDArray[np.intp] = order[:, :VIEWS]
-    known = first >= 0
-    right = (owners[first] == owners[: len(order), None]) & known
+    is_known = first >= 0
+    right = (owners[first] == owners[: len(order), None]) & is_known
     return float(right.sum(axis=1).mean())

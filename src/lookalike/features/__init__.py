@@ -8,7 +8,7 @@ if typing.TYPE_CHECKING:
     from lookalike.core.vectors import Vectors
     from lookalike.features.base import Feature
     from lookalike.features.embedding import Embedding
-    from lookalike.features.pipeline import Described, Known, describe_files
+    from lookalike.features.pipeline import Described, Unchanged, describe_files
     from lookalike.features.records import pack_vector, unpack_vectors
     from lookalike.features.reduction import Reduction
     from lookalike.features.region_records import RegionRecord, unpack_regions
@@ -23,12 +23,12 @@ __all__ = [
     "Described",
     "Embedding",
     "Feature",
-    "Known",
     "Likely",
     "Reduction",
     "RegionRecord",
     "Regions",
     "StartWords",
+    "Unchanged",
     "Vectors",
     "Views",
     "Visterms",
@@ -46,7 +46,7 @@ __getattr__ = lazy.exports(
         "Described": "pipeline",
         "Embedding": "embedding",
         "Feature": "base",
-        "Known": "pipeline",
+        "Unchanged": "pipeline",
         "Likely": "start_words",
         "Reduction": "reduction",
         "RegionRecord": "region_records",

@@ -176,10 +176,10 @@ def weights(network: Network) -> dict[str, NDArray[Any]]:
     file = getattr(package, f"Efficientnet{network.name.capitalize()}ModelFile")
     path = Path(file.get_model_file_path())
     content = path.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != network.sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != network.sha256:
         raise DamagedFile(
-            f"{path} has the SHA-256 {found}; expected {network.sha256}. Reinstall it with: "
+            f"{path} has the SHA-256 {digest}; expected {network.sha256}. Reinstall it with: "
             f"pip install --force-reinstall {network.package}==0.1.0"
         )
     return read_tensors(content, name=path.name)

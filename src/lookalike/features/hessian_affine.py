@@ -112,7 +112,7 @@ def _points(picture: F32) -> tuple[list[tuple[F32, float]], list[float], list[F3
     finer = _blurred(picture, math.sqrt(1 - PICTURE_SIGMA**2))
     levels, spacings = [(picture, PICTURE_SIGMA), (finer, 1.0)], [1.0, 1.0]
     first = _blurred(finer, math.sqrt(FIRST_SIGMA**2 - 1))
-    spacing, found = 1.0, []
+    spacing, result = 1.0, []
     room = np.empty((4096 + picture.size // 16, 4), np.float32)
     while min(first.shape) > 2 * BORDER + 2:
         blurred = [first]
@@ -123,13 +123,13 @@ def _points(picture: F32) -> tuple[list[tuple[F32, float]], list[float], list[F3
         for step, layer in enumerate(blurred):
             determinants(layer, (FIRST_SIGMA * 2 ** (step / STEPS)) ** 4, responses[step])
         count = extremes(responses, THRESHOLD, EDGE, BORDER, room)
-        found.append(_adapted(blurred, room[:count], spacing))
+        result.append(_adapted(blurred, room[:count], spacing))
         for step in range(STEPS):
             levels.append((blurred[step], spacing * FIRST_SIGMA * 2 ** (step / STEPS)))
             spacings.append(spacing)
         first = np.ascontiguousarray(blurred[STEPS][::2, ::2])
         spacing *= 2
-    return levels, spacings, [some for some in found if len(some)]
+    return levels, spacings, [some for some in result if len(some)]
 
 
 def _adapted(blurred: list[F32], points: F32, spacing: float) -> F32:

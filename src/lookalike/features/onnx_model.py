@@ -204,10 +204,10 @@ def _side(shape: list[Any], layout: Layout, given: int | None, who: str) -> int:
     sides = shape[2:4] if layout == "NCHW" else shape[1:3]
     fixed = {length for length in sides if isinstance(length, int)}
     if len(fixed) > 1 or (fixed and given is not None and given not in fixed):
-        asked = "" if given is None else f"; got side={given}"
+        text_given = "" if given is None else f"; got side={given}"
         raise InvalidInput(
             f"{who} takes pictures of {sides[1]} × {sides[0]}; only square input of the model's "
-            f"own side is supported{asked}."
+            f"own side is supported{text_given}."
         )
     chosen = fixed.pop() if fixed else DEFAULT_SIDE if given is None else given
     return check_whole("Embedding", "side", chosen, 1, MAX_SIDE)

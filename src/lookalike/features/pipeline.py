@@ -40,7 +40,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Unchanged:
     """A picture whose content is already known; it was not decoded."""
 
     path: Path
@@ -61,7 +61,7 @@ def describe_files(
     thumbnail_side: int | None = None,
     threads: int | None = None,
     decode: Decode = decode,
-) -> Iterator[Described | Known | Refused]:
+) -> Iterator[Described | Unchanged | Refused]:
     """Read files, decode each once and describe it with all features, in the order of ``paths``.
 
     Files are processed by :func:`map_pictures`. If a feature raises a :class:`LookalikeError`, the
@@ -120,7 +120,7 @@ def map_pictures(
     known: Callable[[str], bool] = never,
     threads: int | None = None,
     decode: Decode = decode,
-) -> Iterator[T | Known | Refused]:
+) -> Iterator[T | Unchanged | Refused]:
     """Read and decode files on all cores, and yield what ``work`` returns for each, in order.
 
     Each thread processes one file at a time from start to end, so no more than ``threads``
@@ -146,14 +146,14 @@ def map_pictures(
         workers = check_whole("describe_files", "threads", threads, 1)
     allowed = limits or Limits()
 
-    def outcome(path: Path) -> T | Known | Refused:
+    def outcome(path: Path) -> T | Unchanged | Refused:
         try:
             data = read_bytes(path, allowed)
             sha256 = content_hash(data)
         except UnreadablePicture as error:
             return Refused(path, str(error))
         if known(sha256):
-            return Known(path, sha256)
+            return Unchanged(path, sha256)
         try:
             return work(path, decode(data, allowed, side=side))
         except CollectionError:

@@ -235,14 +235,14 @@ class Regions(Feature):
     def record(self, image: Image.Image) -> bytes:
         """Return the words of a picture with their places and shapes."""
         self._check_fitted()
-        found = self.local_regions(image)
-        words, squares = self.vocabulary_.nearest(self._bytes(found.descriptors), self.assigned)
+        result = self.local_regions(image)
+        words, squares = self.vocabulary_.nearest(self._bytes(result.descriptors), self.assigned)
         weights = np.ones(words.shape, np.float32)
         if self.assigned > 1:
             nearer = squares - squares[:, :1]
             raw = np.exp(-nearer / (2 * (SOFT_SIGMA * UNIT) ** 2))
             weights = (raw / raw.sum(axis=1, keepdims=True)).astype(np.float32)
-        return pack_regions(RegionRecord(image.size, words, weights, found.places, found.shapes))
+        return pack_regions(RegionRecord(image.size, words, weights, result.places, result.shapes))
 
     def regions(self, record: bytes) -> RegionRecord:
         """Return the regions of a record, or raise ValueError if it is damaged."""
@@ -271,8 +271,8 @@ class Regions(Feature):
             (counts.data * self.idf_[counts.indices], counts.indices, counts.indptr), counts.shape
         )
         # Of a picture all of whose words are in every picture, plain frequencies are left.
-        told = np.add.reduceat(np.append(weights.data, 0), weights.indptr[:-1]) > 0
-        empty = np.flatnonzero(~told & (np.diff(weights.indptr) > 0))
+        has_words = np.add.reduceat(np.append(weights.data, 0), weights.indptr[:-1]) > 0
+        empty = np.flatnonzero(~has_words & (np.diff(weights.indptr) > 0))
         for row in empty:
             part = slice(weights.indptr[row], weights.indptr[row + 1])
             weights.data[part] = counts.data[part]
@@ -299,11 +299,11 @@ class Regions(Feature):
         if scale > 1:
             grey = grey.resize((size[0], size[1]), Image.Resampling.BILINEAR, reducing_gap=3.0)
         find = hessian_affine if self.detector == "hessian" else difference_of_gaussians
-        found = find(np.asarray(grey), upright=self.upright, most=self.max_regions)
+        result = find(np.asarray(grey), upright=self.upright, most=self.max_regions)
         if scale == 1:
-            return found
+            return result
         back = np.float32(scale)
-        return LocalRegions(found.places * back, found.shapes * back, found.descriptors)
+        return LocalRegions(result.places * back, result.shapes * back, result.descriptors)
 
     def _bytes(self, descriptors: NDArray[np.float32]) -> NDArray[np.uint8]:
         if self.root:

@@ -162,8 +162,8 @@ class StartWords:
         best = np.argpartition(-chances, kept - 1, axis=1)[:, :kept]
         order = np.argsort(-np.take_along_axis(chances, best, axis=1), axis=1, kind="stable")
         best = np.take_along_axis(best, order, axis=1)
-        found = np.take_along_axis(chances, best, axis=1)
-        return Likely(best.astype(np.uint16), found.astype(np.float16))
+        result = np.take_along_axis(chances, best, axis=1)
+        return Likely(best.astype(np.uint16), result.astype(np.float16))
 
     def confidences(self, likely: Likely, classes: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return how sure it is that pictures show a word of these classes; 0 for none of them."""
@@ -179,18 +179,18 @@ class StartWords:
         that a dalmatian is one before it is a dog, and a dog before it is an animal.
         """
         sums, bits = self._sums(likely)
-        found = []
+        result = []
         for begin, end in zip(sums.indptr[:-1], sums.indptr[1:], strict=True):
             columns, sure = sums.indices[begin:end], self._sure(sums.data[begin:end])
             order = np.argsort(-sure * bits[columns], kind="stable")
-            found.append(
+            result.append(
                 [
                     (self.vocabulary.words[columns[at]], float(sure[at]))
                     for at in order
                     if sure[at] >= least
                 ]
             )
-        return found
+        return result
 
     def counts(self, likely: Likely, least: float) -> dict[str, int]:
         """Return the words that are sure enough for some picture, and for how many."""
@@ -230,8 +230,8 @@ def _numbers(spans: str) -> list[int]:
     >>> _numbers("3,5-7")
     [3, 5, 6, 7]
     """
-    found: list[int] = []
+    result: list[int] = []
     for span in spans.split(","):
         first, _, last = span.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return found
+        result += range(int(first), int(last or first) + 1)
+    return result

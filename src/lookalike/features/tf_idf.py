@@ -15,7 +15,7 @@ def inverse_frequencies(pictures: NDArray[np.int64], total: int) -> NDArray[np.f
 
 
 def weigh(
-    found: NDArray[np.int32], idf: NDArray[np.float32]
+    result: NDArray[np.int32], idf: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the different words among those found and their weights f·idf, at unit length.
 
@@ -27,7 +27,7 @@ def weigh(
     >>> words.tolist(), weights.tolist()
     ([1, 3], [0.6000000238418579, 0.800000011920929])
     """
-    words, frequencies = np.unique(found, return_counts=True)
+    words, frequencies = np.unique(result, return_counts=True)
     weights = frequencies * idf[words].astype(np.float64)
     if not weights.any():
         weights = frequencies.astype(np.float64)

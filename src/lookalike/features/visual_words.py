@@ -76,10 +76,10 @@ class VisualVocabulary:
     def neighbours(self, count: int) -> NDArray[np.int32]:
         """Return the nearest other words of each word, nearest first, of shape (k, count)."""
         within = min(count, len(self.words) - 1)
-        found = self.nearest(self.words, within + 1)[0]
-        own = found == np.arange(len(found))[:, None]
+        nearest = self.nearest(self.words, within + 1)[0]
+        own = nearest == np.arange(len(nearest))[:, None]
         own[~own.any(axis=1), -1] = True
-        return np.ascontiguousarray(found[~own].reshape(len(found), within))
+        return np.ascontiguousarray(nearest[~own].reshape(len(nearest), within))
 
     def _few(self, rows: Rows, count: int) -> tuple[NDArray[np.int32], F32]:
         given = _in_groups(rows)
@@ -87,11 +87,11 @@ class VisualVocabulary:
         flat = cells.ravel()
         order = np.argsort(flat, kind="stable")
         starts = np.searchsorted(flat[order], np.arange(len(self.centres) + 1))
-        found = np.zeros((len(given), count), np.int32)
+        result = np.zeros((len(given), count), np.int32)
         lows = np.full((len(given), count), np.inf, np.float32)
         names, packed, panel_starts = self._sorted
-        probe(given, order // cells.shape[1], starts, *packed, panel_starts, found, lows)
-        words = names[found]
+        probe(given, order // cells.shape[1], starts, *packed, panel_starts, result, lows)
+        words = names[result]
         for column in range(1, count):
             missing = np.isinf(lows[:, column])
             words[missing, column] = words[missing, column - 1]
@@ -171,9 +171,9 @@ def learn_words(
     for _ in range(done):
         tell()
     for step in range(done, STEPS):
-        found = VisualVocabulary(words, centres).nearest(rows)[0][:, 0]
+        nearest = VisualVocabulary(words, centres).nearest(rows)[0][:, 0]
         sums, counts = np.zeros(words.shape, np.float64), np.zeros(count, np.int64)
-        gather_by_word(rows, found, sums, counts)
+        gather_by_word(rows, nearest, sums, counts)
         words = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
         alone = np.flatnonzero(counts == 0)
         # Of the same rows again and again, as of a drawing's, words would stay alone for ever.
@@ -231,11 +231,11 @@ def _resumed(
 
 def _probed(rows: F32, cells: Words, count: int) -> NDArray[np.int32]:
     """Return the cells whose centres are nearest to each row."""
-    found = np.zeros((len(rows), count), np.int32)
-    lows = np.full(found.shape, np.inf, np.float32)
+    result = np.zeros((len(rows), count), np.int32)
+    lows = np.full(result.shape, np.inf, np.float32)
     bounds = np.array([0, len(cells.panels)])
-    probe(rows, np.arange(len(rows)), np.array([0, len(rows)]), *cells, bounds, found, lows)
-    return found
+    probe(rows, np.arange(len(rows)), np.array([0, len(rows)]), *cells, bounds, result, lows)
+    return result
 
 
 def _in_groups(rows: Rows) -> F32:

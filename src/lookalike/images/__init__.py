@@ -3,7 +3,7 @@
 from lookalike.images.decode import Decode, Facts, Picture, decode
 from lookalike.images.find import (
     ENDINGS,
-    Found,
+    Files,
     Refused,
     find_pictures,
     is_inside,
@@ -17,7 +17,7 @@ __all__ = [
     "ENDINGS",
     "Decode",
     "Facts",
-    "Found",
+    "Files",
     "Limits",
     "Picture",
     "Refused",

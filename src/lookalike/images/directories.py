@@ -108,10 +108,10 @@ def read_directory(
 
 def _time(written: bytes) -> str | None:
     """Return a time of EXIF in ISO format; None if it is none. Raise ValueError if out of range."""
-    found = _TIME.fullmatch(written)
-    if found is None:
+    pattern = _TIME.fullmatch(written)
+    if pattern is None:
         return None
-    year, month, day, hour, minute, second = map(int, found.groups())
+    year, month, day, hour, minute, second = map(int, pattern.groups())
     return datetime(year, month, day, hour, minute, second).isoformat()
 
 

@@ -32,7 +32,7 @@ class Refused:
 
 
 @dataclass(slots=True)
-class Found:
+class Files:
     """What :func:`find_pictures` found.
 
     Attributes
@@ -57,7 +57,7 @@ class Found:
 
 def find_pictures(
     sources: Iterable[str | Path], within: Iterable[str | Path] | None = None
-) -> Found:
+) -> Files:
     """Find the picture files among files, folders and globs.
 
     A file given by its path is always included. Folders are searched recursively, each once; in
@@ -113,7 +113,7 @@ def is_inside(real: str, folders: Iterable[str]) -> bool:
 
 class _Search:
     def __init__(self, within: Iterable[str | Path], *, strict: bool) -> None:
-        self.found = Found()
+        self.found = Files()
         self.within = real_folders(path for path in within if str(path) and "\0" not in str(path))
         self.strict = strict
         self.files: set[str] = set()
@@ -162,13 +162,13 @@ class _Search:
             else:
                 self.add([(path, real)])
 
-    def take_glob(self, asked: Path, pattern: str) -> None:
+    def take_glob(self, queries: Path, pattern: str) -> None:
         if not glob.has_magic(pattern):
-            self.problem(asked, "does not exist")
+            self.problem(queries, "does not exist")
             return
         matches = sorted(Path(match) for match in glob.iglob(pattern, recursive=True))  # noqa: PTH207
         if not matches:
-            self.problem(asked, "no file matches this pattern")
+            self.problem(queries, "no file matches this pattern")
         for path in matches:
             real = os.path.realpath(path)
             if self.strict and not is_inside(real, self.within):
@@ -182,7 +182,7 @@ class _Search:
 
     def walk(self, top: Path, real_top: str) -> list[tuple[Path, str]]:
         """Return the pictures under a folder, each with its real path."""
-        found: list[tuple[Path, str]] = []
+        result: list[tuple[Path, str]] = []
         within = self.within if self.strict else [*self.within, real_top]
         folders, links = [top], list[Path]()
         while folders or links:
@@ -215,10 +215,10 @@ class _Search:
                     if is_folder:
                         (links if entry.is_symlink() else folders).append(path)
                     else:
-                        found.append((path, own))
+                        result.append((path, own))
                 except OSError as error:
                     self.problem(path, f"cannot read it: {why(error)}")
-        return sorted(found, key=lambda pair: pair[0].parts)
+        return sorted(result, key=lambda pair: pair[0].parts)
 
     def add(self, files: list[tuple[Path, str]]) -> None:
         for path, real in files:

@@ -39,7 +39,7 @@ def iptc_keywords(file: BinaryIO, most: int) -> list[bytes]:
 
 def _from_jpeg(file: BinaryIO) -> bytes:
     """Return the datasets of a JPEG, whose segments are read up to the pixels."""
-    found = b""
+    result = b""
     for _ in range(MAX_PARTS):
         head = file.read(2)
         if len(head) < 2 or head[0] != _FILL or head[1] in _NO_SEGMENTS:
@@ -48,7 +48,7 @@ def _from_jpeg(file: BinaryIO) -> bytes:
             file.seek(-1, os.SEEK_CUR)
             continue
         if head[1] == _SCAN:
-            return found
+            return result
         size = int.from_bytes(file.read(2), "big") - 2
         if size < 0:
             return b""
@@ -58,13 +58,13 @@ def _from_jpeg(file: BinaryIO) -> bytes:
         segment = file.read(size)
         if len(segment) < size:
             return b""
-        found = _from_resources(segment) or found
+        result = _from_resources(segment) or result
     return b""
 
 
 def _from_resources(segment: bytes) -> bytes:
     """Return the datasets among the resources of Photoshop; the last of any duplicates."""
-    found = b""
+    result = b""
     place = len(_PHOTOSHOP)
     while segment.startswith(_PHOTOSHOP) and segment.startswith(_RESOURCE, place):
         code = int.from_bytes(segment[place + 4 : place + 6], "big")
@@ -74,9 +74,9 @@ def _from_resources(segment: bytes) -> bytes:
         size = int.from_bytes(segment[place : place + 4], "big")
         place += 4
         if code == _IPTC_RESOURCE:
-            found = segment[place : place + size]
+            result = segment[place : place + size]
         place += size + size % 2
-    return found
+    return result
 
 
 def _from_tiff(file: BinaryIO) -> bytes:
@@ -91,14 +91,14 @@ def _from_tiff(file: BinaryIO) -> bytes:
     if total > MAX_PARTS:
         return b""
     entries = _at(file, start + layout.count.size, total * layout.entry.size)
-    found = b""
+    result = b""
     for tag, kind, count, field in layout.entry.iter_unpack(entries):
         size = count * SIZES.get(kind, 0)
         if tag == _IPTC_TAG and 0 < size <= len(field):
-            found = field[:size]
+            result = field[:size]
         elif tag == _IPTC_TAG and 0 < size <= MAX_BYTES:
-            found = _at(file, layout.offset.unpack(field)[0], size) or found
-    return found
+            result = _at(file, layout.offset.unpack(field)[0], size) or result
+    return result
 
 
 def _at(file: BinaryIO, place: int, size: int) -> bytes:
@@ -112,9 +112,9 @@ def _at(file: BinaryIO, place: int, size: int) -> bytes:
 
 def _keywords(datasets: bytes, most: int) -> list[bytes]:
     """Return the keywords among datasets: up to one that is cut, and none if one is no dataset."""
-    found: list[bytes] = []
+    result: list[bytes] = []
     place = 0
-    while len(found) < most and place + _DATASET.size <= len(datasets):
+    while len(result) < most and place + _DATASET.size <= len(datasets):
         mark, record, number, size = _DATASET.unpack_from(datasets, place)
         if not (mark or record or number or size):
             break
@@ -131,6 +131,6 @@ def _keywords(datasets: bytes, most: int) -> list[bytes]:
         if (record, number) == _PIXELS or place + size > len(datasets):
             break
         if (record, number) == _KEYWORD and size:
-            found.append(datasets[place : place + size])
+            result.append(datasets[place : place + size])
         place += size
-    return found
+    return result

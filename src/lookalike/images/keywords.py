@@ -77,8 +77,8 @@ def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
     problems: list[str] = []
     left_out = set()
 
-    def take(found: list[str]) -> None:
-        for name in filter(None, map(label_name, found)):
+    def take(result: list[str]) -> None:
+        for name in filter(None, map(label_name, result)):
             key = word_key(name)
             full = len(words) == MAX_KEYWORDS and key not in words
             if full or len(name) > MAX_CHARACTERS or first_control(name) is not None:

@@ -61,7 +61,7 @@ def likeness(one: Small, others: NDArray[np.uint8]) -> NDArray[np.float32]:
     >>> likeness(ramp, np.stack([ramp, ramp[::-1]])).round(2).tolist()
     [1.0, -1.0]
     """
-    found = np.empty(len(others), np.float32)
+    result = np.empty(len(others), np.float32)
     own = _whole(one[None])
     for first in range(0, len(others), _AT_ONCE):
         some = others[first : first + _AT_ONCE]
@@ -73,8 +73,8 @@ def likeness(one: Small, others: NDArray[np.uint8]) -> NDArray[np.float32]:
             back = _alike(own, cropped.reshape(-1, own.shape[1])).reshape(near.size, -1)
             there = _alike(_cropped(one[None])[0], whole[near])
             best[near] = np.maximum(there.max(axis=0), back.max(axis=1))
-        found[first : first + _AT_ONCE] = best
-    return found
+        result[first : first + _AT_ONCE] = best
+    return result
 
 
 def _alike(rows: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -84,21 +84,21 @@ def _alike(rows: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np
     squares = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)
     spread = a.var(axis=1)[:, None] + b.var(axis=1) + 2 * NOISE**2
     apart = np.maximum(squares - 2 * (a @ b.T), 0)
-    found: NDArray[np.float32] = (1 - apart / (spread * a.shape[1])).astype(np.float32)
-    return found
+    result: NDArray[np.float32] = (1 - apart / (spread * a.shape[1])).astype(np.float32)
+    return result
 
 
 def _windows() -> NDArray[np.float32]:
     """Return the means that each way to crop a side takes, of shape (ways, CELLS, SIDE)."""
     edges = np.arange(SIDE + 1)
-    found = []
+    result = []
     for cut in range(CUTS + 1):
         for start in range(cut + 1):
             ends = SIDE * np.linspace(start * STEP, 1 - (cut - start) * STEP, CELLS + 1)
             low, high = ends[:-1, None], ends[1:, None]
             shared = np.minimum(high, edges[1:]) - np.maximum(low, edges[:-1])
-            found.append(np.clip(shared, 0, None) / (high - low))
-    return np.array(found, np.float32)
+            result.append(np.clip(shared, 0, None) / (high - low))
+    return np.array(result, np.float32)
 
 
 _WINDOWS = _windows()

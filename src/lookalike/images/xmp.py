@@ -108,13 +108,13 @@ class Packet:
 
     def _elements(self, kind: Subjects) -> list[Element]:
         """Return the elements of a property; those that hold a list come first."""
-        found = [
+        result = [
             element
             for description in self._rdf.children
             for element in description.children
             if element.name == kind.full_name
         ]
-        return sorted(found, key=lambda element: not element.children)
+        return sorted(result, key=lambda element: not element.children)
 
     def _compact(self, kind: Subjects) -> list[Element]:
         """Return the descriptions that have a property as an attribute."""
@@ -138,10 +138,10 @@ class Packet:
         """Remove an attribute and the white space before it."""
         tag = description.spelled[kind.full_name].encode()
         place = description.start + 1 + len(description.tag.encode())
-        while (found := _ATTRIBUTE.match(self.content, place)) is not None:
-            if found[1] == tag:
-                return found.start(), found.end(), ""
-            place = found.end()
+        while (pattern := _ATTRIBUTE.match(self.content, place)) is not None:
+            if pattern[1] == tag:
+                return pattern.start(), pattern.end(), ""
+            place = pattern.end()
         raise _not_understood(kind)
 
     def _with_properties(self, place: Element, lists: Mapping[Subjects, Sequence[str]]) -> _Change:

@@ -42,9 +42,9 @@ class Hits:
         array([[ 7,  2,  5, -1]])
         """
         none = ids < 0
-        kept = np.where(none, np.float32(-np.inf), scores)
-        order = np.lexsort((ids, -kept, none), axis=-1)
-        return cls(np.take_along_axis(ids, order, axis=-1), np.take_along_axis(kept, order, -1))
+        select = np.where(none, np.float32(-np.inf), scores)
+        order = np.lexsort((ids, -select, none), axis=-1)
+        return cls(np.take_along_axis(ids, order, axis=-1), np.take_along_axis(select, order, -1))
 
 
 class Index(ABC):

@@ -106,7 +106,7 @@ class SortedCodes:
         unpack_rows(self.rows, order)
         return order
 
-    def kept(self, mask: NDArray[np.bool_]) -> Self:
+    def select(self, mask: NDArray[np.bool_]) -> Self:
         """Return the same where only some rows are left, in the same order."""
         order = self.order()
         stays = mask[order]

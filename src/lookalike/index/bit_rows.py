@@ -13,7 +13,7 @@ from lookalike.index._fast.best import FREE
 from lookalike.index._fast.bit_cells import collect_near, offer_near
 from lookalike.index._fast.bits import (
     CAP,
-    Asked,
+    BitQuery,
     Layout,
     collect,
     cost_limit,
@@ -128,18 +128,18 @@ class BitRows(Rows):
         codes = type(self)(self.bits, buffer, count, used, self.near).codes(np.arange(count))
         return self._laid_out(codes, SortedCodes.of(codes))
 
-    def kept(self, mask: NDArray[np.bool_]) -> Self:
+    def select(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` is true."""
         codes = self.codes(np.flatnonzero(mask))
         if len(codes.packed) < max(SORTED_FROM, self.near.covered // 2):
             return type(self).of(codes)
-        return self._laid_out(codes, self.near.kept(mask[: self.near.covered]))
+        return self._laid_out(codes, self.near.select(mask[: self.near.covered]))
 
     def products(
         self, queries: NDArray[np.float64], places: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Return the scores of some rows, summed in float64."""
-        made = _asked(queries)
+        made = _bit_query(queries)
         scores = np.empty((len(queries), len(places)))
         where = self._places(places)
         for query in range(len(queries)):
@@ -147,20 +147,20 @@ class BitRows(Rows):
         return scores
 
     def offer_codes(
-        self, queries: NDArray[np.float64], names: NDArray[np.int64], found: Best
+        self, queries: NDArray[np.float64], names: NDArray[np.int64], result: Best
     ) -> None:
         """Merge all codes into each query's best; ``names`` are ids, or the first of a run."""
-        scores, ids, excluded = found
+        scores, ids, excluded = result
         layout = Layout(self.blocks, self.near.covered, self.near.rows, names)
         for first in range(0, len(queries), _QUERIES):
             some = slice(first, first + _QUERIES)
-            made = _asked(queries[some])
+            made = _bit_query(queries[some])
             left = self._offer_near(
                 layout, queries[some], made, excluded[some], scores[some], ids[some]
             )
             if left.any():
                 # The scan starts anew, so that nothing is found twice, but from the limit reached.
-                rest = _asked(queries[some][left])
+                rest = _bit_query(queries[some][left])
                 rest.state[:, CAP] = made.state[left, CAP]
                 best = np.full((len(rest.state), scores.shape[1]), -np.inf, np.float32)
                 named = np.full(best.shape, FREE)
@@ -172,20 +172,22 @@ class BitRows(Rows):
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the ids and scores of all codes with a score of at least ``least``."""
         layout = Layout(self.blocks, self.near.covered, self.near.rows, names)
-        asked = query_of(_asked(query[None]), 0)
-        limit = cost_limit(asked.state, least)
-        set_limit(limit, asked.halves, asked.tables, asked.state)
+        bit_query = query_of(_bit_query(query[None]), 0)
+        limit = cost_limit(bit_query.state, least)
+        set_limit(limit, bit_query.halves, bit_query.tables, bit_query.state)
         room = 1024
         while True:
             ids, scores = np.empty(room, np.int64), np.empty(room, np.float32)
-            found = 0
+            result = 0
             if self.near.covered:
                 cells = self.near.cells
-                found = collect_near(layout, cells, query, asked, least, scores, ids)
-            found = collect(layout, self.near.covered, self.count, asked, least, found, scores, ids)
-            if found <= room:
-                return ids[:found], scores[:found]
-            room = found
+                result = collect_near(layout, cells, query, bit_query, least, scores, ids)
+            result = collect(
+                layout, self.near.covered, self.count, bit_query, least, result, scores, ids
+            )
+            if result <= room:
+                return ids[:result], scores[:result]
+            room = result
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to save."""
@@ -234,7 +236,7 @@ class BitRows(Rows):
         self,
         layout: Layout,
         queries: NDArray[np.float64],
-        made: Asked,
+        made: BitQuery,
         excluded: NDArray[np.int64],
         scores: NDArray[np.float32],
         ids: NDArray[np.int64],
@@ -254,10 +256,10 @@ class BitRows(Rows):
         return left
 
 
-def _asked(adds: NDArray[np.float64]) -> Asked:
+def _bit_query(adds: NDArray[np.float64]) -> BitQuery:
     """Return what scans need to know of a batch of queries; see ``_fast/bits.py``."""
     count, columns = len(adds), adds.shape[2] // 8
-    made = Asked(
+    made = BitQuery(
         np.empty((count, columns, 256)),
         np.empty((count, 2 * columns, 16)),
         np.empty((count, 2 * columns, LANES), np.uint8),

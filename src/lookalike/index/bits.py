@@ -148,14 +148,14 @@ class BitIndex(ExactIndex):
             raise InvalidInput(
                 f"{self._who}: radius must be from 0 and finite; got {radius!r:.80}."
             )
-        asked = self._distances(codes, weights)
+        queries = self._distances(codes, weights)
         state = self._state
-        found = []
-        for query in asked:
+        result = []
+        for query in queries:
             ids, scores = _rows(state).within(query, _names(state), -np.float32(radius))
             order = np.lexsort((ids, -scores))
-            found.append((ids[order], np.abs(scores[order])))
-        return found
+            result.append((ids[order], np.abs(scores[order])))
+        return result
 
     def save(self, path: Path | str) -> None:
         """Save the index to one file, all or nothing."""
@@ -217,13 +217,17 @@ class BitIndex(ExactIndex):
         return adds
 
     def _offer(
-        self, state: State, asked: NDArray[np.float64], chosen: NDArray[np.intp] | None, best: Best
+        self,
+        state: State,
+        queries: NDArray[np.float64],
+        chosen: NDArray[np.intp] | None,
+        best: Best,
     ) -> None:
         """Merge the codes in the rows ``chosen``, or all, into each query's best."""
         if chosen is None and isinstance(state.scales, UnitScales):
-            _rows(state).offer_codes(asked, _names(state), best)
+            _rows(state).offer_codes(queries, _names(state), best)
         else:
-            super()._offer(state, asked, chosen, best)
+            super()._offer(state, queries, chosen, best)
 
 
 def _rows(state: State) -> BitRows:

@@ -78,10 +78,10 @@ class CheckedRows:
 
     def read(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return a copy of some of the rows; after many, none of them stay mapped."""
-        found = self._checked(places)
+        result = self._checked(places)
         if len(places) >= MANY:
             self._let_go()
-        return found
+        return result
 
     def whole(self) -> NDArray[np.float32]:
         """Return all rows: those of the file, not copied, if they are as they were written."""
@@ -90,15 +90,15 @@ class CheckedRows:
         return self._rows if sound else self.read(np.arange(len(self)))
 
     def _checked(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
-        found = np.empty((len(places), self.width), np.float32)
+        result = np.empty((len(places), self.width), np.float32)
         if self._words is None:
-            found[:] = self._rows[places]
-        elif not copy_rows(self._words, places, self._key, self._sums, found.view(np.uint64)):
-            return found
-        wrong = row_sums(found) != self._sums[places]
+            result[:] = self._rows[places]
+        elif not copy_rows(self._words, places, self._key, self._sums, result.view(np.uint64)):
+            return result
+        wrong = row_sums(result) != self._sums[places]
         if wrong.any():
-            found[wrong] = self._mended(places[wrong])
-        return found
+            result[wrong] = self._mended(places[wrong])
+        return result
 
     def _mended(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
         self.damaged = True
@@ -181,8 +181,8 @@ def seal(arrays: Mapping[str, NDArray[Any]], manifest: Mapping[str, Any]) -> str
 
     So that can be checked without reading them; a vector and its sum check each other.
     """
-    kept = {name: it for name, it in manifest.items() if name != "seal"}
-    check = xxh3_64(json.dumps(kept, sort_keys=True).encode())
+    select = {name: it for name, it in manifest.items() if name != "seal"}
+    check = xxh3_64(json.dumps(select, sort_keys=True).encode())
     for name in ("ids", "scales"):
         check.update(np.ascontiguousarray(arrays[name]).data)
     return check.hexdigest()

@@ -47,7 +47,7 @@ _GATHERED = 1 << 17
 class DenseRows(Rows):
     """Vectors and their lengths; those of vectors in a file are computed when they are needed."""
 
-    kept_vectors: GrowingArray[np.float32]
+    vector_rows: GrowingArray[np.float32]
     lengths: GrowingArray[np.float64] | None
     scans: Scans = field(default_factory=Scans, compare=False, repr=False)
 
@@ -59,27 +59,27 @@ class DenseRows(Rows):
     @property
     def vectors(self) -> NDArray[np.float32]:
         """All vectors, read-only."""
-        return self.kept_vectors.rows
+        return self.vector_rows.rows
 
     def extended(self, new: NDArray[np.float32]) -> Self:
         """Return rows with checked vectors at the end."""
         lengths = None if self.lengths is None else self.lengths.extended(_lengths(new))
-        return type(self)(self.kept_vectors.extended(new), lengths)
+        return type(self)(self.vector_rows.extended(new), lengths)
 
-    def kept(self, mask: NDArray[np.bool_]) -> Self:
+    def select(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` is true."""
-        lengths = None if self.lengths is None else self.lengths.kept(mask)
-        return type(self)(self.kept_vectors.kept(mask), lengths)
+        lengths = None if self.lengths is None else self.lengths.select(mask)
+        return type(self)(self.vector_rows.select(mask), lengths)
 
     def take(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return some of the vectors."""
-        return self.kept_vectors.take(places)
+        return self.vector_rows.take(places)
 
     def products(
         self, queries: NDArray[np.float32], places: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Return the inner products of queries with some rows, summed in float64."""
-        if queries.size * len(self.kept_vectors) <= _SMALL:
+        if queries.size * len(self.vector_rows) <= _SMALL:
             return _products(queries, self.take(places))
         products = np.empty((len(queries), len(places)))
         if self.lengths is not None:
@@ -123,7 +123,7 @@ class DenseRows(Rows):
             for start in range(0, len(called if gathered is None else gathered), step):
                 within = slice(start, start + step)
                 block = within if gathered is None else gathered[within]
-                vectors = self.kept_vectors.take(block)
+                vectors = self.vector_rows.take(block)
                 known = self.lengths
                 lengths = _lengths(vectors) if known is None else known.rows[block]
                 ignored = np.errstate(over="ignore", invalid="ignore", under="ignore")
@@ -175,8 +175,8 @@ class DenseRows(Rows):
         """Do what :meth:`offer` does, into empty places, without compiled loops."""
         names, scales = items.names[rows], items.scales[rows].astype(np.float64)
         with np.errstate(over="ignore", under="ignore"):
-            found = _products(queries, self.kept_vectors.take(rows)) * scales
-            rounded = found.astype(np.float32)
+            result = _products(queries, self.vector_rows.take(rows)) * scales
+            rounded = result.astype(np.float32)
         for row, some in enumerate(rounded):
             allowed = np.flatnonzero(~np.isin(names, best.excluded[row]))
             first = allowed[np.lexsort((names[allowed], -some[allowed]))][: best.ids.shape[1]]
@@ -283,7 +283,7 @@ class MappedIndex(DenseIndex):
     def damaged(self) -> bool:
         """Whether what was read from its file since it was opened is not as it was written."""
         rows = self._state.rows
-        vectors = rows.kept_vectors if isinstance(rows, DenseRows) else None
+        vectors = rows.vector_rows if isinstance(rows, DenseRows) else None
         return isinstance(vectors, MappedArray) and vectors.file.damaged
 
     @classmethod

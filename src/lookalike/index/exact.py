@@ -49,7 +49,7 @@ class Best(NamedTuple):
 class Rows(ABC):
     """An immutable set of vectors: how they are stored and how they are multiplied.
 
-    A subclass implements :meth:`of`, :meth:`extended`, :meth:`kept`, :attr:`vectors`,
+    A subclass implements :meth:`of`, :meth:`extended`, :meth:`select`, :attr:`vectors`,
     :meth:`products`, :meth:`arrays` and :meth:`stored`; by default it accepts dense vectors and
     searches by multiplying with all of them.
     """
@@ -89,7 +89,7 @@ class Rows(ABC):
         """Return rows with checked vectors at the end."""
 
     @abstractmethod
-    def kept(self, mask: NDArray[np.bool_]) -> Self:
+    def select(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` is true."""
 
     @abstractmethod
@@ -246,9 +246,9 @@ class ExactIndex(Index):
             if gone.size:
                 mask = ~np.isin(state.ids.rows, gone)
                 self._state = State(
-                    state.rows.kept(mask),
-                    state.ids.kept(mask),
-                    state.scales.kept(mask),
+                    state.rows.select(mask),
+                    state.ids.select(mask),
+                    state.scales.select(mask),
                     state.next_id,
                 )
 
@@ -273,15 +273,15 @@ class ExactIndex(Index):
         the index to find them.
         """
         self._check_fingerprint(fingerprint)
-        asked = self.rows.checked_queries(self._who, queries, self.dimension)
-        return self._best(asked, k, exclude, among)
+        query_vectors = self.rows.checked_queries(self._who, queries, self.dimension)
+        return self._best(query_vectors, k, exclude, among)
 
     def scores(self, queries: Matrix, ids: ArrayLike) -> NDArray[np.float32]:
         """Return the scores of :meth:`search` for these pictures, of shape (queries, ids)."""
-        asked = self.rows.checked_queries(self._who, queries, self.dimension)
+        query_vectors = self.rows.checked_queries(self._who, queries, self.dimension)
         state = self._state
         places = state.places(self._who, self._checked_ids(ids))
-        products = state.rows.products(asked, places)
+        products = state.rows.products(query_vectors, places)
         with np.errstate(over="ignore", under="ignore"):
             scaled = products * state.scales.rows[places].astype(np.float64)
             return scaled.astype(np.float32)
@@ -309,8 +309,8 @@ class ExactIndex(Index):
             "fingerprint": self.fingerprint,
             "next_id": state.next_id,
         }
-        kept = self._manifest(arrays, manifest)
-        save_arrays(Path(path), arrays, kind=self.file_kind, manifest=kept)
+        select = self._manifest(arrays, manifest)
+        save_arrays(Path(path), arrays, kind=self.file_kind, manifest=select)
 
     @classmethod
     def _manifest(
@@ -371,10 +371,12 @@ class ExactIndex(Index):
         fits = manifest.get("fingerprint") == fingerprint and arrays["ids"].dtype == np.int64
         return arrays["ids"] if fits else np.zeros(0, np.int64)
 
-    def _best(self, asked: Any, k: int, exclude: ArrayLike | None, among: ArrayLike | None) -> Hits:
+    def _best(
+        self, queries: Any, k: int, exclude: ArrayLike | None, among: ArrayLike | None
+    ) -> Hits:
         """Return the hits of :meth:`search` for checked queries."""
         most = check_whole(self._who, "k", k, 1, max(MAX_FOUND, len(self._state.ids)))
-        q = int(asked.shape[0])
+        q = int(queries.shape[0])
         excluded = self._checked_exclude(exclude, q)
         named = None if among is None else self._checked_among(among)
         state = self._state
@@ -384,7 +386,7 @@ class ExactIndex(Index):
         scores = np.full((q, columns), -np.inf, np.float32)
         ids = np.full((q, columns), FREE, np.int64)
         if columns:
-            self._offer(state, asked, chosen, Best(scores, ids, excluded))
+            self._offer(state, queries, chosen, Best(scores, ids, excluded))
         order = np.lexsort((ids, -scores), axis=-1)
         hits = Hits(np.full((q, most), -1, np.int64), np.full((q, most), -np.inf, np.float32))
         hits.scores[:, :columns] = np.take_along_axis(scores, order, axis=-1)
@@ -392,9 +394,11 @@ class ExactIndex(Index):
         hits.ids[hits.ids == FREE] = -1
         return hits
 
-    def _offer(self, state: State, asked: Any, chosen: NDArray[np.intp] | None, best: Best) -> None:
+    def _offer(
+        self, state: State, queries: Any, chosen: NDArray[np.intp] | None, best: Best
+    ) -> None:
         """Merge the pictures in the rows ``chosen``, or all, into each query's best."""
-        state.rows.offer(asked, chosen, Items(state.ids.rows, state.scales.rows), best)
+        state.rows.offer(queries, chosen, Items(state.ids.rows, state.scales.rows), best)
 
     def _check_fingerprint(self, fingerprint: str | None) -> None:
         if fingerprint is not None:

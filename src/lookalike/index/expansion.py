@@ -45,15 +45,15 @@ class QueryExpansion(Reranker):
     def rerank(self, query: Query, hits: Hits) -> Hits:
         """Return the hits sorted by their scores for the mean of the query and the first hits."""
         self._check_parameters()
-        found = hits.ids[0][hits.ids[0] >= 0]
-        if not found.size:
+        result = hits.ids[0][hits.ids[0] >= 0]
+        if not result.size:
             return hits
-        together = stack_rows([query.vector, query.vectors(found[: self.neighbours])])
+        together = stack_rows([query.vector, query.vectors(result[: self.neighbours])])
         average = np.full((1, together.shape[0]), 1 / together.shape[0], np.float32)
         is_sparse: bool = sp.issparse(together)
         mean: Vectors = (sp.csr_matrix(average) if is_sparse else average) @ together
         scores = np.full(hits.ids.shape, -np.inf, np.float32)
-        scores[0, hits.ids[0] >= 0] = query.scores(mean, found)[0]
+        scores[0, hits.ids[0] >= 0] = query.scores(mean, result)[0]
         return Hits.best_first(hits.ids, scores)
 
     def _check_parameters(self) -> None:

@@ -61,7 +61,7 @@ class GrowingArray(Generic[Scalar]):
         buffer[self._count : count] = new
         return GrowingArray(buffer, count, used)
 
-    def kept(self, mask: NDArray[np.bool_]) -> "GrowingArray[Scalar]":
+    def select(self, mask: NDArray[np.bool_]) -> "GrowingArray[Scalar]":
         """Return the rows where ``mask`` is true, in order, in a new buffer."""
         return GrowingArray(self.rows[mask])
 
@@ -106,7 +106,7 @@ class UnitScales(GrowingArray[np.float32]):
             return UnitScales(self._count + len(new))
         return GrowingArray(np.concatenate([self.rows, new]))
 
-    def kept(self, mask: NDArray[np.bool_]) -> GrowingArray[np.float32]:
+    def select(self, mask: NDArray[np.bool_]) -> GrowingArray[np.float32]:
         """Return as many as ``mask`` has true values."""
         return UnitScales(int(np.count_nonzero(mask)))
 
@@ -140,20 +140,20 @@ class MappedArray(GrowingArray[np.float32]):
     def take(self, some: Some) -> NDArray[np.float32]:
         """Return a copy of some of the rows."""
         wanted = np.arange(self._count)[some] if isinstance(some, slice) else np.asarray(some)
-        found = np.empty((len(wanted), self.file.width), np.float32)
+        result = np.empty((len(wanted), self.file.width), np.float32)
         mapped = wanted < self._held
         in_file = wanted[mapped] if self._places is None else self._places[wanted[mapped]]
-        found[mapped] = self.file.read(in_file)
-        found[~mapped] = self._tail.rows[wanted[~mapped] - self._held]
-        return found
+        result[mapped] = self.file.read(in_file)
+        result[~mapped] = self._tail.rows[wanted[~mapped] - self._held]
+        return result
 
     def extended(self, new: NDArray[Any]) -> GrowingArray[np.float32]:
         """Return the rows with others appended, which are in memory."""
         return MappedArray(self.file, self._places, self._tail.extended(new))
 
-    def kept(self, mask: NDArray[np.bool_]) -> GrowingArray[np.float32]:
+    def select(self, mask: NDArray[np.bool_]) -> GrowingArray[np.float32]:
         """Return the rows where ``mask`` is true."""
         places = np.flatnonzero(mask[: self._held])
         if self._places is not None:
             places = self._places[places]
-        return MappedArray(self.file, places, self._tail.kept(mask[self._held :]))
+        return MappedArray(self.file, places, self._tail.select(mask[self._held :]))

@@ -22,8 +22,8 @@ class Rescoring(Reranker):
 
     def rerank(self, query: Query, hits: Hits) -> Hits:
         """Return the hits sorted by their scores for the query."""
-        found = hits.ids[0] >= 0
+        is_found = hits.ids[0] >= 0
         scores = np.full(hits.ids.shape, -np.inf, np.float32)
-        if found.any():
-            scores[0, found] = query.scores(query.vector, hits.ids[0][found])[0]
+        if is_found.any():
+            scores[0, is_found] = query.scores(query.vector, hits.ids[0][is_found])[0]
         return Hits.best_first(hits.ids, scores)

@@ -48,7 +48,7 @@ class Scans:
     """
 
     def __init__(self) -> None:
-        self._kept: tuple[_Scan, ...] = ()
+        self._scans: tuple[_Scan, ...] = ()
 
     def keep(self, query: NDArray[np.float32], products: NDArray[np.float32]) -> None:
         """Keep the products of a query with all rows; the oldest make room."""
@@ -57,16 +57,16 @@ class Scans:
         length = float(np.linalg.norm(vector))
         if length and most:
             # Where two threads keep one at once, one of them is lost.
-            self._kept = (_Scan(vector / length, length, products), *self._kept[: most - 1])
+            self._scans = (_Scan(vector / length, length, products), *self._scans[: most - 1])
 
     def near(self, query: NDArray[np.float32]) -> Near | None:
         """Return what the scan of the nearest query says of this one; None if all are far."""
-        kept, vector = self._kept, query.astype(np.float64)
-        if not kept:
+        select, vector = self._scans, query.astype(np.float64)
+        if not select:
             return None
-        along = np.array([scan.unit for scan in kept]) @ vector
+        along = np.array([scan.unit for scan in select]) @ vector
         nearest = int(np.abs(along).argmax())
-        scan, share = kept[nearest], float(along[nearest])
+        scan, share = select[nearest], float(along[nearest])
         apart = float(np.linalg.norm(vector - share * scan.unit))
         if apart > FARTHEST * float(np.linalg.norm(vector)):
             return None

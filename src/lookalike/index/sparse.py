@@ -85,7 +85,7 @@ class SparseRows(Rows):
             return longer
         return type(self).of(longer.vectors)
 
-    def kept(self, mask: NDArray[np.bool_]) -> Self:
+    def select(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` is true."""
         return type(self).of(self.vectors[np.flatnonzero(mask)])
 

@@ -84,11 +84,11 @@ def agreement(first: RegionRecord, second: RegionRecord) -> Agreement:
     close = _close(matrix, a, b, FINE * side)
     if close.sum() >= MIN_HOMOGRAPHY:
         rough = _close(matrix, a, b, ROUGH * side)
-        found, _ = cv2.findHomography(a[rough], b[rough], cv2.USAC_MAGSAC, FINE * side / 2)
-        if found is not None and np.isfinite(found).all() and _is_sound(found, a[rough]):
-            more = _close(found, a, b, FINE * side)
+        result, _ = cv2.findHomography(a[rough], b[rough], cv2.USAC_MAGSAC, FINE * side / 2)
+        if result is not None and np.isfinite(result).all() and _is_sound(result, a[rough]):
+            more = _close(result, a, b, FINE * side)
             if more.sum() > close.sum():
-                matrix, close = found, more
+                matrix, close = result, more
     return Agreement(_once(pairs[close]), matrix)
 
 
@@ -156,14 +156,14 @@ class SpatialCheck(Reranker):
 
 def ranked(hits: Hits, agreements: dict[int, Agreement], least: int) -> Hits:
     """Return hits with those first that agree in at least ``least`` regions, by how many."""
-    known = hits.ids[0] >= 0
+    is_known = hits.ids[0] >= 0
     scores = hits.scores.copy()
-    if known.any():
-        top = max(0.0, float(hits.scores[0][known].max()))
+    if is_known.any():
+        top = max(0.0, float(hits.scores[0][is_known].max()))
         for place, number in enumerate(hits.ids[0]):
-            found = agreements.get(int(number))
-            if found is not None and len(found) >= least:
-                scores[0, place] = top + len(found) + _fraction(hits.scores[0, place], top)
+            result = agreements.get(int(number))
+            if result is not None and len(result) >= least:
+                scores[0, place] = top + len(result) + _fraction(hits.scores[0, place], top)
     return Hits.best_first(hits.ids, scores)
 
 

@@ -57,7 +57,7 @@ class SpatialExpansion(Reranker):
         check = SpatialCheck(top=self.top, least=self.least)
         agreements = check.agreements(query, hits)
         sure = sorted(
-            (number for number, found in agreements.items() if len(found) >= self.sure),
+            (number for number, is_found in agreements.items() if len(is_found) >= self.sure),
             key=lambda number: -len(agreements[number]),
         )[: self.most]
         if not sure:
@@ -73,9 +73,9 @@ class SpatialExpansion(Reranker):
         share = np.full((1, together.shape[0]), 1 / together.shape[0], np.float32)
         is_sparse: bool = sp.issparse(together)
         mean: Vectors = (sp.csr_matrix(share) if is_sparse else share) @ together
-        found = hits.ids[0] >= 0
+        is_found = hits.ids[0] >= 0
         scores = np.full(hits.ids.shape, -np.inf, np.float32)
-        scores[0, found] = query.scores(mean, hits.ids[0][found])[0]
+        scores[0, is_found] = query.scores(mean, hits.ids[0][is_found])[0]
         again = Hits.best_first(hits.ids, scores)
         return ranked(again, {**check.agreements(query, again), **agreements}, self.least)
 
@@ -86,11 +86,13 @@ class SpatialExpansion(Reranker):
         check_whole("SpatialExpansion", "most", self.most, 1)
 
 
-def _of_object(row: Vectors, own: RegionRecord, item: RegionRecord, found: Agreement) -> Vectors:
+def _of_object(
+    row: Vectors, own: RegionRecord, item: RegionRecord, agreement: Agreement
+) -> Vectors:
     """Return a hit's vector with each word's value reduced to the share that lies on the object."""
     if not sp.issparse(row):
         return row
-    back = found.mapped_back(item.places)
+    back = agreement.mapped_back(item.places)
     low, high = own.places.min(axis=0), own.places.max(axis=0)
     inside = ((back >= low) & (back <= high)).all(axis=1)
     values = row.data * _shares(item, inside)[row.indices]

@@ -82,7 +82,7 @@ def why_alike(
     x: Vectors,
     y: Vectors,
     matrix: sp.csr_matrix | None = None,
-    found: Agreement | None = None,
+    result: Agreement | None = None,
 ) -> WhyAlike:
     """Explain the score of two pictures by pairs of their regions.
 
@@ -97,7 +97,7 @@ def why_alike(
     matrix : csr_matrix, optional
         M of a :class:`~lookalike.similarity.SparseSimilarity`, its ``matrix``; by default the
         identity.
-    found : Agreement, optional
+    result : Agreement, optional
         What of them lies alike, if that is known already.
     """
     one, two = sp.csr_matrix(x), sp.csr_matrix(y)
@@ -109,7 +109,7 @@ def why_alike(
     sizes = (first.size, second.size)
     if total <= 0 or min(own) <= 0:
         return WhyAlike(0.0, 0.0, sizes, ())
-    known = agreement(first, second) if found is None else found
+    known = agreement(first, second) if result is None else result
     pairs = zip(one.indices[between.row], two.indices[between.col], values / total, strict=True)
     matches: list[RegionMatch] = []
     for u, v, share in pairs:
@@ -124,7 +124,7 @@ def _of_words(
     second: RegionRecord,
     words: tuple[int, int],
     share: float,
-    found: Agreement,
+    result: Agreement,
 ) -> list[RegionMatch]:
     rows = [
         np.flatnonzero((record.words == word).any(axis=1))
@@ -134,8 +134,8 @@ def _of_words(
     if not len(pairs):
         return []
     agrees = np.zeros(len(pairs), np.bool_)
-    if len(found):
-        there = mapped(found.matrix, first.places[pairs[:, 0]])
+    if len(result):
+        there = mapped(result.matrix, first.places[pairs[:, 0]])
         gaps = np.linalg.norm(there - second.places[pairs[:, 1]], axis=1)
         agrees = gaps < FINE * max(second.size)
     chosen = pairs[agrees] if agrees.any() else pairs

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 def album_rows(collection: "Collection", album: "Album") -> list[dict[str, Any]]:
     """Return a row for each picture in an album, best first: id, path, labels and if it is new."""
-    from lookalike.collection import Where
+    from lookalike.collection import Filter
 
-    found = collection.pictures.browse(
-        max(len(album.members), 1), where=Where(pictures=tuple(sorted(album.members)))
+    rows = collection.pictures.browse(
+        max(len(album.members), 1), where=Filter(pictures=tuple(sorted(album.members)))
     )
-    paths = {row.id: row.places[0] for row in found if row.places}
+    paths = {row.id: row.places[0] for row in rows if row.places}
     labels, new = collection.labels.of(paths), set(album.new)
     return [
         {

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from lookalike.collection import (
     Album,
     Entry,
+    Filter,
     InUse,
     KnownWord,
     ModelRow,
@@ -24,7 +25,6 @@ from lookalike.collection import (
     Ref,
     Standing,
     Suggestion,
-    Where,
     WordCounts,
 )
 from lookalike.core.errors import (
@@ -61,7 +61,7 @@ T = TypeVar("T")
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 _NAMES = {"tags": "tag", "formats": "format", "taken_from": "from", "taken_to": "to"}
-"""What filters are called in addresses, where that is not their name in ``Where``."""
+"""What filters are called in addresses, where that is not their name in ``Filter``."""
 
 _ERRORS: dict[int, type[LookalikeError]] = {
     400: InvalidInput,
@@ -146,7 +146,7 @@ class Client:
         k: int = 10,
         by: str | None = None,
         offset: int = 0,
-        where: Where | None = None,
+        where: Filter | None = None,
         min_score: float | None = None,
         learned: bool = True,
     ) -> list[PictureMatch]:
@@ -163,14 +163,14 @@ class Client:
         return list(self._get(SearchPage, "/api/search", {**query, **_filters(where)}).matches)
 
     def count_word(
-        self, word: str, *, by: str | None = None, where: Where | None = None
+        self, word: str, *, by: str | None = None, where: Filter | None = None
     ) -> WordCounts:
         """Count the pictures that a search by words finds: tagged, named so, and probable ones."""
         query = {"word": word, "k": 1, "by": by, **_filters(where)}
         return cast("WordCounts", self._get(SearchPage, "/api/search", query).counts)
 
     def search_file(
-        self, path: str | Path, *, k: int = 10, by: str | None = None, where: Where | None = None
+        self, path: str | Path, *, k: int = 10, by: str | None = None, where: Filter | None = None
     ) -> list[PictureMatch]:
         """Return the pictures most like a local file, best first; the file is not added."""
         return self.search(self.keep_query(path), k=k, by=by, where=where)
@@ -207,7 +207,7 @@ class Client:
 
     def tag_many(
         self,
-        pictures: Iterable[int] | Where,
+        pictures: Iterable[int] | Filter,
         word: str,
         *,
         shows: bool = True,
@@ -231,7 +231,7 @@ class Client:
         unlike: Ref | Iterable[Ref] = (),
         *,
         word: str | None = None,
-        where: Where | None = None,
+        where: Filter | None = None,
         pictures: Iterable[int] = (),
         most: int | None = None,
     ) -> Album:
@@ -349,7 +349,7 @@ class Client:
         k: int = 100,
         *,
         offset: int = 0,
-        where: Where | None = None,
+        where: Filter | None = None,
         order: Literal["newest", "oldest", "added"] = "newest",
     ) -> list[Picture]:
         """Return the pictures that pass the filters."""
@@ -370,7 +370,7 @@ class Client:
         """Move a picture to the bin."""
         self._ask("DELETE", f"/api/pictures/{number}", params=_given({"user": self._user or None}))
 
-    def remove(self, pictures: Iterable[int] | Where, *, key: str | None = None) -> int:
+    def remove(self, pictures: Iterable[int] | Filter, *, key: str | None = None) -> int:
         """Move pictures to the bin as one event, and return how many; see :meth:`tag_many`."""
         body = {**_selection(pictures), "key": key}
         return self._say(Count, "/api/selection/remove", body).pictures
@@ -550,7 +550,7 @@ def _several(refs: Ref | Iterable[Ref]) -> list[Ref]:
     return [refs] if isinstance(refs, int | str) else list(refs)
 
 
-def _filters(where: Where | None) -> dict[str, Any]:
+def _filters(where: Filter | None) -> dict[str, Any]:
     """Return a filter as parameters of a request."""
     if where is None:
         return {}
@@ -562,9 +562,9 @@ def _filters(where: Where | None) -> dict[str, Any]:
     }
 
 
-def _selection(pictures: Iterable[int] | Where) -> dict[str, Any]:
+def _selection(pictures: Iterable[int] | Filter) -> dict[str, Any]:
     """Return which pictures are meant: some, or all that pass a filter."""
-    if isinstance(pictures, Where):
+    if isinstance(pictures, Filter):
         return {"all_of": _filters(pictures)}
     return {"pictures": list(pictures)}
 

@@ -51,17 +51,17 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Note whether JSON is asked for, so that even usage errors are reported as JSON."""
         ctx.meta[__name__] = "--json" in args
-        with _told(ctx):
+        with _clear_errors(ctx):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        with _told(ctx):
+        with _clear_errors(ctx):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _told(ctx: Any) -> Iterator[None]:
+def _clear_errors(ctx: Any) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
@@ -89,9 +89,9 @@ def _told(ctx: Any) -> Iterator[None]:
 
 def _is_lack_of_memory(error: Exception) -> bool:
     """Return whether an error says so, as Python and the loader of libraries each do."""
-    told = str(error).lower()
+    text = str(error).lower()
     return isinstance(error, MemoryError) or any(
-        words in told
+        words in text
         for words in (
             "can't start new thread",
             "failed to map segment",
@@ -138,8 +138,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(queries: bool) -> None:
+    if queries:
         typer.echo(f"lookalike {__version__}")
         raise typer.Exit
 

@@ -167,12 +167,12 @@ def _sheet(
 ) -> str:
     known = {sample.path: sample for sample in samples}
 
-    def found(query: Sample, learned: bool) -> list[tuple[Match, Sample]]:
+    def search(query: Sample, learned: bool) -> list[tuple[Match, Sample]]:
         matches = store.search(query.path, SHOWN, learned=learned)
         places = (next(place for place in match.places if place in known) for match in matches)
         return [(match, known[place]) for match, place in zip(matches, places, strict=True)]
 
-    rankings = [(query, found(query, False), found(query, True)) for query in unseen]
+    rankings = [(query, search(query, False), search(query, True)) for query in unseen]
     rights = [
         tuple(sum(sample.category == query.category for _, sample in some) for some in both)
         for query, *both in rankings

@@ -55,17 +55,17 @@ class FeatureOptions:
             and given == dict.fromkeys(given)
         ):
             return []
-        found = []
+        result = []
         for feature in self._features:
             own = {DEFAULT: OF_EMBEDDING, "visterms": OF_VISTERMS}.get(feature, ())
             settings = {name: given[name] for name in own if given[name] is not None}
-            found.append(Ranker(feature, {**settings, **self.settings}, self.name))
-        return found
+            result.append(Ranker(feature, {**settings, **self.settings}, self.name))
+        return result
 
     def named(self) -> dict[str, Feature] | None:
         """Return the features of a new collection by name; None for the default one."""
-        asked = self.rankers()
-        return {one.name or one.feature: one.make() for one in asked} or None
+        rankers = self.rankers()
+        return {one.name or one.feature: one.make() for one in rankers} or None
 
     @property
     def _features(self) -> list[str]:
@@ -89,7 +89,7 @@ class FeatureOptions:
                 )
 
 
-def unfinished(store: Collection, asked: Ranker) -> dict[str, Feature]:
+def unfinished(store: Collection, queries: Ranker) -> dict[str, Feature]:
     """Return what is to be added to a collection, or gone on with, by name.
 
     Raises
@@ -100,44 +100,44 @@ def unfinished(store: Collection, asked: Ranker) -> dict[str, Feature]:
         If it has the feature, which is not installed any more.
     """
     rankers, features = store.models.rankers(), store.features
-    alike = [info for info in rankers if info.feature == asked.feature]
-    if asked.settings or asked.name not in (None, *(info.name for info in alike)):
-        feature = _made(asked, alike)
-        same = [info for info in alike if _is_same(asked, feature, features.get(info.name))]
+    alike = [info for info in rankers if info.feature == queries.feature]
+    if queries.settings or queries.name not in (None, *(info.name for info in alike)):
+        feature = _made(queries, alike)
+        same = [info for info in alike if _is_same(queries, feature, features.get(info.name))]
         if not same:
-            name = asked.name or asked.feature
+            name = queries.name or queries.feature
             _check_free(store, name, rankers)
             return {name: feature}
-        if asked.name not in (None, *(info.name for info in same)):
+        if queries.name not in (None, *(info.name for info in same)):
             raise InvalidInput(
                 f"{store.path} already has this feature, as {same[0].name}. Search by it with "
                 f"--by {same[0].name}."
             )
     elif alike:
-        same = [info for info in alike if asked.name in (None, info.name)]
+        same = [info for info in alike if queries.name in (None, info.name)]
     else:
-        return {asked.feature: _made(asked, alike)}
+        return {queries.feature: _made(queries, alike)}
     for info in same:
         if info.trouble and not info.ready:
             raise MissingPart(info.trouble)
     return {info.name: features[info.name] for info in same if info.undescribed or not info.ready}
 
 
-def _made(asked: Ranker, alike: Sequence[RankerInfo]) -> Feature:
+def _made(queries: Ranker, alike: Sequence[RankerInfo]) -> Feature:
     for info in alike:
-        if info.trouble and asked.feature not in FEATURES:
+        if info.trouble and queries.feature not in FEATURES:
             raise MissingPart(info.trouble)
-    return asked.make()
+    return queries.make()
 
 
-def _is_same(asked: Ranker, feature: Feature, known: Feature | None) -> bool:
+def _is_same(queries: Ranker, feature: Feature, known: Feature | None) -> bool:
     """Return whether a feature is one that a collection has; before it is fitted, by settings."""
     if known is None:
         return False
     if feature.is_fitted:
         return known.is_fitted and known.fingerprint == feature.fingerprint
     settings = known.settings()
-    given: dict[str, Any] = json.loads(json.dumps(asked.settings, default=str))
+    given: dict[str, Any] = json.loads(json.dumps(queries.settings, default=str))
     return all(settings.get(name) == value for name, value in given.items())
 
 

@@ -57,7 +57,7 @@ def by_label(labels: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     {'Cat': ['hand', 'folders'], 'dog': ['files']}
     """
     spelled: dict[str, str] = {}
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for label, source in labels:
-        found.setdefault(spelled.setdefault(word_key(label), label), []).append(source)
-    return found
+        result.setdefault(spelled.setdefault(word_key(label), label), []).append(source)
+    return result

@@ -52,7 +52,7 @@ def from_home(path: Path) -> Path:
         raise typer.BadParameter(f"{path}: {error}") from error
 
 
-Where = Annotated[
+CollectionPath = Annotated[
     Path,
     typer.Option(
         "--collection",
@@ -81,16 +81,16 @@ def read_settings(given: Sequence[str] | None) -> dict[str, Any]:
     >>> read_settings(["colours=8", "mean=[0.5, 0.5, 0.5]", "layout=NCHW"])
     {'colours': 8, 'mean': [0.5, 0.5, 0.5], 'layout': 'NCHW'}
     """
-    found = {}
+    result = {}
     for text in given or ():
         name, sign, value = text.partition("=")
         if not sign or not name.strip():
             raise typer.BadParameter(f"--set {text!r:.80} must be KEY=VALUE, such as colours=8.")
         try:
-            found[name.strip()] = json.loads(value, parse_constant=_refuse)
+            result[name.strip()] = json.loads(value, parse_constant=_refuse)
         except ValueError:
-            found[name.strip()] = value
-    return found
+            result[name.strip()] = value
+    return result
 
 
 def _refuse(name: str) -> None:

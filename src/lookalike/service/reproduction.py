@@ -33,18 +33,18 @@ def run_reproduction(
     ``words`` holds arguments of :func:`lookalike.evaluate.reproduce.wsabie.reproduce`, some of them
     of :func:`lookalike.evaluate.reproduce.qah.reproduce`; those that are None are left out.
     """
-    said = {name: value for name, value in (words or {}).items() if value is not None}
-    unused = said.keys() - TAKEN.get(paper, said.keys() if paper == "wsabie" else set())
+    answer = {name: value for name, value in (words or {}).items() if value is not None}
+    unused = answer.keys() - TAKEN.get(paper, answer.keys() if paper == "wsabie" else set())
     if unused:
-        options = ", ".join(f"--{name}" for name in said if name in unused)
+        options = ", ".join(f"--{name}" for name in answer if name in unused)
         raise InvalidInput(f"{options}: only for wsabie. Leave it out for {paper}.")
     run: Callable[..., list[Table]] = reproduce
     if paper == "omks":
         run = omks.reproduce
     elif paper == "wsabie":
-        run = partial(wsabie.reproduce, **said)
+        run = partial(wsabie.reproduce, **answer)
     elif paper == "qah":
-        run = partial(qah.reproduce, **said)
+        run = partial(qah.reproduce, **answer)
     with kept(
         f"Vectors computed so far are kept in {out}; run the same command again to continue."
     ):

@@ -138,8 +138,8 @@ class Screen:
             def progress(done: int, total: int) -> None:
                 # After the last step something is still to be saved: the bar goes on moving.
                 over = total > 0 and done >= total
-                said = f"{what}: finishing" if over else what
-                bars.update(task, completed=done, total=None if over else total, description=said)
+                text = f"{what}: finishing" if over else what
+                bars.update(task, completed=done, total=None if over else total, description=text)
 
             yield progress
 

@@ -101,8 +101,8 @@ def write_sidecars(
     for number, (picture, words) in enumerate(tags.items(), start=1):
         place = sidecar_of(picture)
         try:
-            found = frozenset(map(word_key, (learned or {}).get(picture, ())))
-            written = _add(place, picture, [levels(word, tree) for word in words], found)
+            result = frozenset(map(word_key, (learned or {}).get(picture, ())))
+            written = _add(place, picture, [levels(word, tree) for word in words], result)
         except LookalikeError as error:
             done.refused.append(Refused(place, str(error)))
         except OSError as error:
@@ -130,8 +130,8 @@ def levels(word: str, tree: "TagTree | None" = None) -> Levels:
         steps = [below.removeprefix(f"{above}/") for above, below in pairwise(way)]
     else:
         steps = word.split("/")
-    found = tuple(filter(None, map(xml_text, steps)))
-    return found or tuple(filter(None, [xml_text(word)]))
+    result = tuple(filter(None, map(xml_text, steps)))
+    return result or tuple(filter(None, [xml_text(word)]))
 
 
 def _add(place: Path, picture: Path, paths: Sequence[Levels], learned: Collection[str]) -> bool:
@@ -185,12 +185,12 @@ def _missing(packet: Packet, paths: Sequence[Levels]) -> dict[Subjects, list[str
     words = {word_key(word): "" for word in flat}
     for path in paths:
         words.setdefault(word_key(path[-1]), path[-1])
-    found = {FLAT: [*filter(None, words.values())]}
+    result = {FLAT: [*filter(None, words.values())]}
     kept = [kind for kind in _SIGNS if packet.subjects(kind)]
     wanted = paths if kept else [*((xml_text(word),) for word in flat), *paths]
     for kind in kept or _SIGNS:
-        found[kind] = _missing_paths(packet.subjects(kind), wanted, *_SIGNS[kind])
-    return found
+        result[kind] = _missing_paths(packet.subjects(kind), wanted, *_SIGNS[kind])
+    return result
 
 
 def _missing_paths(
@@ -200,12 +200,14 @@ def _missing_paths(
     new: dict[Levels, str] = {}
     for path in wanted:
         steps = [step.replace(between, inside) for step in path]
-        if not _said(_keys(steps), there):
+        if not _is_implied(_keys(steps), there):
             new.setdefault(_keys(steps), between.join(steps))
-    return [path for keys, path in new.items() if not _said(keys, [k for k in new if k != keys])]
+    return [
+        path for keys, path in new.items() if not _is_implied(keys, [k for k in new if k != keys])
+    ]
 
 
-def _said(path: Levels, others: Sequence[Levels]) -> bool:
+def _is_implied(path: Levels, others: Sequence[Levels]) -> bool:
     if len(path) == 1:
         return any(path[0] in other for other in others)
     return any(other[: len(path)] == path for other in others)

@@ -4,7 +4,7 @@ from lookalike.collection import WordCounts
 from lookalike.core.text import shown
 
 
-def nothing_found(text: str, counts: WordCounts) -> str:
+def no_matches_text(text: str, counts: WordCounts) -> str:
     """Say that a search by words found nothing.
 
     Examples

@@ -37,8 +37,8 @@ class Formula:
     arrays: dict[str, NDArray[np.float32]]
     stored: str = "x"
     scale: str = "np.ones(x.shape[0])"
-    asked: str = "x"
-    asked_scale: str = "np.ones(x.shape[0])"
+    query: str = "x"
+    query_scale: str = "np.ones(x.shape[0])"
 
 
 class Similarity(Stored, Estimator):
@@ -134,8 +134,8 @@ class Similarity(Stored, Estimator):
 
     def scores(self, Q: ArrayLike | sp.spmatrix, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return the score of each row of ``Q`` with each row of ``P``; larger is more similar."""
-        asked, items = self.query_vectors(Q), self.item_vectors(P)
-        queries = asked.toarray() if sp.issparse(asked) else asked
+        query_vectors, items = self.query_vectors(Q), self.item_vectors(P)
+        queries = query_vectors.toarray() if sp.issparse(query_vectors) else query_vectors
         products = (items @ queries.T).T if sp.issparse(items) else queries @ items.T
         return np.ascontiguousarray(products, dtype=np.float32)
 

@@ -84,13 +84,13 @@ def choose(
         advance(until - done, lambda taken, done=done: progress(done + taken, looks[-1]))  # type: ignore[misc]
         done = until
         way = path()
-        found = {point: verdict(way.at(point)) for point in points}
-        top = max(found.values(), key=lambda one: one.figure)
+        result = {point: verdict(way.at(point)) for point in points}
+        top = max(result.values(), key=lambda one: one.figure)
         history.append((done, top.figure))
         since += done > least
         needed = -REAL_LOSS if longest else REAL_GAIN
         if best is None or top.figure > best.figure + needed * top.error:
-            steps, verdicts, since, chosen = done, found, 0, way
+            steps, verdicts, since, chosen = done, result, 0, way
             best = top if best is None else max(best, top, key=lambda one: one.figure)
         if since >= PATIENCE:
             break
@@ -147,13 +147,13 @@ def choose_reach(
             ]
         )
 
-    def value(found: Verdict) -> float:
-        if not found.better_than(before, CERTAIN):
+    def value(result: Verdict) -> float:
+        if not result.better_than(before, CERTAIN):
             return 0.0
         if not strange.any() or strange.all():
-            return found.figure - before.figure
-        own, _ = found.part(~strange).gains(before.part(~strange))
-        gain, first = found.part(strange).gains(before.part(strange))
+            return result.figure - before.figure
+        own, _ = result.part(~strange).gains(before.part(~strange))
+        gain, first = result.part(strange).gains(before.part(strange))
         gained = TAUGHT * own.mean + (1 - TAUGHT) * gain.mean
         return gained + HARM * min(gain.mean, 0) + min(first.mean + MAX_LOST_FIRST, 0)
 

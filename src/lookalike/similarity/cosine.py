@@ -33,7 +33,7 @@ class Cosine(Unlearned):
     def formula(self) -> Formula:
         """Return x·y/(|x||y|)."""
         scale = "1 / np.maximum(dot(x, x), 1e-60) ** 0.5"
-        return Formula({}, scale=scale, asked_scale=scale)
+        return Formula({}, scale=scale, query_scale=scale)
 
     def item_scales(self, P: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return 1/|p|, or 0 for a row of zeros or one too short to divide by."""

@@ -161,14 +161,14 @@ class HeldOutPictures:
         scores = _in_form(products, form)
         if shares is not None:
             scores = shares[:, None] * scores + (1 - shares)[:, None] * self._start(products, form)
-        found = judge(scores, self.relevant, own=own, cutoffs=(1,))
-        taught, judged = self.judged_taught, found.judged
+        outcome = judge(scores, self.relevant, own=own, cutoffs=(1,))
+        taught, judged = self.judged_taught, outcome.judged
         halves = [group / group.sum() for group in (taught, ~taught) if group.any()]
         weights = halves[0] if taught_only else np.sum(halves, axis=0) / len(halves)
         return Verdict(
-            found.average_precision[judged],
+            outcome.average_precision[judged],
             weights,
-            found.precision[judged, 0],
+            outcome.precision[judged, 0],
             self.relevance.groups[judged],
         )
 

@@ -184,13 +184,13 @@ class KernelLearner(Similarity):
 
     def query_vectors(self, Q: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         """Return the vectors to search with: each block turned, and times its kernel's weight."""
-        return np.hstack(self._asked(Q))
+        return np.hstack(self._query_values(Q))
 
     def parts(
         self, q: ArrayLike | sp.spmatrix, p: ArrayLike | sp.spmatrix
     ) -> dict[str, NDArray[np.float32]]:
         """Return what each kernel adds to the scores, by its name."""
-        blocks = zip(self.names_, self._asked(q), self._blocks(p), strict=True)
+        blocks = zip(self.names_, self._query_values(q), self._blocks(p), strict=True)
         return {name: np.asarray(one @ other.T, np.float32) for name, one, other in blocks}
 
     def view_parts(
@@ -261,15 +261,15 @@ class KernelLearner(Similarity):
         total = len(self._sources(lesson.rows.shape[1])) * (2 if validation else 1)
         count = iter(range(1, total + 1))
 
-        def told() -> None:
+        def advance() -> None:
             progress(next(count), total)
 
         worth = None
         if validation is not None:
             first, held, judges = validation
-            learned, _ = self._operators(first, rng, told)
+            learned, _ = self._operators(first, rng, advance)
             worth = self._worth(learned, first.rows, held, judges)
-        learned, margins = self._operators(lesson, rng, told)
+        learned, margins = self._operators(lesson, rng, advance)
         mistakes = self._mistakes(learned.sources, margins)
         steps = 0 if lesson.triplets is None else len(lesson.triplets)
         weights = self._weights(learned.sources, mistakes, steps, worth)
@@ -284,7 +284,7 @@ class KernelLearner(Similarity):
         )
 
     def _operators(
-        self, lesson: Lesson, rng: np.random.Generator, told: Callable[[], None]
+        self, lesson: Lesson, rng: np.random.Generator, report: Callable[[], None]
     ) -> tuple[KernelState, list[Floats]]:
         """Learn the operator of every kernel; return them at equal weights, and the margins.
 
@@ -303,10 +303,10 @@ class KernelLearner(Similarity):
         sources = [one.fitted(who, rows) for one in plain]
         axes, margins = list[Axes](), list[Floats]()
         for source in sources:
-            found = Coordinates.of(who, source, rows, chosen)
+            coordinates = Coordinates.of(who, source, rows, chosen)
             W = None
             if triplets is not None:
-                W, margin = learn_operator(found, triplets, self.aggressiveness)
+                W, margin = learn_operator(coordinates, triplets, self.aggressiveness)
                 margins.append(margin)
                 if not np.isfinite(W).all():
                     raise InvalidInput(
@@ -316,9 +316,9 @@ class KernelLearner(Similarity):
             blend = self.blend
             if blend is None:
                 blend = 1.0 if reach is not None and source.is_local else HALF
-            whole = Axes.of(found, W, blend if self.positive else None, self.normalize)
+            whole = Axes.of(coordinates, W, blend if self.positive else None, self.normalize)
             axes.append(whole.cut(self.dimension))
-            told()
+            report()
         weights = np.full(len(sources), 1 / len(sources))
         none = np.zeros(len(sources), dtype=np.int64)
         return KernelState(rows[chosen], sources, axes, weights, none, 0, A, reach), margins
@@ -331,9 +331,9 @@ class KernelLearner(Similarity):
             return None
         A = np.eye(lesson.rows.shape[1], dtype=np.float32)
         for at in views_in(sources):
-            found = whitening(lesson.rows[:, at], lesson.relevance)
-            if found is not None:
-                A[at, at] = found
+            result = whitening(lesson.rows[:, at], lesson.relevance)
+            if result is not None:
+                A[at, at] = result
         return A
 
     def _reach(
@@ -351,10 +351,10 @@ class KernelLearner(Similarity):
         placed = Placed.of(rows.shape[1], kinds, rng)
         some = rng.permutation(np.flatnonzero(kinds.known))[:MAX_SAMPLED]
         taught = np.repeat([True, False], len(some))
-        found = ramp(placed.held_out(rows, np.tile(some, 2), taught), taught)
-        if found is None:
+        result = ramp(placed.held_out(rows, np.tile(some, 2), taught), taught)
+        if result is None:
             return None
-        return Reach(scaled_landmarks(rows[placed.rows], None), *found, *SHARES)
+        return Reach(scaled_landmarks(rows[placed.rows], None), *result, *SHARES)
 
     def _start(self, rows: Floats) -> KernelState:
         """Return what there is before anything was learned: L = I, for every kernel."""
@@ -411,10 +411,10 @@ class KernelLearner(Similarity):
         """Return the mean average precision of each kernel, or its share of right triplets."""
         pictures = rows if judges is None else held
         who, unit = type(self).__name__, self.normalize
-        asked = learned.asked(who, pictures, unit=unit)
+        queries = learned.query_values(who, pictures, unit=unit)
         stored = learned.blocks(who, pictures, unit=unit)
         figures = []
-        for one, other in zip(asked, stored, strict=True):
+        for one, other in zip(queries, stored, strict=True):
             if judges is None:
                 image, more, less = held.T
                 right = np.einsum("ij,ij->i", one[image], other[more] - other[less]) > 0
@@ -424,17 +424,17 @@ class KernelLearner(Similarity):
                 relevant = judges.rows(own)
                 np.fill_diagonal(relevant, False)
                 scores = np.ascontiguousarray(one @ other.T, dtype=np.float32)
-                found = judge(scores, relevant, own=own, cutoffs=(1,))
-                figures.append(found.mean_average_precision)
+                outcome = judge(scores, relevant, own=own, cutoffs=(1,))
+                figures.append(outcome.mean_average_precision)
         return np.array(figures)
 
     def _blocks(self, P: ArrayLike | sp.spmatrix) -> list[Floats]:
         rows = dense_rows(self._vectors(P))
         return self._learned.blocks(type(self).__name__, rows, unit=self.normalize)
 
-    def _asked(self, Q: ArrayLike | sp.spmatrix) -> list[Floats]:
+    def _query_values(self, Q: ArrayLike | sp.spmatrix) -> list[Floats]:
         rows = dense_rows(self._vectors(Q))
-        return self._learned.asked(type(self).__name__, rows, unit=self.normalize)
+        return self._learned.query_values(type(self).__name__, rows, unit=self.normalize)
 
     def _publish(self, learned: KernelState) -> Self:
         if not learned.width:

@@ -51,9 +51,9 @@ class KernelMap(LinearMap):
         rows = dense_rows(self._given(X))
         source = _source(who, self.kernel, rows.shape[1]).fitted(who, rows)
         chosen = choose_landmarks(rows, MAX_EXACT, np.random.default_rng(0))
-        found = Coordinates.of(who, source, rows, chosen)
-        super().fit(found.rows, y, progress=progress)
-        self._place(rows[chosen], found.map, source)
+        coordinates = Coordinates.of(who, source, rows, chosen)
+        super().fit(coordinates.rows, y, progress=progress)
+        self._place(rows[chosen], coordinates.map, source)
         return self
 
     def formula(self) -> Formula:

@@ -64,14 +64,14 @@ class KernelState:
         near = self.reach.shares(self.whitened(rows)).astype(np.float64)[:, None]
         local = np.array([one.is_local for one in self.sources])
         views = np.array([one.view for one in self.sources])
-        found = np.tile(self.weights, (len(rows), 1))
+        result = np.tile(self.weights, (len(rows), 1))
         for view in np.unique(views):
             groups = [(views == view) & local, (views == view) & ~local]
             sums = [self.weights[one].sum() for one in groups]
             if min(sums) > 0:
                 for group, total, share in zip(groups, sums, (near, 1 - near), strict=True):
-                    found[:, group] *= share * sum(sums) / total
-        return found
+                    result[:, group] *= share * sum(sums) / total
+        return result
 
     def blocks(self, who: str, given: Floats, *, unit: bool) -> list[Floats]:
         """Return what is stored of pictures, k(x) @ map, for each kernel, some rows at a time."""
@@ -87,7 +87,7 @@ class KernelState:
                     block[start : start + step] = unit_rows(mapped) if unit else mapped
         return blocks
 
-    def asked(self, who: str, rows: Floats, *, unit: bool) -> list[Floats]:
+    def query_values(self, who: str, rows: Floats, *, unit: bool) -> list[Floats]:
         """Return the same for queries: each block turned, and times its kernel's weight."""
         blocks = self.blocks(who, rows, unit=unit)
         weights = self.query_weights(rows).astype(np.float32).T[:, :, None]
@@ -167,10 +167,10 @@ class KernelState:
 
 def whitened_views(rows: Floats, A: Floats, sources: Sequence[Source]) -> Floats:
     """Return each view of rows times its part of A, at unit length before and after."""
-    found = np.empty_like(rows)
+    result = np.empty_like(rows)
     for at in views_in(sources):
-        found[:, at] = unit_rows(unit_rows(rows[:, at]) @ A[at, at])
-    return found
+        result[:, at] = unit_rows(unit_rows(rows[:, at]) @ A[at, at])
+    return result
 
 
 def _turns(arrays: Arrays, widths: Sequence[int]) -> list[Floats | None]:

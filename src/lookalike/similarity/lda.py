@@ -53,12 +53,12 @@ class LDA(LinearMap):
         check_whole("LDA", "dimension", self.dimension, 1)
 
     def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
-        kept = np.bincount(codes)[codes] > 1
-        rotated = Rotated.of("LDA", vectors[kept], int(self.dimension))
+        is_kept = np.bincount(codes)[codes] > 1
+        rotated = Rotated.of("LDA", vectors[is_kept], int(self.dimension))
         progress(1, 2)
         analysis = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
         try:
-            analysis.fit(rotated.Z, codes[kept])
+            analysis.fit(rotated.Z, codes[is_kept])
         except np.linalg.LinAlgError as error:
             raise InvalidInput(
                 "LDA: vectors must vary within classes; those of each class are all the same. "

@@ -67,16 +67,16 @@ class LinearMap(Similarity):
         who = type(self).__name__
         vectors = self._given(X)
         codes = class_codes(who, y, vectors.shape[0])
-        found = self._learn(vectors, codes, progress)
+        result = self._learn(vectors, codes, progress)
         with np.errstate(over="ignore"):
-            components = np.ascontiguousarray(found.components, dtype=np.float32)
-            mean = found.mean.astype(np.float32)
+            components = np.ascontiguousarray(result.components, dtype=np.float32)
+            mean = result.mean.astype(np.float32)
         if not np.isfinite(components).all() or not components.any():
             raise InvalidInput(
                 f"{who}: vectors must have a scale that float32 can square; these vary too little "
                 f"or too much. Multiply all vectors by a constant."
             )
-        self._take(components, mean, found.numbers)
+        self._take(components, mean, result.numbers)
         return self
 
     @abstractmethod
@@ -99,10 +99,10 @@ class LinearMap(Similarity):
         arrays = {"components": self.components_, "mean": self.mean_}
         if self._cosine:
             scale = f"np.maximum(dot({z}, {z}), 1e-30) ** -0.5"
-            return Formula(arrays, stored=z, scale=scale, asked=z, asked_scale=scale)
+            return Formula(arrays, stored=z, scale=scale, query=z, query_scale=scale)
         half = f"-dot({z}, {z})[:, None] / 2"
         stored = f"np.hstack([{z}, {half}])"
-        return Formula(arrays, stored=stored, asked=f"np.hstack([{z}, np.ones((x.shape[0], 1))])")
+        return Formula(arrays, stored=stored, query=f"np.hstack([{z}, np.ones((x.shape[0], 1))])")
 
     def _map(self, X: ArrayLike | sp.spmatrix) -> NDArray[np.float32]:
         vectors = self._vectors(X)

@@ -83,7 +83,7 @@ class Margins:
         Z, n = self.Z, len(self.Z)
         ZM = Z @ M
         own = np.einsum("ij,ij->i", ZM, Z)
-        found: list[NDArray[np.int64]] = []
+        result: list[NDArray[np.int64]] = []
         violators: list[NDArray[np.int64]] = []
         for first in range(0, n, BLOCK):
             rows = np.arange(first, min(first + BLOCK, n))
@@ -94,11 +94,11 @@ class Margins:
                 reach[at] = distances[at, mine].max(initial=-np.inf)
             excess = distances - reach[:, None]
             excess[self.codes[rows, None] == self.codes[None, :]] = np.inf
-            for limit, pairs in ((2.0, found), (1.0, violators)):
+            for limit, pairs in ((2.0, result), (1.0, violators)):
                 places, others = np.nonzero(excess < limit)
                 pairs.append(rows[places] * n + others)
         new = ~np.isin(np.concatenate(violators), self.pairs, assume_unique=True)
-        self.pairs = np.concatenate(found)
+        self.pairs = np.concatenate(result)
         return int(np.count_nonzero(new))
 
     def loss(self, M: Matrix) -> tuple[float, Matrix]:

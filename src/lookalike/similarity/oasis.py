@@ -390,11 +390,11 @@ class OASIS(Similarity):
     ) -> tuple[int, float]:
         """Return the steps and the blend, where they were not given, by the held-out part."""
         points = POINTS[1:] if self.blend is None else (self.blend,)
-        found = choose_steps(
+        result = choose_steps(
             trainer, vectors, sources, verdict, rng, progress, steps=self.steps, points=points
         )
-        self.history_ = found.history
-        return found.steps, found.point if self.blend is None else self.blend
+        self.history_ = result.history
+        return result.steps, result.point if self.blend is None else self.blend
 
     def _unjudged(self, steps: int) -> tuple[int, float]:
         """Choose if nothing can be held out: without a given blend, keep the start."""
@@ -419,8 +419,8 @@ class OASIS(Similarity):
                 "OASIS: W would not stay finite on these vectors. Scale them to unit length, or "
                 "lower aggressiveness."
             )
-        found = turned_back(self._trainer(span.width).path(W).at(point), A)
-        return self._publish(span.whole(np.asarray(found, np.float32)), steps, point, reach)
+        result = turned_back(self._trainer(span.width).path(W).at(point), A)
+        return self._publish(span.whole(np.asarray(result, np.float32)), steps, point, reach)
 
     def _publish(
         self, W: NDArray[np.float32], steps: int, point: float, reach: Reach | None = None

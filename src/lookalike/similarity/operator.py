@@ -96,7 +96,7 @@ def kernel_values(
     Kernels of the same view share what they are computed from.
     """
     pairs: dict[tuple[int, int], Pairs] = {}
-    found = {}
+    result = {}
     for source in sources:
         total = None
         for at, kernel in source.kernels:
@@ -108,8 +108,8 @@ def kernel_values(
             values = kernel.values(who, pairs[key])
             total = values if total is None else total + values
         if total is not None:
-            found[source.name] = np.asarray(total / np.float32(len(source.kernels)), np.float32)
-    return found
+            result[source.name] = np.asarray(total / np.float32(len(source.kernels)), np.float32)
+    return result
 
 
 @dataclass(frozen=True)
@@ -142,11 +142,11 @@ class Coordinates:
                 f"{who}: the kernel {source.name} must be positive definite; it has an eigenvalue "
                 f"of {values[0]:.3g} beside {largest:.3g}."
             )
-        kept = values > MIN_EIGENVALUE * largest
-        roots = np.sqrt(values[kept])
-        to = np.asarray(vectors[:, kept] / roots, dtype=np.float32)
+        is_kept = values > MIN_EIGENVALUE * largest
+        roots = np.sqrt(values[is_kept])
+        to = np.asarray(vectors[:, is_kept] / roots, dtype=np.float32)
         if K is not None and len(chosen) == len(X):
-            rows = np.asarray(vectors[:, kept] * roots, dtype=np.float32)
+            rows = np.asarray(vectors[:, is_kept] * roots, dtype=np.float32)
         elif K is not None:
             rows = K[:, chosen] @ to
         else:
@@ -251,10 +251,14 @@ class Axes:
 
     @classmethod
     def of(
-        cls, found: Coordinates, W: NDArray[np.float64] | None, blend: float | None, unit: bool
+        cls,
+        coordinates: Coordinates,
+        W: NDArray[np.float64] | None,
+        blend: float | None,
+        unit: bool,
     ) -> "Axes":
         """Return the axes of an operator: its root for a ``blend``, φ itself and W for None."""
-        to, rows = found.map.astype(np.float64), found.rows.astype(np.float64)
+        to, rows = coordinates.map.astype(np.float64), coordinates.rows.astype(np.float64)
         if blend is not None and W is not None:
             root = positive_root(W, blend)
             to, rows = to @ root, rows @ root
@@ -304,7 +308,7 @@ def choose_landmarks(X: Floats, most: int, rng: np.random.Generator) -> NDArray[
     from sklearn.metrics import pairwise_distances_argmin
 
     units = unit_rows(X)
-    found = MiniBatchKMeans(
+    result = MiniBatchKMeans(
         most,
         init="random",
         n_init=1,
@@ -312,7 +316,7 @@ def choose_landmarks(X: Floats, most: int, rng: np.random.Generator) -> NDArray[
         max_iter=5,
         random_state=int(rng.integers(2**31)),
     ).fit(units)
-    nearest = np.unique(pairwise_distances_argmin(found.cluster_centers_, units))
+    nearest = np.unique(pairwise_distances_argmin(result.cluster_centers_, units))
     others = np.setdiff1d(np.arange(len(X)), nearest)
     # Several means may have the same nearest picture.
     more = rng.choice(others, most - len(nearest), replace=False)

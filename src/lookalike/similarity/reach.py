@@ -110,8 +110,8 @@ class Reach:
 
     def arrays(self) -> dict[str, NDArray[np.float32]]:
         """Return its arrays by name."""
-        found = {"landmarks": self.landmarks}
-        return found if self.start is None else {**found, "start": self.start}
+        result = {"landmarks": self.landmarks}
+        return result if self.start is None else {**result, "start": self.start}
 
     @classmethod
     def restored(cls, arrays: Arrays, rule: Mapping[str, Any], width: int) -> "Reach":
@@ -146,19 +146,19 @@ class Reach:
 
 def blended_formula(W: NDArray[np.float32], reach: Reach | None, *, unit: bool) -> Formula:
     """Return pᵀWq as a formula, over the roots of the self-scores if ``unit``, and blended."""
-    arrays, asked = {"W": W}, 'x @ f["W"]'
+    arrays, query_side = {"W": W}, 'x @ f["W"]'
     scale = 'np.maximum(dot(x, x @ f["W"]), 1e-30) ** -0.5'
     if reach is None:
         if not unit:
-            return Formula(arrays, asked=asked)
-        return Formula(arrays, scale=scale, asked=asked, asked_scale=scale)
+            return Formula(arrays, query=query_side)
+        return Formula(arrays, scale=scale, query=query_side, query_scale=scale)
     shares, own = reach.formula()
     arrays |= reach.arrays()
     if not unit:
         own = '(x.toarray() if hasattr(x, "toarray") else x)'
-        return Formula(arrays, asked=f"(1 - {shares}) * {own} + {shares} * ({asked})")
-    turned = f"{asked} * ({scale})[:, None]"
-    return Formula(arrays, scale=scale, asked=f"(1 - {shares}) * ({own}) + {shares} * ({turned})")
+        return Formula(arrays, query=f"(1 - {shares}) * {own} + {shares} * ({query_side})")
+    turned = f"{query_side} * ({scale})[:, None]"
+    return Formula(arrays, scale=scale, query=f"(1 - {shares}) * ({own}) + {shares} * ({turned})")
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,9 @@ def learning_from(what: str) -> list[str]:
     >>> "oasis" in learning_from("triplets"), "lda" in learning_from("triplets")
     (True, False)
     """
-    found = []
+    result = []
     for name in SIMILARITIES.names:
         with suppress(MissingPart):
             if what in SIMILARITIES.get(name).learns_from:
-                found.append(name)
-    return found
+                result.append(name)
+    return result

@@ -355,6 +355,6 @@ def _canonical(matrix: Any) -> sp.csr_matrix:
 
 
 def _products(queries: Vectors, items: Vectors) -> NDArray[np.float32]:
-    found: Any = queries @ items.T
-    is_sparse: bool = sp.issparse(found)
-    return np.ascontiguousarray(found.toarray() if is_sparse else found, np.float32)
+    result: Any = queries @ items.T
+    is_sparse: bool = sp.issparse(result)
+    return np.ascontiguousarray(result.toarray() if is_sparse else result, np.float32)

@@ -81,9 +81,9 @@ class Mask:
 
     def own_scores(self, vectors: sp.csr_matrix, M: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return pᵀMp of each row."""
-        found = np.zeros(vectors.shape[0])
-        self_scores(*loop_rows(vectors), *self.lists, M, found)
-        return found
+        result = np.zeros(vectors.shape[0])
+        self_scores(*loop_rows(vectors), *self.lists, M, result)
+        return result
 
 
 def loop_rows(vectors: sp.csr_matrix) -> Rows:

@@ -46,7 +46,7 @@ class PairProducts:
     """
 
     ends: NDArray[np.int64]
-    found: NDArray[np.int32]
+    places: NDArray[np.int32]
     products: NDArray[np.float32]
 
     @classmethod
@@ -57,15 +57,15 @@ class PairProducts:
         bounds = np.linspace(0, len(pairs), SLICES + 1).astype(np.int64)
         none = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
-        def work(slice_: int, found: Any, products: Any, is_counting: bool) -> None:
+        def work(slice_: int, result: Any, products: Any, is_counting: bool) -> None:
             first, last = int(bounds[slice_]), int(bounds[slice_ + 1])
-            all_products(pairs, first, last, *rows, *lists, ends, found, products, is_counting)
+            all_products(pairs, first, last, *rows, *lists, ends, result, products, is_counting)
 
         list(in_threads(lambda at: work(at, *none, True), SLICES))
         np.cumsum(ends, out=ends)
-        found, products = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
-        list(in_threads(lambda at: work(at, found, products, False), SLICES))
-        return cls(ends, found, products)
+        result, products = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
+        list(in_threads(lambda at: work(at, result, products, False), SLICES))
+        return cls(ends, result, products)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Objective:
         rows = rows.astype(np.int64)
         parts = self._slices(len(rows))
         scores = np.zeros(len(self.pairs))
-        self._each(parts, lambda a, b, _: pair_scores(rows, a, b, *self._kept, M, scores))
+        self._each(parts, lambda a, b, _: pair_scores(rows, a, b, *self._active_pairs, M, scores))
         selves = np.maximum(scores[self.own[: self.between]], TINY)
         normal = np.zeros(len(self.pairs))
         between = scores[: self.between]
@@ -149,7 +149,8 @@ class Objective:
             )
         gradients = [np.zeros(len(M)) for _ in range(SLICES)]
         self._each(
-            parts, lambda a, b, at: add_gradient(rows, a, b, *self._kept, by_score, gradients[at])
+            parts,
+            lambda a, b, at: add_gradient(rows, a, b, *self._active_pairs, by_score, gradients[at]),
         )
         for other in gradients[1:]:
             gradients[0] += other
@@ -193,8 +194,8 @@ class Objective:
         return M, done
 
     @property
-    def _kept(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-        return self.products.ends, self.products.found, self.products.products
+    def _active_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        return self.products.ends, self.products.places, self.products.products
 
     @staticmethod
     def _slices(count: int) -> NDArray[np.int64]:

@@ -224,7 +224,7 @@ class Trainer:
             Ranker(W.copy(), self.stepper(vectors), source, loop_state(rng)) for source in sources
         ]
 
-    def advance(self, rankers: list[Ranker], steps: int, told: Callable[[int], None]) -> None:
+    def advance(self, rankers: list[Ranker], steps: int, report: Callable[[int], None]) -> None:
         """Take steps with all rankers; project onto the positive matrices when it is due."""
         often = steps // 20 + 1
         done = 0
@@ -237,7 +237,7 @@ class Trainer:
             if self.every and (taken + count) % self.every == 0:
                 for ranker in rankers:
                     ranker.W[:] = project_positive(ranker.W)
-            told(done)
+            report(done)
 
     def learn(
         self,

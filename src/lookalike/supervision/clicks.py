@@ -68,12 +68,12 @@ def clicks_to_relevance(
     """
     _check_threshold(threshold)
     roots = _roots(R_QI)
-    known = np.bincount(roots.indices, minlength=roots.shape[1]) > 0
+    is_known = np.bincount(roots.indices, minlength=roots.shape[1]) > 0
     if threshold == 0:
         links = sp.csr_matrix(roots.T)
         links.sort_indices()
-        return Relevance(links, tuple(map(str, range(roots.shape[0]))), known)
-    return Relevance(_above(roots, threshold, block, progress), None, known)
+        return Relevance(links, tuple(map(str, range(roots.shape[0]))), is_known)
+    return Relevance(_above(roots, threshold, block, progress), None, is_known)
 
 
 def image_relevance(

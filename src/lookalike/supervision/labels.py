@@ -105,19 +105,19 @@ class _Labels:
 
 
 def _read_csv(path: Path) -> dict[str, list[str]]:
-    found = _Labels()
+    result = _Labels()
     empty = True
     for line, row in read_rows(path):
         empty = False
         file = row[column(path, row, FILE_COLUMNS)]
         column(path, row, ONE_LABEL_COLUMNS + MANY_LABEL_COLUMNS)
-        _add_row(found, f"{path}, line {line}", file, row)
+        _add_row(result, f"{path}, line {line}", file, row)
     if empty:
         raise InvalidInput(f"{path} has a header but no rows. Add a row for each picture.")
-    return found.lists()
+    return result.lists()
 
 
-def _add_row(found: _Labels, where: str, file: str, row: dict[str, Any]) -> None:
+def _add_row(result: _Labels, where: str, file: str, row: dict[str, Any]) -> None:
     if not file:
         raise InvalidInput(f"{where}: the row has no file.")
     for kind in ONE_LABEL_COLUMNS:
@@ -126,12 +126,12 @@ def _add_row(found: _Labels, where: str, file: str, row: dict[str, Any]) -> None
                 raise InvalidInput(
                     f"{where}: {kind!r} must be one label; rename it to 'labels' for several."
                 )
-            found.add_only(where, file, _name(where, row[kind]), kind)
+            result.add_only(where, file, _name(where, row[kind]), kind)
     for kind in MANY_LABEL_COLUMNS:
         if kind in row:
             cell = row[kind]
             tags = re.split(r"[;|]", cell) if isinstance(cell, str) else cell
-            found.add(file, _names(where, tags))
+            result.add(file, _names(where, tags))
 
 
 def _names(where: str, value: Any) -> list[str]:
@@ -143,13 +143,13 @@ def _name(where: str, value: Any) -> str:
 
 
 def _key(where: str, entry: dict[str, Any], names: tuple[str, ...]) -> str:
-    found = next((name for name in names if name in entry), None)
-    if found is None:
+    result = next((name for name in names if name in entry), None)
+    if result is None:
         raise InvalidInput(
             f"{where}: must have {' or '.join(map(repr, names))}; "
             f"it has {', '.join(map(repr, entry)) or 'nothing'}."
         )
-    return found
+    return result
 
 
 def _read_json(path: Path) -> dict[str, list[str]]:
@@ -170,10 +170,10 @@ def _read_json(path: Path) -> dict[str, list[str]]:
         raise
     except (RecursionError, ValueError) as error:
         raise InvalidInput(f"{path}: unsupported JSON: {error}.") from error
-    found = _Labels()
+    result = _Labels()
     if isinstance(content, dict):
         for file, value in content.items():
-            found.add(file, _names(f"{path}, {file!r}", value))
+            result.add(file, _names(f"{path}, {file!r}", value))
     elif isinstance(content, list):
         for number, entry in enumerate(content, start=1):
             where = f"{path}, entry {number}"
@@ -186,9 +186,9 @@ def _read_json(path: Path) -> dict[str, list[str]]:
             _key(where, row, ONE_LABEL_COLUMNS + MANY_LABEL_COLUMNS)
             if not isinstance(file, str):
                 raise InvalidInput(f"{where}: the file must be text; got {file!r:.80}.")
-            _add_row(found, where, file, row)
+            _add_row(result, where, file, row)
     else:
         raise InvalidInput(f"{path}: must be an object from file to labels, or a list of objects.")
     if not content:
         raise InvalidInput(f"{path} has no entries. Add one for each picture.")
-    return found.lists()
+    return result.lists()

@@ -174,16 +174,16 @@ class Relevance:
 
         A picture is related to itself if it has a label; by default all pictures are candidates.
         """
-        asked = self._pattern[self._checked("queries", queries)]
+        query_vectors = self._pattern[self._checked("queries", queries)]
         if candidates is None:
-            found = asked if self.labels_ is None else asked @ self._member_pattern
+            result = query_vectors if self.labels_ is None else query_vectors @ self._member_pattern
         else:
             columns = self._checked("candidates", candidates)
             if self.labels_ is None:
-                found = asked[:, columns]
+                result = query_vectors[:, columns]
             else:
-                found = asked @ self._pattern[columns].T
-        return np.asarray(found.toarray(), dtype=np.bool_)
+                result = query_vectors @ self._pattern[columns].T
+        return np.asarray(result.toarray(), dtype=np.bool_)
 
     def alike(self, i: int, j: int) -> bool:
         """Return whether picture ``j`` is related to picture ``i``."""
@@ -281,11 +281,11 @@ class Relevance:
         firsts = np.array([i for i in kinds.values() if self.known[i]], dtype=np.uint32)
         # In random order the search ends early if many pictures are unrelated.
         order = np.random.default_rng(0).permutation(firsts)
-        asked, back = np.unique(kind[rows], return_inverse=True)
-        found: NDArray[np.bool_] = have_strangers(
-            asked.astype(np.uint32), order, flat(self.links.indptr), flat(self.links.indices)
+        queries, back = np.unique(kind[rows], return_inverse=True)
+        is_found: NDArray[np.bool_] = have_strangers(
+            queries.astype(np.uint32), order, flat(self.links.indptr), flat(self.links.indices)
         )
-        return found[back]
+        return is_found[back]
 
     @cached_property
     def groups(self) -> sp.csr_matrix:

@@ -87,13 +87,13 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def column(path: Path, row: dict[str, str], names: tuple[str, ...]) -> str:
     """Return the first of the columns ``names`` that the table has, or raise InvalidInput."""
-    found = next((name for name in names if name in row), None)
-    if found is None:
+    result = next((name for name in names if name in row), None)
+    if result is None:
         raise InvalidInput(
             f"{path}, line 1: the header needs a column named {' or '.join(map(repr, names))}; "
             f"it has {', '.join(map(repr, row))}. Rename or add a column."
         )
-    return found
+    return result
 
 
 def checked_name(where: str, text: str | int) -> str:

@@ -120,21 +120,21 @@ class TagTree:
                [0, 0, 1]])
         """
         check_whole("TagTree", "level", level, 1)
-        found = [self._nodes(word) for word in words]
-        nodes = list(chain.from_iterable(found))
+        result = [self._nodes(word) for word in words]
+        nodes = list(chain.from_iterable(result))
         own = _pattern(
-            np.repeat(np.arange(len(found)), [len(some) for some in found]),
+            np.repeat(np.arange(len(result)), [len(some) for some in result]),
             nodes,
-            (len(found), len(self.names)),
+            (len(result), len(self.names)),
         )
-        alone = [row for row, some in enumerate(found) if not some]
+        alone = [row for row, some in enumerate(result) if not some]
         reached = step = own @ self.above
         for _ in range(1, level):
             step = step @ self.above
             if not step.nnz:
                 break
             reached = reached + step
-        lonely = _pattern(alone, np.arange(len(alone)), (len(found), len(alone)))
+        lonely = _pattern(alone, np.arange(len(alone)), (len(result), len(alone)))
         joined = sp.csr_matrix(sp.hstack([own, reached, lonely], format="csr"))
         return joined[:, np.unique(joined.indices)]
 
@@ -270,15 +270,15 @@ class Relations:
         cycle = [node]
         while walk[cycle[-1]] != node:
             cycle.append(walk[cycle[-1]])
-        told = [
+        lines = [
             f"{self._names[child]!r:.80} is under {self._names[walk[child]]!r:.80} "
             f"({self._said[child, walk[child]]})"
             for child in cycle[:_CYCLE_SHOWN]
         ]
         if len(cycle) > _CYCLE_SHOWN:
-            told.append(f"and so on, {len(cycle)} words in all")
+            lines.append(f"and so on, {len(cycle)} words in all")
         raise InvalidInput(
-            f"{self.source}: words form a cycle: {', '.join(told)}. Remove one of these relations."
+            f"{self.source}: words form a cycle: {', '.join(lines)}. Remove one of these relations."
         )
 
 

@@ -108,9 +108,9 @@ def _form(source: Path, columns: Row, levels: Sequence[str]) -> Adder:
         (_add_path, [PATH_COLUMNS]),
     ]
     for add, needed in forms:
-        found = [next((name for name in names if name in columns), "") for names in needed]
-        if all(found):
-            return partial(add, *found)
+        result = [next((name for name in names if name in columns), "") for names in needed]
+        if all(result):
+            return partial(add, *result)
     raise InvalidInput(
         f"{source}, line 1: the header needs the columns 'word' and 'parent', or 'path', or "
         f"'wnid', 'lemmas' and 'hypernyms'; it has {', '.join(map(repr, columns))}. If these are "

@@ -19,14 +19,14 @@ def counts(added):
 
 def consistent(collection):
     """Every picture has its parts and a place, and the index holds the same vectors."""
-    rows = collection._opened.database.rows
+    rows = collection._session.database.rows
     ids = [number for (number,) in rows("SELECT id FROM pictures ORDER BY id")]
     every = [number for (number,) in rows("SELECT id FROM all_pictures ORDER BY id")]
     for table in ("records_1", "thumbnails"):
         assert [n for (n,) in rows(f"SELECT picture FROM {table} ORDER BY 1")] == every
     assert [n for (n,) in rows("SELECT DISTINCT picture FROM places ORDER BY 1")] == every
     assert len(collection) == len(ids) == len(list(collection.pictures.all()))
-    ranker = collection._opened.rankers.get()
+    ranker = collection._session.rankers.get()
     assert sorted(ranker.plain.ids.tolist()) == ids
     for number, blob in rows("SELECT picture, record FROM records_1 JOIN pictures ON id = picture"):
         stored = np.frombuffer(blob, "<f2").astype(np.float32)
@@ -249,5 +249,5 @@ def test_what_was_removed_stays_out_while_its_file_is_as_it_was(collection, pict
     collection.remove([row.places[0]])
     collection.bin.empty()
     assert collection.add([pictures], removed=True).added == 1
-    kept = collection._opened.database.rows("SELECT * FROM left_out")
+    kept = collection._session.database.rows("SELECT * FROM left_out")
     assert len(kept) == 1, "only of the file that is no more"

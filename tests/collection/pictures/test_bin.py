@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from lookalike.collection import Ask, Collection, Where
+from lookalike.collection import Ask, Collection, Filter
 from lookalike.collection.log.duplicates import pictures_apart
 from lookalike.collection.store import uploads
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
@@ -18,7 +18,7 @@ def everything(collection):
         sorted(row.id for row in collection.pictures.all()),
         collection.labels.all(),
         collection.labels.used(),
-        collection.pictures.count(Where(tags=("katze",))),
+        collection.pictures.count(Filter(tags=("katze",))),
         [match.id for match in collection.search(1, 8)],
         collection.pictures.folders(),
         collection.votes.verdicts(Ask((1,))),
@@ -41,7 +41,7 @@ def test_what_is_removed_is_out_of_sight_and_comes_back_whole(said):
     assert len(said) == 22
     assert not {2, 3} & {match.id for match in said.search(1, 30)}
     assert not {2, 3} & said.labels.all().keys()
-    assert said.pictures.count(Where(tags=("katze",))) == 1
+    assert said.pictures.count(Filter(tags=("katze",))) == 1
     assert said.pictures.find(said.bin.browse()[0].places[0]) is None
     with pytest.raises(NotFound):
         said.pictures.get(2)
@@ -56,7 +56,7 @@ def test_what_is_removed_is_out_of_sight_and_comes_back_whole(said):
 
 def test_removing_and_restoring_are_undone(said):
     before = everything(said)
-    said.remove(Where(tags=("katze",)))
+    said.remove(Filter(tags=("katze",)))
     assert len(said) == 21
     removal = said.log.history(1)[0]
     assert (removal.kind, removal.body["pictures"]) == ("removal", 3)
@@ -98,7 +98,7 @@ def test_emptied_it_is_erased_and_the_log_stays_true(said, pictures):
     assert [row.id for row in said.bin.browse()] == [3]
     assert place.exists()
     for table in ("given", "changes", "places", "thumbnails", "records_1"):
-        rows = said._opened.database.rows(f"SELECT 1 FROM {table} WHERE picture = 2")
+        rows = said._session.database.rows(f"SELECT 1 FROM {table} WHERE picture = 2")
         assert rows == [], table
     assert said.add([pictures]).added == 0
     with pytest.raises(NotFound, match="in the bin"):
@@ -111,7 +111,7 @@ def test_emptied_it_is_erased_and_the_log_stays_true(said, pictures):
 
 def content(collection):
     """All bytes of the database, written out."""
-    collection._opened.database.forget()
+    collection._session.database.forget()
     return (collection.path / "collection.sqlite").read_bytes()
 
 
@@ -161,11 +161,11 @@ def test_that_an_erased_picture_is_no_duplicate_leaves_the_log(said):
     assert log[three.number].body["pictures"] == [6, 7]
     assert (log[other.number].body["pictures"], log[other.number].body["of"]) == ([10], [11])
     assert [log[it.number].kind for it in (side, pair, last)] == ["erased"] * 3
-    apart = pictures_apart(said._opened.database)
+    apart = pictures_apart(said._session.database)
     assert 5 not in apart
     assert apart[6] == [frozenset({6, 7})]
     assert apart[10] == [frozenset({11})]
-    rows = said._opened.database.rows("SELECT body FROM events WHERE kind = 'distinct'")
+    rows = said._session.database.rows("SELECT body FROM events WHERE kind = 'distinct'")
     assert not any("5" in body for (body,) in rows)
 
 
@@ -174,7 +174,7 @@ def test_who_changes_what_is_left_of_an_erased_event_is_found(said):
     number = said.log.history(1)[0].number
     said.remove([5])
     said.bin.empty()
-    with said._opened.database.transaction() as connection:
+    with said._session.database.transaction() as connection:
         connection.execute("UPDATE events SET body = '{}' WHERE number = ?", (number,))
     with pytest.raises(DamagedFile, match=f"from event {number} on"):
         said.log.check()
@@ -206,7 +206,7 @@ def test_an_upload_left_by_a_killed_eraser_is_swept(said, monkeypatch):
     assert file.exists()
     said.upkeep.tidy()
     assert [one.name for one in file.parent.iterdir()] == [new.name]
-    assert said._opened.database.rows("SELECT * FROM leftovers") == []
+    assert said._session.database.rows("SELECT * FROM leftovers") == []
 
 
 def test_what_was_erased_is_not_there_for_an_undoing(said):
@@ -227,8 +227,8 @@ def test_a_missing_file_keeps_all_that_was_said_of_it(said, pictures, tmp_path):
     row = said.pictures.get(2)
     assert row.missing
     assert row.places == (place,)
-    assert [it.id for it in said.pictures.browse(where=Where(missing=True))] == [2]
-    assert said.pictures.count(Where(missing=False)) == 23
+    assert [it.id for it in said.pictures.browse(where=Filter(missing=True))] == [2]
+    assert said.pictures.count(Filter(missing=False)) == 23
     assert everything(said) == before
     assert said.pictures.find_missing() == 0
     shutil.move(away, place)
@@ -253,14 +253,14 @@ def test_missing_pictures_are_counted_not_files(said, pictures):
     ):
         place.unlink()
     said.remove([4])
-    assert said.pictures.find_missing() == said.pictures.count(Where(missing=True)) == 1
+    assert said.pictures.find_missing() == said.pictures.count(Filter(missing=True)) == 1
 
 
 def test_missing_is_looked_for_only_where_asked(said, pictures):
     for number in (2, 20):
         said.pictures.get(number).places[0].unlink()
     assert said.pictures.find_missing([said.pictures.get(20).places[0].parent]) == 1
-    assert [row.id for row in said.pictures.browse(where=Where(missing=True))] == [20]
+    assert [row.id for row in said.pictures.browse(where=Filter(missing=True))] == [20]
 
 
 def test_a_tagged_picture_whose_file_is_overwritten_is_missing(said, pictures):

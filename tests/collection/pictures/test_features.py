@@ -64,12 +64,12 @@ def test_earlier_votes_teach_it(collection, pictures):
         fresh.add([pictures])
         ids = {row.places[0]: row.id for row in fresh.pictures.all()}
         same = {row.id: ids[row.places[0]] for row in collection.pictures.all()}
-        for vote in collection._opened.rankers.ledger.votes[:5]:
+        for vote in collection._session.rankers.ledger.votes[:5]:
             good, bad = ([same[n] for n in side] for side in (vote.picked, vote.rejected))
             query = Ask((same[int(vote.subject)],))
             fresh.vote(query, picked=good, rejected=bad, shown=[*good, *bad])
-        ours = collection._opened.rankers.ledger.votes
-        theirs = fresh._opened.rankers.ledger.votes
+        ours = collection._session.rankers.ledger.votes
+        theirs = fresh._session.rankers.ledger.votes
         for one, other in zip(ours[:5], theirs, strict=True):
             np.testing.assert_allclose(one.taught[2].steps, other.taught[1].steps, atol=1e-9)
             assert one.taught[2].right == other.taught[1].right

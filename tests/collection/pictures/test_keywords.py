@@ -141,7 +141,7 @@ def test_keywords_that_are_left_out_are_told(tmp_path):
 def test_what_will_be_learned_from_is_what_is_kept_then(album, source, whole):
     """Labels are merged in memory for learning and in the database; both come to the same."""
     collection, _ = album
-    database = collection._opened.database
+    database = collection._session.database
     collection.label(1, "HUND", shows=False)
     collection.label(2, "Maus")
     collection.remove([3])

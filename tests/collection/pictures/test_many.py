@@ -4,12 +4,12 @@ import sqlite3
 
 import pytest
 
-from lookalike.collection import Collection, Where
+from lookalike.collection import Collection, Filter
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
 
 
 def having(collection, word):
-    found = collection.pictures.browse(1000, where=Where(tags=(word,)), order="added")
+    found = collection.pictures.browse(1000, where=Filter(tags=(word,)), order="added")
     return [row.id for row in found][::-1]
 
 
@@ -30,10 +30,10 @@ def test_one_event_tags_many_and_one_undoing_takes_it_back(collection):
 
 
 def test_all_that_pass_a_filter_are_tagged(collection, pictures):
-    event = collection.label(Where(folder=str(pictures / "rot")), "warm")
+    event = collection.label(Filter(folder=str(pictures / "rot")), "warm")
     assert event.body["pictures"] == 8
-    assert collection.pictures.count(Where(tags=("warm",))) == 8
-    assert collection.label(Where(), "alles").body["pictures"] == len(collection)
+    assert collection.pictures.count(Filter(tags=("warm",))) == 8
+    assert collection.label(Filter(), "alles").body["pictures"] == len(collection)
 
 
 def test_what_was_said_of_one_stays_when_that_of_many_is_undone(collection):
@@ -79,7 +79,7 @@ def test_two_people_undo_the_same_event(collection):
     [
         ([1, 99], "hund", NotFound, "has no picture 99"),
         ([], "hund", InvalidInput, "no pictures to label"),
-        (Where(tags=("nirgends",)), "hund", InvalidInput, "no pictures to label"),
+        (Filter(tags=("nirgends",)), "hund", InvalidInput, "no pictures to label"),
         ("1", "hund", InvalidInput, "must be a list"),
         ([1.5], "hund", InvalidInput, "by its id or path"),
         ([1], " ", InvalidInput, "non-empty text"),

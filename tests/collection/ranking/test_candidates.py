@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from lookalike.collection import Ask, Collection, Where
+from lookalike.collection import Ask, Collection, Filter
 from lookalike.collection.ranking import candidates
 from lookalike.collection.training import codes as training
 from lookalike.core.arrays import check_file
@@ -32,7 +32,7 @@ def big(tmp_path):
 
 
 def ranker_of(collection):
-    return collection._opened.rankers.get()
+    return collection._session.rankers.get()
 
 
 def ids(matches):
@@ -42,7 +42,7 @@ def ids(matches):
 def exact(collection, query, k):
     """The same search without codes."""
     ranker = ranker_of(collection)
-    vector = ranker.source(collection._opened.database).ask(Ask((query,)))
+    vector = ranker.source(collection._session.database).ask(Ask((query,)))
     hits = ranker.index.search(ranker.query(vector), k, exclude=np.array([[query]]))
     return hits.ids[0].tolist()
 
@@ -76,7 +76,7 @@ def test_codes_alone_are_learned_measured_and_used(big):
             5,
             exclude=np.array([[query]]),
             among=None,
-            database=big._opened.database,
+            database=big._session.database,
         )
         found.append(np.isin(exact(big, int(query), 5), hits.ids[0]).mean())
     assert np.mean(found) == pytest.approx(codes.figures.recall)
@@ -85,7 +85,7 @@ def test_codes_alone_are_learned_measured_and_used(big):
 def _sides(collection):
     from lookalike.collection.store import models
 
-    return models.sides(collection._opened.database, ranker_of(collection).codes.number)
+    return models.sides(collection._session.database, ranker_of(collection).codes.number)
 
 
 def test_a_search_takes_candidates_by_codes_and_ranks_them_exactly(big, monkeypatch):
@@ -111,7 +111,7 @@ def test_a_search_takes_candidates_by_codes_and_ranks_them_exactly(big, monkeypa
     assert [match.score for match in matches] == scores[0].tolist()
     # So deep, or among so few, an exact search costs no more.
     big.search(7, 80)
-    big.search(7, 5, where=Where(folder=str(big.pictures.get(1).places[0].parent)))
+    big.search(7, 5, where=Filter(folder=str(big.pictures.get(1).places[0].parent)))
     assert len(seen) == 1
     assert ids(big.search(7, 89)) == exact(big, 7, 89)
 
@@ -200,7 +200,7 @@ def test_votes_hold_with_codes(big):
     # What votes taught turns the code of the query, and by it the weights of its bits.
     vector = ranker.vectors(np.array([2]))
     for learned in (False, True):
-        asked = ranker.asked(vector, learned=learned)
+        asked = ranker.query_vector(vector, learned=learned)
         assert np.linalg.norm(asked) == pytest.approx(1)
         assert (asked @ vector.T).item() < 0.999 * np.linalg.norm(vector)
     number = event.number
@@ -210,7 +210,7 @@ def test_votes_hold_with_codes(big):
 
 def test_filters_hold_with_codes(big):
     with_codes(big)
-    where = Where(folder=str(big.pictures.get(1).places[0].parent))
+    where = Filter(folder=str(big.pictures.get(1).places[0].parent))
     matching = set(big.pictures.browse_ids(90, where=where))
     assert 0 < len(matching) < 90
     assert set(ids(big.search(40, 40, where=where))) <= matching
@@ -223,7 +223,7 @@ def test_vectors_stay_on_disk_and_codes_are_cached(big, monkeypatch):
     assert isinstance(ranker.plain, MappedIndex)
     assert isinstance(ranker.index, MappedIndex)
     assert not ranker.plain.vectors.flags.owndata
-    cache = big._opened.folder.codes(ranker.codes.figures.fingerprint)
+    cache = big._session.folder.codes(ranker.codes.figures.fingerprint)
     assert cache.exists()
     found = ids(big.search(5, 9))
 
@@ -317,7 +317,7 @@ def test_codes_of_other_vectors_are_refused(big):
     from lookalike.core.errors import FingerprintMismatch
 
     number = with_codes(big).codes.model
-    file = big._opened.folder.model(number)
+    file = big._session.folder.model(number)
     ranker_of(big).codes.similarity.save(file, fingerprint="0" * 32)
     again = Collection.open(big.path, features=[Colours()])
     with again, pytest.raises(FingerprintMismatch):
@@ -331,7 +331,7 @@ def cached(big, monkeypatch):
     with_codes(big)
     ranker = ranker_of(big)
     assert isinstance(ranker.plain, MappedIndex)
-    return big, big._opened.folder.cache(ranker.space.fingerprint)
+    return big, big._session.folder.cache(ranker.space.fingerprint)
 
 
 def flip_a_vector(cache, collection, picture):
@@ -402,7 +402,7 @@ def test_vectors_are_mended_in_the_order_asked_for(cached):
 
 def test_a_picture_whose_vector_and_record_are_damaged_is_left_out(cached):
     collection, cache = cached
-    with collection._opened.database.transaction() as connection:
+    with collection._session.database.transaction() as connection:
         connection.execute("UPDATE records_1 SET record = x'00' WHERE picture = 7")
     flip_a_vector(cache, collection, 7)
     with pytest.raises(DamagedFile, match="the checksums of 1 vector differ"):

@@ -38,7 +38,7 @@ def test_each_ranker_searches_by_its_own_feature(both):
     assert [info.name for info in both.models.rankers()] == ["colours", "fine"]
     assert all(info.ready and info.pictures == 24 for info in both.models.rankers())
     for name, feature in both.features.items():
-        ranker = both._opened.rankers.get(name)
+        ranker = both._session.rankers.get(name)
         assert ranker.plain.dimension == feature.dimension
         vectors = ranker.plain.vectors * ranker.plain.scales[:, None]
         order = ranker.plain.ids[np.argsort(-(vectors @ vectors[0]), kind="stable")]
@@ -50,7 +50,7 @@ def test_each_ranker_searches_by_its_own_feature(both):
 def test_only_the_ranker_that_is_searched_by_is_loaded(both):
     with Collection.open(both.path, features=[Colours(), Fine()]) as again:
         again.search(1, by="fine")
-        assert [row[1].name for row in again._opened.rankers._loaded.values()] == ["fine"]
+        assert [row[1].name for row in again._session.rankers._loaded.values()] == ["fine"]
 
 
 def test_an_unknown_name_lists_the_choices(both):
@@ -67,7 +67,7 @@ def test_an_unknown_name_lists_the_choices(both):
 def test_votes_teach_each_ranker_in_its_own_space(both):
     before = {name: both.search(2, 20, by=name) for name in both.features}
     both.vote(Ask((1,)), picked=[20], rejected=[2])
-    (vote,) = both._opened.rankers.ledger.votes
+    (vote,) = both._session.rankers.ledger.votes
     assert sorted(vote.taught) == [1, 2]
     assert [vote.taught[ranker].pictures for ranker in (1, 2)] == [(0, 20, 2)] * 2
     for name in both.features:
@@ -117,7 +117,7 @@ def test_every_similarity_can_be_published(tmp_path, method):
         # Whatever the gate said of it: it is to be searched with.
         publish(collection, method)
         found = collection.search(1, 20)
-        ranker = collection._opened.rankers.get()
+        ranker = collection._session.rankers.get()
         assert ranker.similarity.name == method
         expected = ranker.similarity.scores(ranker.vectors([1]), ranker.plain.vectors)[0]
         score = dict(zip(ranker.plain.ids.tolist(), expected, strict=True))
@@ -153,7 +153,7 @@ def quick(method):
 
 def publish(collection, method):
     """Put a learned similarity in use past the gate."""
-    opened = collection._opened
+    opened = collection._session
     ranker = opened.rankers.get()
     labels = [names[0] for _, names in sorted(collection.labels.all().items())]
     learner = SIMILARITIES.make(method, quick(method)).fit(ranker.plain.vectors, labels)
@@ -168,13 +168,13 @@ def publish(collection, method):
 def test_stored_vectors_of_another_width_are_made_beside_what_serves(collection):
     collection.learn(folders=True, method="lda")
     publish(collection, "lda")
-    ranker = collection._opened.rankers.get()
+    ranker = collection._session.rankers.get()
     assert ranker.index.dimension == 2
     assert ranker.plain.dimension == 48
     plain = collection.search(1, 9, learned=False)
     collection.rollback()
     assert collection.search(1, 9) == plain
-    ranker = collection._opened.rankers.get()
+    ranker = collection._session.rankers.get()
     assert np.shares_memory(ranker.index.vectors, ranker.plain.vectors)
 
 
@@ -193,7 +193,7 @@ def test_a_feature_whose_package_is_gone(both, pictures, tmp_path):
         left.vote(Ask((1,)), picked=[20], rejected=[2])
         left.label(1, "Straße")
         left.add([tmp_path / "neu"])
-        (vote,) = left._opened.rankers.ledger.votes
+        (vote,) = left._session.rankers.ledger.votes
         assert sorted(vote.taught) == [1]
     with Collection.open(both.path, features=[Colours(), Fine()]) as again:
         assert len(again.search(1, 99, by="fine")) == 22
@@ -202,7 +202,7 @@ def test_a_feature_whose_package_is_gone(both, pictures, tmp_path):
         info = again.add_feature(Fine())
         assert (info.pictures, info.undescribed) == (25, 0)
         assert len(again.search(1, 99, by="fine")) == 23
-        (vote,) = again._opened.rankers.ledger.votes
+        (vote,) = again._session.rankers.ledger.votes
         assert sorted(vote.taught) == [1, 2]
 
 
@@ -239,7 +239,7 @@ def test_a_similarity_whose_package_is_gone(collection, monkeypatch):
 
 def test_a_model_of_another_feature_is_refused(both):
     both.learn(words(both), feature="fine", settings=QUICK)
-    with both._opened.database.transaction() as connection:
+    with both._session.database.transaction() as connection:
         connection.execute("UPDATE rankers SET similarity = 1 WHERE name = 'colours'")
     with pytest.raises(FingerprintMismatch, match="cannot be compared"):
         both.search(1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lookalike.collection import Ask, Collection, SavedSearch, Where
+from lookalike.collection import Ask, Collection, Filter, SavedSearch
 from lookalike.collection.ranking import start_words
 from lookalike.collection.search import words
 from lookalike.core.errors import DamagedFile, InvalidInput
@@ -44,9 +44,9 @@ def test_pages_follow_each_other_and_filters_hold(fresh, pictures):
     whole = fresh.search_word("nature", 20)
     assert min(match.score for match in whole) >= 0.01
     assert fresh.search_word("nature", 7, offset=6) == whole[6:13]
-    among = fresh.search_word("nature", 20, where=Where(folder=str(pictures / "blau")))
+    among = fresh.search_word("nature", 20, where=Filter(folder=str(pictures / "blau")))
     assert folders(among) == ["blau"] * 8
-    assert fresh.search_word("nature", 20, where=Where(folder=str(pictures / "rot"))) == []
+    assert fresh.search_word("nature", 20, where=Filter(folder=str(pictures / "rot"))) == []
     assert [m for m in whole if m.score >= 0.9] == fresh.search_word("nature", 20, min_score=0.9)
 
 
@@ -109,7 +109,7 @@ def test_start_words_stay_where_learning_gained_nothing(fresh):
 def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, monkeypatch):
     monkeypatch.setattr(words, "MIN_TO_JUDGE", 1)
     fresh.learn(labels(fresh, {"rot": "crimson", "grün": "lawn", "blau": "sky"}), hold_back=0.4)
-    _, annotator = fresh._opened.rankers.naming()
+    _, annotator = fresh._session.rankers.naming()
     worse = annotator.word_queries(["sky"])
     monkeypatch.setattr(type(annotator), "word_queries", lambda self, names: -worse)
     found = fresh.search_word("sky", 8)

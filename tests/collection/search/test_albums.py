@@ -1,6 +1,6 @@
 import pytest
 
-from lookalike.collection import Ask, Collection, SavedSearch, Where
+from lookalike.collection import Ask, Collection, Filter, SavedSearch
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.colours import PALETTE, Colours, picture
 
@@ -60,7 +60,7 @@ def test_an_album_of_pictures_is_exactly_these_until_more_are_picked(collection)
 def test_an_album_is_a_filter(collection):
     own, other = ids(collection, NAMES[0]), ids(collection, NAMES[1])
     collection.albums.save("Both", pictures=[own[0], own[1], other[0]])
-    inside = Where(album="both")
+    inside = Filter(album="both")
     assert collection.pictures.count(inside) == 3
     assert {row.id for row in collection.pictures.browse(9, where=inside)} == {
         own[0],
@@ -70,9 +70,9 @@ def test_an_album_is_a_filter(collection):
     assert sum(count for _, count in collection.pictures.months(inside)) == 3
     found = [match.id for match in collection.search(own[0], 9, where=inside)]
     assert found == [own[1], other[0]]
-    outside = Where(without_album="Both")
+    outside = Filter(without_album="Both")
     assert collection.pictures.count(outside) == len(collection) - 3
-    some = Where(album="Both", folder=str(collection.pictures.get(other[0]).places[0].parent))
+    some = Filter(album="Both", folder=str(collection.pictures.get(other[0]).places[0].parent))
     assert [row.id for row in collection.pictures.browse(9, where=some)] == [other[0]]
     inner = collection.albums.save("Inner", SavedSearch(where=some))
     assert inner.members == (other[0],)
@@ -80,7 +80,7 @@ def test_an_album_is_a_filter(collection):
         [*own[:2], other[0]]
     )
     with pytest.raises(NotFound, match="no album “none”"):
-        collection.pictures.count(Where(album="none"))
+        collection.pictures.count(Filter(album="none"))
 
 
 def test_an_album_of_a_word_has_all_that_is_tagged(collection):
@@ -138,11 +138,11 @@ def test_names_are_told_apart_and_nothing_is_lost(collection):
 def test_an_album_is_never_filtered_by_itself(collection):
     own = ids(collection, NAMES[0])
     collection.albums.save("A", pictures=own[:2])
-    collection.albums.save("B", SavedSearch(where=Where(album="A")))
+    collection.albums.save("B", SavedSearch(where=Filter(album="A")))
     collection.albums.delete("A")
     assert "no album “A”" in collection.albums.all()[0].trouble
     with pytest.raises(InvalidInput, match="filtered by itself"):
-        collection.albums.save("a", SavedSearch(where=Where(album="B")))
+        collection.albums.save("a", SavedSearch(where=Filter(album="B")))
 
 
 def test_a_kept_query_of_an_album_is_not_forgotten(collection, tmp_path, monkeypatch):

@@ -147,11 +147,11 @@ def test_frames_that_drift_do_not_become_one_group(tmp_path):
         together = [number for group in found for number in group.pictures]
         assert len(together) == len(set(together)), "a picture is in one group at most"
         copies = near.NearCopies(64)
-        copies.follow(made._opened.rankers.get())
+        copies.follow(made._session.rankers.get())
         for group in found:
             assert len(group.pictures) <= 5
             others = group.pictures[1:]
-            scores = copies.alike(made._opened.database, group.keeper, others)
+            scores = copies.alike(made._session.database, group.keeper, others)
             assert min(scores) >= duplicates.LIKE, "each is a copy of the one to keep itself"
 
 
@@ -214,7 +214,7 @@ def test_keeping_one_moves_the_others_to_the_bin_and_can_be_undone(collection):
 
 def said_of(collection, *pictures):
     """Return all that is kept by hand of pictures, and the albums."""
-    rows = collection._opened.database.rows
+    rows = collection._session.database.rows
     return (
         rows("SELECT * FROM given ORDER BY 1, 2, 3"),
         rows("SELECT * FROM refusals ORDER BY 1, 2"),
@@ -224,7 +224,7 @@ def said_of(collection, *pictures):
 
 
 def give(collection, source, words):
-    with collection._opened.database.transaction() as connection:
+    with collection._session.database.transaction() as connection:
         import_labels(NewEntry(connection), source, words)
 
 
@@ -249,7 +249,7 @@ def test_the_one_kept_gets_what_was_said_of_the_others(collection):
     assert collection.albums.get("Äpfel").pictures == (small, one)
     assert collection.albums.get("Äpfel").members == (one,)
     assert set(collection.albums.get("Beide").pictures) == {one, jpeg}
-    refused = collection._opened.database.rows("SELECT key FROM refusals WHERE picture = ?", one)
+    refused = collection._session.database.rows("SELECT key FROM refusals WHERE picture = ?", one)
     assert {key for (key,) in refused} == {"möwe", "zug"}
     after = said_of(collection, one)
     undone = collection.undo(kept.number)
@@ -292,7 +292,7 @@ def test_words_of_duplicates_stay_when_these_are_erased_and_go_with_the_one_kept
     collection.remove([one])
     collection.bin.empty()
     collection.log.check()
-    left = collection._opened.database.rows("SELECT * FROM changes WHERE picture = ?", one)
+    left = collection._session.database.rows("SELECT * FROM changes WHERE picture = ?", one)
     assert left == []
 
 
@@ -366,7 +366,7 @@ def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkey
 
 def test_a_thumbnail_that_cannot_be_read_is_no_duplicate(collection):
     (small,) = ids(collection, "0 small.png")
-    with collection._opened.database.transaction() as connection:
+    with collection._session.database.transaction() as connection:
         connection.execute("UPDATE thumbnails SET jpeg = x'00' WHERE picture = ?", (small,))
     assert named(collection, collection.duplicates.find())["0.png"] == {"0 recompressed.jpg"}
 

@@ -65,7 +65,7 @@ def check_recipe(collection, path, manifest):
     """See that the recipe finds what a search finds, for queries that nobody voted on."""
     ids = sorted(row.id for row in collection.pictures.all())
     feature = collection.features[collection.models.rankers()[0].name]
-    raw = feature.vectors(records(collection._opened.database, 1, ids))
+    raw = feature.vectors(records(collection._session.database, 1, ids))
     room = {}
     exec(manifest["recipe"], room)
     outside = Image.linear_gradient("L").convert("RGB")
@@ -104,7 +104,7 @@ def test_the_recipe_finds_what_a_search_finds(collection, tmp_path, learned, vot
         5 * voted,
     )
     assert (manifest["model"] is not None) == learned
-    assert manifest["fingerprint"] == collection._opened.rankers.get().space.fingerprint
+    assert manifest["fingerprint"] == collection._session.rankers.get().space.fingerprint
     assert manifest["dimension"] == 48
     for name, array in arrays.items():
         assert array.dtype == np.float32

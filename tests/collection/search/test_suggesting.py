@@ -108,15 +108,15 @@ def test_learned_words_come_with_how_sure_they_are(tmp_path):
         bare = next(
             r.id for r in collection.pictures.all() if str(r.places[0]).endswith("rot/0.png")
         )
-        ranker = collection._opened.rankers.get()
-        tagger = collection._opened.rankers.annotator(ranker)
+        ranker = collection._session.rankers.get()
+        tagger = collection._session.rankers.annotator(ranker)
         assert tagger.confidence_ is not None
         (tag,) = tagger.annotate(ranker.vectors([bare]), 1)[0]
         (found,) = collection.suggest(bare)
         assert (found.word, found.confidence) == ("rot", pytest.approx(tag.confidence))
         assert found.why == "all 5 most similar labelled pictures have it"
         # With few pictures left that have it, what was learned speaks for it alone.
-        with collection._opened.database.transaction() as connection:
+        with collection._session.database.transaction() as connection:
             connection.execute(
                 "UPDATE given SET label = 'x', key = 'x', crc = row_sum(picture, 'x', source, 'x') "
                 "WHERE label = 'rot' AND picture % 9"

@@ -122,7 +122,7 @@ def test_an_interrupted_tagging_ends_its_threads(collection, tmp_path):
 
 def test_a_word_finds_pictures(collection):
     learn(collection, words="wsabie")
-    ranker, tagger = collection._opened.rankers.naming()
+    ranker, tagger = collection._session.rankers.naming()
     number = tagger.word_number("grün")
     always = tagger.constant_ * tagger.constant_row_ @ tagger.W_[number]
     assert always != 0
@@ -302,7 +302,7 @@ def test_a_reader_goes_on_when_a_writer_cleans_up_under_it(collection, monkeypat
                 collection.add([])
             return load(self, number, fingerprint)
 
-        reader._opened.rankers.get()
+        reader._session.rankers.get()
         monkeypatch.setattr(rankers.Rankers, "load_annotator", late)
         found = reader.words.learned()
     assert learned == [2]

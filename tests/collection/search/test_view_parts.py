@@ -50,7 +50,7 @@ def collection(tmp_path, folder, fitted, monkeypatch):
 
 
 def ranker(collection):
-    return collection._opened.rankers.get(None)
+    return collection._session.rankers.get(None)
 
 
 def test_vectors_of_several_views_are_not_reduced(collection, fitted, monkeypatch):

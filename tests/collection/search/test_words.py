@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lookalike import Collection
-from lookalike.collection import Where
+from lookalike.collection import Filter
 from lookalike.collection.pictures.names import named
 from lookalike.collection.search.words import split
 
@@ -53,7 +53,7 @@ def test_pages_and_filters_hold_over_all_parts(collection, pictures):
     assert not set(away) & {match.id for match in whole if match.source == "learned"}
     pages = [collection.search_word("rot", 5, offset=at) for at in range(0, len(whole) + 5, 5)]
     assert [match for page in pages for match in page] == whole
-    where = Where(folder=str(pictures / "rot"))
+    where = Filter(folder=str(pictures / "rot"))
     within = collection.search_word("rot", 99, where=where)
     assert {match.path.parent.name for match in within} == {"rot"}
     counts = collection.words.count("rot", where=where)
@@ -79,7 +79,7 @@ def test_a_name_counts_from_the_start_of_a_word(tmp_path, collection):
     collection.add([tmp_path / "neu"])
     names = {row.id: row.places[0].stem for row in collection.pictures.all()}
     found = {
-        text: [names[n] for n in named(collection._opened.database, [text])[0].tolist()]
+        text: [names[n] for n in named(collection._session.database, [text])[0].tolist()]
         for text in ("cat", "2034", "034", "käTZ", "%", ".png", "[")
     }
     assert found["cat"] == ["my_cats"]
@@ -145,7 +145,7 @@ def test_a_ranker_that_is_not_usable_hides_no_tags(collection, monkeypatch):
     def broken(self, by=None):
         raise MissingPart("the part is gone")
 
-    monkeypatch.setattr(type(collection._opened.rankers), "annotated", broken)
+    monkeypatch.setattr(type(collection._session.rankers), "annotated", broken)
     assert given(collection.search_word("gem")) == [5]
     with pytest.raises(MissingPart):
         collection.search_word("jewel")

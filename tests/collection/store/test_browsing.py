@@ -14,7 +14,7 @@ from lookalike.collection.log.labels import import_labels
 from lookalike.collection.pictures.names import folders
 from lookalike.collection.store import browsing as filtering
 from lookalike.collection.store.database import Database, stored
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.labels import labels_of, labels_used
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import word_key
@@ -69,7 +69,7 @@ def shared(tmp_path_factory):
 
 def found(database, **parts):
     """The ids that pass, checked to be the same however they are asked for."""
-    where = Where(**parts)
+    where = Filter(**parts)
     ids = filtering.matching(database, where).tolist()
     assert ids == sorted(row.id for row in filtering.browse(database, 999, 0, where))
     assert filtering.count(database, where) == len(ids)
@@ -152,7 +152,7 @@ def perhaps(values):
 
 
 wheres = st.builds(
-    Where,
+    Filter,
     folder=perhaps(st.sampled_from((*FOLDERS, "/", "/p/a/", "/p/nowhere"))),
     tags=st.lists(st.sampled_from((*LABELS, "Kaffee")), max_size=2).map(tuple),
     taken_from=perhaps(st.sampled_from(DATES)),
@@ -169,16 +169,16 @@ wheres = st.builds(
 @given(shots, st.lists(wheres, min_size=1, max_size=6), st.data())
 def test_every_filter_is_a_plain_loop(shared, made, asked, data):
     keep(shared, made)
-    for where in (None, Where(), *asked):
+    for where in (None, Filter(), *asked):
         try:
-            (where or Where()).check()
+            (where or Filter()).check()
         except InvalidInput:
             with pytest.raises(InvalidInput):
                 filtering.matching(shared, where)
             continue
         passed = [shot for shot in made if where is None or passes(shot, where)]
         ids = filtering.matching(shared, where)
-        if where is None or where == Where():
+        if where is None or where == Filter():
             assert ids is None
         else:
             assert ids.dtype == np.int64
@@ -201,9 +201,9 @@ def test_every_filter_is_a_plain_loop(shared, made, asked, data):
     assert [number for _, number in words] == sorted((n for _, n in words), reverse=True)
     assert {word_key(word) for word, _ in words} == {word_key(w) for s in made for w in s.labels}
     for word, number in words:
-        assert filtering.count(shared, Where(tags=(word,))) == number
+        assert filtering.count(shared, Filter(tags=(word,))) == number
     for folder, number in folders(shared):
-        assert filtering.count(shared, Where(folder=folder)) == number > 0
+        assert filtering.count(shared, Filter(folder=folder)) == number > 0
 
 
 def test_a_folder_is_cut_at_a_separator_and_nothing_in_its_name_is_special(database):
@@ -313,8 +313,8 @@ def test_both_ends_of_a_date_are_included(database):
 
 def test_ids_rise_whatever_index_they_are_found_by(database):
     keep(database, [Shot(n, (f"/p/{9 - n}",), f"{2030 - n}-01-01T00:00:00") for n in range(1, 9)])
-    assert filtering.matching(database, Where(taken_from="2023")).tolist() == list(range(1, 8))
-    assert filtering.matching(database, Where(folder="/p")).tolist() == list(range(1, 9))
+    assert filtering.matching(database, Filter(taken_from="2023")).tolist() == list(range(1, 8))
+    assert filtering.matching(database, Filter(folder="/p")).tolist() == list(range(1, 9))
 
 
 def test_formats_in_any_case_and_how_often_each_is_used(database):
@@ -408,8 +408,8 @@ def test_a_page_that_makes_no_sense(database, k, offset, order, why):
     ],
 )
 def test_a_filter_that_makes_no_sense(database, part, value):
-    where = Where(**{part: value})
-    with pytest.raises(InvalidInput, match=f"^Where: {part} must be "):
+    where = Filter(**{part: value})
+    with pytest.raises(InvalidInput, match=f"^Filter: {part} must be "):
         where.check()
     for asked in (filtering.matching, filtering.count, filtering.months):
         with pytest.raises(InvalidInput):
@@ -430,21 +430,21 @@ def test_a_filter_that_makes_no_sense(database, part, value):
 )
 def test_ends_the_wrong_way_round(parts):
     first, last = parts
-    with pytest.raises(InvalidInput, match=f"^Where: {first} must not be (after|above) {last}"):
-        Where(**parts).check()
+    with pytest.raises(InvalidInput, match=f"^Filter: {first} must not be (after|above) {last}"):
+        Filter(**parts).check()
 
 
 def test_ends_that_meet_are_right():
-    Where(taken_from="2024-05-31", taken_to="2024-05", min_side=3, max_side=3).check()
-    Where(taken_from="2024", taken_to="2024-01-01T00:00", min_bytes=0, max_bytes=0).check()
-    Where(folder="/", tags=("a",), formats=("PNG",), max_bytes=2**63 - 1).check()
+    Filter(taken_from="2024-05-31", taken_to="2024-05", min_side=3, max_side=3).check()
+    Filter(taken_from="2024", taken_to="2024-01-01T00:00", min_bytes=0, max_bytes=0).check()
+    Filter(folder="/", tags=("a",), formats=("PNG",), max_bytes=2**63 - 1).check()
 
 
 def test_what_was_read_lately_is_read_again_once_something_is_written(collection, monkeypatch):
     asked = []
     count = filtering.count
     monkeypatch.setattr(filtering, "count", lambda *given: asked.append(given) or count(*given))
-    red = Where(tags=("rot",))
+    red = Filter(tags=("rot",))
     assert collection.pictures.count(red) == collection.pictures.count(red) == 0
     assert len(asked) == 1
     collection.label(3, "Rot")
@@ -455,4 +455,4 @@ def test_what_was_read_lately_is_read_again_once_something_is_written(collection
     assert collection.search(1, where=red) == []
     assert len(asked) == 3
     with pytest.raises(InvalidInput, match="tags"):
-        collection.search(1, where=Where(tags=["rot"]))
+        collection.search(1, where=Filter(tags=["rot"]))

@@ -242,7 +242,7 @@ def test_what_a_search_by_word_goes_without_is_told(taught, monkeypatch, caplog,
         raise DamagedFile("the database is damaged")
 
     collection, _ = taught
-    monkeypatch.setattr(collection._opened.rankers, part, damaged)
+    monkeypatch.setattr(collection._session.rankers, part, damaged)
     collection.search_word("rot", 5)
     assert "the database is damaged" in caplog.text
 

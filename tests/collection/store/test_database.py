@@ -5,7 +5,7 @@ from threading import Event, Thread
 
 
 def test_what_was_deleted_is_emptied_while_another_thread_writes(collection):
-    database = collection._opened.database
+    database = collection._session.database
     writing, waits = Event(), Event()
     read = []
 

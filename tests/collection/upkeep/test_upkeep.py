@@ -268,7 +268,7 @@ def test_nothing_is_replaced_under_a_server_or_writer(store, tmp_path):
         store.upkeep.backup(tmp_path / "backup")
     with store.upkeep.serving(), pytest.raises(CollectionBusy, match="a server serves"):
         restore_backup(tmp_path / "backup", store.path)
-    with store._opened.writing(), pytest.raises(CollectionBusy):
+    with store._session.writing(), pytest.raises(CollectionBusy):
         restore_backup(tmp_path / "backup", store.path)
     assert not list(store.path.parent.glob("*before*"))
     # One that is open all the same notices it, and writes into no other collection.

@@ -23,7 +23,7 @@ from tests.gates import OPEN
     ],
 )
 def test_a_damaged_record_leaves_out_its_picture_and_is_told(collection, sql, caplog):
-    with collection._opened.database.transaction() as connection:
+    with collection._session.database.transaction() as connection:
         connection.execute(sql)
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert {match.id for match in again.search(1, 99)} == set(range(2, 25)) - {3}
@@ -63,18 +63,18 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         Collection.open(tmp_path / "c", features=[Colours()]) as reader,
     ):
         collection.add(first)
-        assert collection._opened.rankers.get().space.dimension == 48
+        assert collection._session.rankers.get().space.dimension == 48
         assert len(reader.search(first[0], 99)) == 8
         album(tmp_path / "p", 5)
         collection.add([tmp_path / "p"])
-        assert collection._opened.rankers.get().space.dimension == 4
+        assert collection._session.rankers.get().space.dimension == 4
         assert len(reader.search(first[0], 99)) == 14
         by_folder(collection)
-        fitted = collection._opened.rankers.get().space.fingerprint
+        fitted = collection._session.rankers.get().space.fingerprint
         kept = files(collection)
         album(tmp_path / "p", 20)
         collection.add([tmp_path / "p"])
-        now = collection._opened.rankers.get()
+        now = collection._session.rankers.get()
         assert now.space.fingerprint != fitted
         # All that hung on the old space went with it: the model was learned again in the new.
         assert (now.number, now.annotator) == (3, 4)
@@ -82,7 +82,7 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         first_run, second_run = collection.models.all()[:2], collection.models.all()[2:]
         assert [model.settings for model in first_run] == [model.settings for model in second_run]
         assert reader.search(first[0], 99) == collection.search(first[0], 99)
-        assert reader._opened.rankers.get().number == 3
+        assert reader._session.rankers.get().number == 3
         assert reader.search_word("rot", 9) == collection.search_word("rot", 9)
         collection.add([])
         left = files(collection)
@@ -172,8 +172,8 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
         again = added.learned_again
         assert again.similarity.published
         assert again.words.published
-        assert again.similarity.model == collection._opened.rankers.get().number == 3
-        assert again.words.model == collection._opened.rankers.get().annotator == 4
+        assert again.similarity.model == collection._session.rankers.get().number == 3
+        assert again.words.model == collection._session.rankers.get().annotator == 4
         assert again.words.labels == 3
         assert (added.unlearned, added.unlearned_words) == ("", "")
         files_done = told.index((60, 60))
@@ -193,7 +193,7 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
-        ranker, again = collection._opened.rankers.get(), added.learned_again
+        ranker, again = collection._session.rankers.get(), added.learned_again
         if judge == "paired_gain":
             assert not again.similarity.published
             assert "ranks worse" in added.unlearned
@@ -213,7 +213,7 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
 
 def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
     def forget(collection):
-        with collection._opened.database.transaction() as connection:
+        with collection._session.database.transaction() as connection:
             connection.execute("DELETE FROM given")
 
     collection, added = grown(tmp_path, by_folder, before=forget)
@@ -222,8 +222,8 @@ def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
         assert "has no labels" in added.unlearned
         assert "has no labels left" in added.unlearned_words
         assert (
-            collection._opened.rankers.get().number,
-            collection._opened.rankers.get().annotator,
+            collection._session.rankers.get().number,
+            collection._session.rankers.get().annotator,
         ) == (None, None)
 
 
@@ -250,7 +250,7 @@ def test_growing_learns_words_by_the_choice_of_the_model_in_use(small, tmp_path,
     def chosen(collection):
         by_folder(collection, words="linear" if choice == "linear" else "auto")
         if choice.startswith("before"):
-            with collection._opened.database.transaction() as connection:
+            with collection._session.database.transaction() as connection:
                 connection.execute("UPDATE models SET settings = '{\"random_state\": 0}'")
         collection.learn(words="ridge", settings={"steps": 60, "blend": 0.25})
         while in_use(collection).annotator != 2:
@@ -277,7 +277,7 @@ def test_growing_learns_codes_again(small, tmp_path, monkeypatch):
     with collection:
         again = added.learned_again.codes
         assert again.published
-        ranker = collection._opened.rankers.get()
+        ranker = collection._session.rankers.get()
         assert (ranker.codes.number, ranker.codes.index.dimension) == (again.model, 12)
         assert ranker.codes.similarity.n_features_in_ == 4
         assert set(ranker.codes.index.ids) == set(ranker.plain.ids)
@@ -295,6 +295,6 @@ def test_growing_learns_nothing_that_was_not_in_use(small, tmp_path):
         assert added.learned_again is None
         assert (added.unlearned, added.unlearned_words) == ("", "")
         assert (
-            collection._opened.rankers.get().number,
-            collection._opened.rankers.get().annotator,
+            collection._session.rankers.get().number,
+            collection._session.rankers.get().annotator,
         ) == (None, None)

@@ -35,11 +35,11 @@ def precision(collection, query):
 
 
 def lessons(collection):
-    return collection._opened.rankers.get().votes.turns.lessons
+    return collection._session.rankers.get().votes.turns.lessons
 
 
 def turned(collection):
-    ranker = collection._opened.rankers.get()
+    ranker = collection._session.rankers.get()
     return ranker.votes.turns.turned(ranker.plain.vectors)
 
 
@@ -56,7 +56,7 @@ def test_random_votes_on_one_query_cost_other_searches_no_more_than_one_would(co
     before = precision(collection, query)
     random_votes(collection, query, 40)
     many = precision(collection, query)
-    (taught,) = collection._opened.rankers.ledger.votes[-1].taught.values()
+    (taught,) = collection._session.rankers.ledger.votes[-1].taught.values()
     collection.votes.reset()
     picked, rejected = taught.pictures[1 : taught.picked], taught.pictures[taught.picked :]
     assert len(picked) == len(rejected) == MAX_TAUGHT

@@ -114,7 +114,7 @@ class Told(RuleBasedStateMachine):
         for _, kind, *what in self.counting():
             if kind == "say" and what[0] not in removed:
                 said[what[0], what[1].casefold()] = what[2]
-        database = self.collection._opened.database
+        database = self.collection._session.database
         for table, column, shows in (("labels", "label", True), ("refusals", "word", False)):
             rows = database.rows(
                 f"SELECT picture, {column} FROM {table} JOIN pictures ON id = picture"
@@ -125,7 +125,7 @@ class Told(RuleBasedStateMachine):
     @invariant()
     def votes_are_those_that_count(self):
         counting = [what for what in self.counting() if what[1] == "vote"]
-        ledger = self.collection._opened.rankers.get().votes.ledger
+        ledger = self.collection._session.rankers.get().votes.ledger
         assert [vote.number for vote in ledger.votes] == [what[0] for what in counting]
         for query in range(1, 7):
             said = {}
@@ -143,7 +143,7 @@ class Told(RuleBasedStateMachine):
     @invariant()
     def another_reader_finds_the_same(self):
         with Collection.open(self.collection.path, features=[Colours()]) as other:
-            ours, theirs = (it._opened.rankers.get().votes for it in (self.collection, other))
+            ours, theirs = (it._session.rankers.get().votes for it in (self.collection, other))
             assert ledgers.packed(ours.ledger.votes) == ledgers.packed(theirs.ledger.votes)
             assert ours.ledger.records == theirs.ledger.records
             assert self.collection.votes.standing() == other.votes.standing()

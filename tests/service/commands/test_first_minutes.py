@@ -72,11 +72,11 @@ def test_a_missing_reduction_names_its_remedy(tmp_path):
     album(tmp_path / "bilder")
     with Collection.create(tmp_path / "store", features=[Colours()]) as made:
         made.add([tmp_path / "bilder"])
-        row = made._opened.rankers.row()
+        row = made._session.rankers.row()
         from dataclasses import replace
 
         with pytest.raises(DamagedFile, match="restore the file from a backup"):
-            made._opened.rankers._space(replace(row, reduction="0" * 32))
+            made._session.rankers._space(replace(row, reduction="0" * 32))
 
 
 def test_serve_without_a_collection_makes_one(tmp_path):

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from lookalike import Client, Collection
-from lookalike.collection import Where
+from lookalike.collection import Filter
 from tests.service.web.served import served
 
 
@@ -30,15 +30,15 @@ def test_many_are_tagged_by_id_and_by_search_and_taken_back_at_once(client, stor
     some = ids(store)[:4]
     answer = client.post("/api/selection/tag", json={"pictures": some, "word": "Grün"}).json()
     assert answer["pictures"] == 4
-    assert store.pictures.count(Where(tags=("grün",))) == 4
+    assert store.pictures.count(Filter(tags=("grün",))) == 4
     found = client.get(f"/api/search?like={some[0]}&k=50").json()["matches"]
     every = {"all_of": {"like": [str(some[0])]}, "without": some[1:3], "word": "alike"}
     answer = client.post("/api/selection/tag", json=every).json()
     assert answer["pictures"] == len(found) - 2
-    tagged = {row.id for row in store.pictures.browse(50, where=Where(tags=("alike",)))}
+    tagged = {row.id for row in store.pictures.browse(50, where=Filter(tags=("alike",)))}
     assert tagged == {one["id"] for one in found} - {*some[1:3]}
     assert client.post("/api/undo", json={"event": answer["event"]["number"]}).status_code == 200
-    assert store.pictures.count(Where(tags=("alike",))) == 0
+    assert store.pictures.count(Filter(tags=("alike",))) == 0
     again = client.post("/api/undo", json={"event": answer["event"]["number"]})
     assert again.status_code == 400
     told = f"Event {answer['event']['number']} is already undone; nothing was changed."
@@ -50,7 +50,7 @@ def test_many_are_tagged_by_id_and_by_search_and_taken_back_at_once(client, stor
 
 
 def test_all_of_a_word_or_filter_is_removed_and_searched_with(client, store):
-    red = Where(tags=("red",))
+    red = Filter(tags=("red",))
     many = store.pictures.count(red)
     asked = client.post("/api/selection/examples", json={"all_of": {"tag": ["red"]}}).json()
     assert asked["pictures"] == many
@@ -102,7 +102,7 @@ def test_albums_over_the_api(client, store):
     like = {"name": "Like", "search": {"like": [str(some[0])], "tag": ["red"]}, "most": 4}
     search = client.post("/api/albums", json=like).json()
     new = next(
-        n for n in ids(store) if store.pictures.count(Where(pictures=(n,), tags=("red",))) == 0
+        n for n in ids(store) if store.pictures.count(Filter(pictures=(n,), tags=("red",))) == 0
     )
     store.label(new, "red")
     client.post("/api/votes", json={"like": [some[0]], "picked": [new]})
@@ -130,8 +130,8 @@ def test_albums_by_the_client_and_by_command(client, store, run, tmp_path):
     with Client(str(client.base_url)) as remote:
         album = remote.save_album("Three", pictures=some)
         assert remote.albums() == [album] == store.albums.all()
-        assert {one.id for one in remote.pictures(where=Where(album="Three"))} == {*some}
-        remote.save_album("Red", some[0], where=Where(tags=("red",)), most=3)
+        assert {one.id for one in remote.pictures(where=Filter(album="Three"))} == {*some}
+        remote.save_album("Red", some[0], where=Filter(tags=("red",)), most=3)
         assert remote.open_album(album.id).members == tuple(some)
     place = ("-c", store.path)
     listed = run("albums", *place, "--json").json["albums"]

@@ -82,14 +82,14 @@ def test_a_search_by_likeness_tells_all_of_its_matches(reader, kept):
 
 
 def test_the_facts_of_all_matches_are_read_at_once(reader, kept, monkeypatch):
-    rows, asked = kept._opened.database.rows, []
+    rows, asked = kept._session.database.rows, []
 
     def counted(sql, *values):
         asked.append(sql)
         return rows(sql, *values)
 
     reader.get("/api/search", params={"like": 1, "k": 2})
-    monkeypatch.setattr(kept._opened.database, "rows", counted)
+    monkeypatch.setattr(kept._session.database, "rows", counted)
     reader.get("/api/search", params={"like": 1, "k": 2})
     few = len(asked)
     asked.clear()

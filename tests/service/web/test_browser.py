@@ -73,7 +73,7 @@ def window(browser, store):
 
 def lengthen(store):
     """Add 6,000 pictures of 61 years, which all have the same thumbnail."""
-    with store._opened.database.transaction() as connection:
+    with store._session.database.transaction() as connection:
         numbers = range(1000, 7000)
         connection.executemany(
             "INSERT INTO all_pictures VALUES (?1, ?2, 'JPEG', 40, 30, 50, ?3, '2024-01-01', "

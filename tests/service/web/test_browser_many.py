@@ -5,7 +5,7 @@ import re
 import pytest
 
 from lookalike import Collection
-from lookalike.collection import Ask, Where
+from lookalike.collection import Ask, Filter
 from tests.service.web.browser import Watched, chromium, plainly
 from tests.service.web.served import served
 
@@ -91,16 +91,16 @@ def test_many_are_selected_tagged_and_one_undo_takes_it_back(window, store):
     page.get_by_role("button", name="Tag the selected pictures", exact=True).click()
     name_it(page, "Grün <i>")
     page.get_by_text("Tagged 5 pictures “Grün <i>”.").wait_for()
-    assert {row.id for row in store.pictures.browse(50, where=Where(tags=("grün <I>",)))} == chosen
+    assert {row.id for row in store.pictures.browse(50, where=Filter(tags=("grün <I>",)))} == chosen
     page.get_by_role("button", name="All of this result").click()
     page.get_by_text("27 selected").wait_for()
     page.get_by_role("button", name="Untag the selected").click()
     name_it(page, "Grün <i>")
     page.get_by_text("Removed “Grün <i>” from 5 pictures.").wait_for()
-    assert store.pictures.count(Where(tags=("grün <i>",))) == 0
+    assert store.pictures.count(Filter(tags=("grün <i>",))) == 0
     page.locator(".toast", has_text="Removed").get_by_role("button", name="Undo").click()
     page.get_by_text("Undone.").wait_for()
-    assert {row.id for row in store.pictures.browse(50, where=Where(tags=("grün <i>",)))} == chosen
+    assert {row.id for row in store.pictures.browse(50, where=Filter(tags=("grün <i>",)))} == chosen
     page.locator(".tile .pick").nth(0).click()
     page.get_by_text("26 selected").wait_for()
     page.get_by_role("button", name="Remove the selected").click()

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from lookalike.collection import Collection, InUse, Where
+from lookalike.collection import Collection, Filter, InUse
 from lookalike.core.errors import (
     CollectionBusy,
     CollectionError,
@@ -69,12 +69,12 @@ def test_search_vote_undo(client, store):
 
 def test_filters_and_words(client, store, photos):
     found = client.search(
-        1, k=50, where=Where(folder=str(photos / "rot"), formats=("PNG",), min_side=1)
+        1, k=50, where=Filter(folder=str(photos / "rot"), formats=("PNG",), min_side=1)
     )
     assert len(found) == 4
-    assert client.search(1, where=Where(taken_from="2000", taken_to="2001")) == []
+    assert client.search(1, where=Filter(taken_from="2000", taken_to="2001")) == []
     assert client.tag(1, "Abend").kind == "label"
-    assert [row.id for row in client.pictures(where=Where(tags=("abend",)))] == [1]
+    assert [row.id for row in client.pictures(where=Filter(tags=("abend",)))] == [1]
     assert client.tag(1, "Abend", shows=False).body["shows"] is False
     assert client.picture(1).labels == ()
     assert len(client.pictures(5, offset=10, order="oldest")) == 2
@@ -117,7 +117,7 @@ def test_learning_words_rolling_back_and_export(client, tmp_path):
     with pytest.raises(InvalidInput, match="cannot write"):
         client.export(tmp_path / "learned.safetensors" / "such")
     assert client.count_word("rot").tagged == len(
-        client.search(word="rot", where=Where(tags=("rot",)), k=99)
+        client.search(word="rot", where=Filter(tags=("rot",)), k=99)
     )
 
 

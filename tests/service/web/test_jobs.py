@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import pytest
 
-from lookalike.collection import Collection, Where
+from lookalike.collection import Collection, Filter
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.images.xmp import EMPTY, FLAT, Packet
 from lookalike.service.web.api.errors import TooMuch
@@ -150,7 +150,7 @@ def test_a_picture_with_another_place_left_stays(work, store, photos):
     ended(work.bring_in([str(photos)]))
     (photos / "rot" / "rot-1.png").unlink()
     ended(work.rescan())
-    assert store.pictures.count(Where(missing=True)) == 0
+    assert store.pictures.count(Filter(missing=True)) == 0
     assert len(store) == 12
 
 
@@ -164,12 +164,12 @@ def test_a_root_that_is_away_takes_no_pictures_along(work, store, photos, tmp_pa
     (tmp_path / "drive").mkdir()
     assert ended(work.rescan()).result["missing"] == 0
     assert len(store) == 15
-    assert store.pictures.count(Where(missing=True)) == 3
+    assert store.pictures.count(Filter(missing=True)) == 3
     (tmp_path / "drive").rmdir()
     (tmp_path / "unplugged").rename(tmp_path / "drive")
     (tmp_path / "drive" / "0.png").unlink()
     assert ended(work.rescan()).result["missing"] == 0
-    assert [row.places[0].name for row in store.pictures.browse(where=Where(missing=True))] == [
+    assert [row.places[0].name for row in store.pictures.browse(where=Filter(missing=True))] == [
         "0.png"
     ]
     assert len(store) == 15
@@ -316,7 +316,7 @@ def test_others_write_between_the_slices_of_an_import(work, store, photos, monke
 
 def test_an_import_waits_for_another_process_that_writes(work, store, photos, monkeypatch):
     monkeypatch.setattr(Job, "wait", lambda self, seconds: time.sleep(0.01))
-    with store._opened.folder.writing():
+    with store._session.folder.writing():
         job = work.bring_in([str(photos)])
         until = time.monotonic() + 10
         while "is writing to" not in job.message and time.monotonic() < until:

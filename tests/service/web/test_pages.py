@@ -317,7 +317,7 @@ def test_examples_can_be_removed_and_turned(client, store):
 
 
 def test_the_grid_stays_small_with_100_000_pictures(client, store):
-    with store._opened.database.transaction() as connection:
+    with store._session.database.transaction() as connection:
         numbers = range(1000, 101_000)
         taken = (f"{2024 - n % 30}-{1 + n % 12:02}-{1 + n % 28:02}T12:00:00" for n in numbers)
         connection.executemany(

@@ -138,7 +138,7 @@ def warp_steps(
         own = rows.scales[true] * product(rows.W, true, pictures, row)
         goal = own - np.float32(1.0)
         trials = uint64(0)
-        known = False
+        is_known = False
         while trials < others:
             if trials == patience:
                 if pictures.dense:
@@ -154,10 +154,10 @@ def warp_steps(
                     violators -= scores[uint64(truth.words[e])] > goal
                 if violators == 0:
                     break
-                known = True
+                is_known = True
             other = draw_other(truth, row, others, state)
             trials += uint64(1)
-            if known:
+            if is_known:
                 score = scores[other]
             else:
                 score = rows.scales[other] * product(rows.W, other, pictures, row)

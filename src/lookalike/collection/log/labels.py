@@ -171,7 +171,7 @@ def record_import(entry: NewEntry, source: LabelSource, done: list[Change]) -> r
 
 def settle(connection: Connection, key: str, pictures: Sequence[int]) -> None:
     """Let pictures have a word by hand, or be refused it, as was last said of them."""
-    last = last_said(connection, key, pictures)
+    last = last_changes(connection, key, pictures)
     together: dict[tuple[bool | None, str], list[int]] = {}
     for picture in pictures:
         own = last.get(picture)
@@ -182,23 +182,23 @@ def settle(connection: Connection, key: str, pictures: Sequence[int]) -> None:
         stored.set_by_hand(connection, key, some, yes=yes, no=no)
 
 
-def last_said(connection: Connection, key: str, pictures: Iterable[int]) -> dict[int, Last]:
+def last_changes(connection: Connection, key: str, pictures: Iterable[int]) -> dict[int, Last]:
     """Return what was last said of pictures and a word, of all that counts.
 
     By labelling, or by keeping one of some duplicates, which gets the words of the others.
     """
-    said = changes.of_word(connection, key, pictures)
-    undone = rows.undone_among(connection, sorted({number for _, number, _, _ in said}))
+    answer = changes.of_word(connection, key, pictures)
+    undone = rows.undone_among(connection, sorted({number for _, number, _, _ in answer}))
     return {
         picture: Last(number, after is not None, str(after if refused is None else refused))
-        for picture, number, refused, after in said
+        for picture, number, refused, after in answer
         if number not in undone
     }
 
 
 def _repeated(connection: Connection, key: str, pictures: Sequence[int], shows: bool) -> int | None:
     """Return the event in which the same was said last of the same pictures, if it still holds."""
-    last = last_said(connection, key, pictures)
+    last = last_changes(connection, key, pictures)
     numbers = {own.number for own in last.values()}
     if len(last) < len(pictures) or len(numbers) != 1:
         return None

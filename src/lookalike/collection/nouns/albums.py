@@ -48,22 +48,22 @@ class Albums(Noun):
         InvalidInput
             If there is an album of that name, or nothing to save.
         """
-        with self._opened.rankers.lock:
-            ids = named(self._opened, "albums.save", pictures)
-            row = albums.checked(self._opened, name, search, ids, most)
-            inside, _ = albums.members(self._opened, row, partial(matching, self._opened))
-            with self._opened.database.transaction() as connection:
+        with self._session.rankers.lock:
+            ids = named(self._session, "albums.save", pictures)
+            row = albums.checked(self._session, name, search, ids, most)
+            inside, _ = albums.members(self._session, row, partial(matching, self._session))
+            with self._session.database.transaction() as connection:
                 stored_albums.add(connection, row.name, row.search, row.pictures, row.most, inside)
         return self.get(row.name)
 
     def all(self) -> list[Album]:
         """Return the albums by name, each with what is in it now."""
-        rows = stored_albums.albums(self._opened.database)
-        return [album(self._opened, row) for row in rows]
+        rows = stored_albums.albums(self._session.database)
+        return [album(self._session, row) for row in rows]
 
     def names(self) -> list[str]:
         """Return the names of the albums."""
-        return [row.name for row in stored_albums.albums(self._opened.database)]
+        return [row.name for row in stored_albums.albums(self._session.database)]
 
     def get(self, name: str | int) -> Album:
         """Return an album, by its name or id, with what is in it now and what of that is new.
@@ -73,17 +73,17 @@ class Albums(Noun):
         NotFound
             If there is none.
         """
-        return album(self._opened, albums.find(self._opened, name))
+        return album(self._session, albums.find(self._session, name))
 
     def open(self, name: str | int) -> Album:
         """Return an album, and count all that is in it as seen from now on."""
-        found = self.get(name)
-        with self._opened.database.transaction() as connection:
-            stored_albums.mark_opened(connection, found.id, found.members)
-        return found
+        result = self.get(name)
+        with self._session.database.transaction() as connection:
+            stored_albums.mark_opened(connection, result.id, result.members)
+        return result
 
     def delete(self, name: str | int) -> None:
         """Delete an album; its pictures, their labels and votes stay."""
-        row = albums.find(self._opened, name)
-        with self._opened.database.transaction() as connection:
+        row = albums.find(self._session, name)
+        with self._session.database.transaction() as connection:
             stored_albums.delete(connection, row.id)

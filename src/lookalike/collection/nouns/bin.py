@@ -18,11 +18,11 @@ class Bin(Noun):
 
     def browse(self, k: int = 100, *, offset: int = 0) -> list[PictureRow]:
         """Return pictures that are in the bin, the last removed first."""
-        return browsing.binned(self._opened.database, k, offset)
+        return browsing.binned(self._session.database, k, offset)
 
     def count(self) -> int:
         """Count the pictures in the bin."""
-        return self._opened.database.count("bin")
+        return self._session.database.count("bin")
 
     def empty(self, pictures: Iterable[int | str | Path] | None = None, *, who: str = "") -> int:
         """Erase pictures of the bin for good, or all in it, and return how many.
@@ -32,5 +32,5 @@ class Bin(Noun):
         never touched. Models keep what they have learned until they learn again.
         """
         check_names(who)
-        ids = None if pictures is None else in_bin(self._opened, "bin.empty", pictures)
-        return removing.empty(self._opened, ids, who=who)
+        ids = None if pictures is None else in_bin(self._session, "bin.empty", pictures)
+        return removing.empty(self._session, ids, who=who)

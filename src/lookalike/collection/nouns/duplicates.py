@@ -10,7 +10,7 @@ from lookalike.collection.log.duplicates import Difference, keep_one, tell_apart
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import named
-from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.search.matches import Duplicates
 from lookalike.core.progress import Progress, silent
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class DuplicateGroups(Noun):
     """Near-duplicates: find them, keep one, or say that they are none."""
 
-    def __init__(self, opened: Opened) -> None:
-        super().__init__(opened)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self._copies: tuple[Hashable, NearCopies] | None = None
 
     def find(
@@ -64,17 +64,17 @@ class DuplicateGroups(Noun):
 
         least = duplicates.LIKE if like is None else like
         duplicates.check(duplicates.RADIUS if radius is None else radius, least)
-        if not self._opened.database.count("pictures"):
+        if not self._session.database.count("pictures"):
             return []
-        ranker = self._opened.rankers.get(by)
+        ranker = self._session.rankers.get(by)
         bits = duplicates.default_radius(ranker) if radius is None else radius
         copies = self._near_copies((ranker.id, ranker.space.fingerprint, bits), bits)
 
         def find() -> list[Duplicates]:
-            voted = self._opened.voted()
-            return duplicates.find(self._opened.database, ranker, copies, least, voted, progress)
+            voted = self._session.voted()
+            return duplicates.find(self._session.database, ranker, copies, least, voted, progress)
 
-        return list(self._opened.answers.get(("duplicates", ranker.id, bits, least), find))
+        return list(self._session.answers.get(("duplicates", ranker.id, bits, least), find))
 
     def tell_apart(
         self,
@@ -106,10 +106,10 @@ class DuplicateGroups(Noun):
         NotFound
             If one of the pictures is not in the collection; then nothing is recorded.
         """
-        with self._opened.entry(who, key) as entry:
+        with self._session.entry(who, key) as entry:
             if entry.is_new:
                 some, others = (
-                    named(self._opened, "duplicates.tell_apart", it) for it in (pictures, of)
+                    named(self._session, "duplicates.tell_apart", it) for it in (pictures, of)
                 )
                 tell_apart(entry, some, others, verdict)
         return entry.result
@@ -138,10 +138,10 @@ class DuplicateGroups(Noun):
         who, key
             As for :meth:`not_duplicates`.
         """
-        with self._opened.entry(who, key) as entry:
+        with self._session.entry(who, key) as entry:
             if entry.is_new:
                 keep_one(
-                    entry, self._opened.id_of(picture), named(self._opened, "keep_one", others)
+                    entry, self._session.id_of(picture), named(self._session, "keep_one", others)
                 )
         return entry.result
 
@@ -149,7 +149,7 @@ class DuplicateGroups(Noun):
         """Return what finds copies, as it was used last if that was for the same key."""
         from lookalike.collection.search.near import NearCopies
 
-        with self._opened.rankers.lock:
+        with self._session.rankers.lock:
             if self._copies is None or self._copies[0] != key:
                 self._copies = (key, NearCopies(radius))
             return self._copies[1]

@@ -18,23 +18,23 @@ class Labels(Noun):
 
     def all(self) -> dict[int, list[str]]:
         """Return the labels of all pictures that have any."""
-        return labels.labels(self._opened.database)
+        return labels.labels(self._session.database)
 
     def used(self) -> list[tuple[str, int]]:
         """Return the labels of pictures, and how many have each, the most used first."""
-        return list(self._opened.answers.read(labels.labels_used))
+        return list(self._session.answers.read(labels.labels_used))
 
     def of(self, pictures: Iterable[int]) -> dict[int, list[str]]:
         """Return the labels of some pictures."""
-        return labels.labels_of(self._opened.database, pictures)
+        return labels.labels_of(self._session.database, pictures)
 
     def refused(self, word: str, pictures: Iterable[int]) -> set[int]:
         """Return the pictures, among some, that were said not to show a word."""
-        return labels.refused_for(self._opened.database, word, pictures)
+        return labels.refused_for(self._session.database, word, pictures)
 
     def history(self, picture: int, word: str) -> list[Entry]:
         """Return what was said of a picture and a word and still counts, the last first."""
-        return log.labels_of(self._opened.database, picture, word_key(word))
+        return log.labels_of(self._session.database, picture, word_key(word))
 
     def sources(
         self, pictures: Iterable[int] | None = None
@@ -44,8 +44,8 @@ class Labels(Noun):
         The sources are ``hand`` (what people said), ``keywords`` (read in files and sidecars),
         ``files`` (imported) and ``folders``.
         """
-        return labels.labels_by_source(self._opened.database, pictures)
+        return labels.labels_by_source(self._session.database, pictures)
 
     def to_learn(self) -> NewWords:
         """Return the words given or imported since models were last trained or rolled back."""
-        return log.new_words(self._opened.database)
+        return log.new_words(self._session.database)

@@ -19,8 +19,8 @@ class Log(Noun):
         With ``of`` only what the person with this name said.
         """
         check_whole("Collection.history", "limit", limit, 1, 1000)
-        return log.history(self._opened.database, limit, before, of)
+        return log.history(self._session.database, limit, before, of)
 
     def check(self) -> None:
         """Check that no event was changed since it was written; DamagedFile names one that was."""
-        log.check(self._opened.database)
+        log.check(self._session.database)

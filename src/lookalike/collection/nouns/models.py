@@ -13,14 +13,14 @@ class Models(Noun):
 
     def all(self) -> list[ModelRow]:
         """Return what was learned, oldest first, published or not."""
-        return models.models(self._opened.database)
+        return models.models(self._session.database)
 
     def evaluate(self, by: str | None = None) -> tuple[Figures, Figures]:
         """Judge cosine and what searches use now, on the pictures last held out."""
         from lookalike.collection.training import judging
 
         return judging.evaluate_similarity(
-            self._opened.path, self._opened.database, self._opened.rankers.get(by)
+            self._session.path, self._session.database, self._session.rankers.get(by)
         )
 
     def evaluate_words(self, by: str | None = None) -> tuple[Figures, Figures]:
@@ -31,9 +31,9 @@ class Models(Noun):
         """
         from lookalike.collection.training import judging
 
-        ranker = self._opened.rankers.get(by)
-        annotator = self._opened.rankers.annotator(ranker)
-        return judging.evaluate_words(self._opened.path, self._opened.database, ranker, annotator)
+        ranker = self._session.rankers.get(by)
+        annotator = self._session.rankers.annotator(ranker)
+        return judging.evaluate_words(self._session.path, self._session.database, ranker, annotator)
 
     def view_weights(self, by: str | None = None) -> dict[str, float]:
         """Return how much each view counts in searches, as shares, the largest first.
@@ -42,8 +42,8 @@ class Models(Noun):
         """
         from lookalike.collection.search.view_parts import view_weights
 
-        return view_weights(self._opened.rankers.get(by))
+        return view_weights(self._session.rankers.get(by))
 
     def rankers(self) -> list[RankerInfo]:
         """Return the ways to search, the first being the one that is used by default."""
-        return self._opened.rankers.infos()
+        return self._session.rankers.infos()

@@ -12,7 +12,7 @@ from lookalike.collection.pictures import missing, names
 from lookalike.collection.search import searching
 from lookalike.collection.search.matches import Match
 from lookalike.collection.store import browsing, pictures, places, rankers
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.images import Decode, Refused
 
@@ -25,12 +25,12 @@ class Pictures(Noun):
 
         A server does, so that a hostile file cannot harm it. None stands for this process.
         """
-        self._opened.decoding.decode = decode or images.decode
+        self._session.decoding.decode = decode or images.decode
 
     def undescribed(self, by: str | None = None) -> list[Refused]:
         """Return the pictures that a ranker could not describe, with the reasons."""
-        lacking = rankers.undescribed(self._opened.database, self._opened.rankers.row(by).id)
-        paths = places.places_of(self._opened.database, lacking)
+        lacking = rankers.undescribed(self._session.database, self._session.rankers.row(by).id)
+        paths = places.places_of(self._session.database, lacking)
         return [
             Refused(paths[number][0], reason)
             for number, reason in lacking.items()
@@ -41,7 +41,7 @@ class Pictures(Noun):
         """Look which files are missing, and which are back.
 
         A picture stays with all that was said of it when its files go: it is *missing*, as
-        :class:`~lookalike.collection.PictureRow` tells and ``Where(missing=True)`` finds, until
+        :class:`~lookalike.collection.PictureRow` tells and ``Filter(missing=True)`` finds, until
         one of its files is back or it is removed.
 
         Parameters
@@ -54,26 +54,26 @@ class Pictures(Noun):
         int
             How many pictures are missing that were not before.
         """
-        return missing.look(self._opened.database, among)
+        return missing.look(self._session.database, among)
 
     def get(self, number: int) -> PictureRow:
         """Return what is known of a picture."""
-        return self._opened.picture(number)
+        return self._session.picture(number)
 
     def facts_of(self, matches: Iterable[Match]) -> list[tuple[Match, PictureRow, list[str]]]:
         """Return matches with what is known of their pictures, and their labels.
 
         Those deleted meanwhile are left out.
         """
-        return searching.facts_of(self._opened.database, matches)
+        return searching.facts_of(self._session.database, matches)
 
     def find(self, path: str | Path) -> int | None:
         """Return the picture whose file lies at a path, or None."""
-        return pictures.find_id(self._opened.database, path)
+        return pictures.find_id(self._session.database, path)
 
     def find_content(self, sha256: str) -> int | None:
         """Return the picture with the content of this SHA-256, or None."""
-        return pictures.find_content(self._opened.database, sha256)
+        return pictures.find_content(self._session.database, sha256)
 
     def is_unchanged(self, path: Path) -> bool:
         """Return whether a file is in the collection as it is now."""
@@ -81,30 +81,30 @@ class Pictures(Noun):
             facts = path.stat()
         except OSError:
             return False
-        place = places.place_at(self._opened.database, path)
+        place = places.place_at(self._session.database, path)
         return place is not None and place.facts == (facts.st_size, facts.st_mtime_ns)
 
     def holds_below(self, path: Path) -> bool:
         """Return whether a picture of the collection lies, or lay, at a path or below it."""
-        return places.lies_below(self._opened.database, path)
+        return places.lies_below(self._session.database, path)
 
     def roots(self) -> list[Path]:
         """Return the folders that were added."""
-        return [Path(root) for root in places.roots(self._opened.database)]
+        return [Path(root) for root in places.roots(self._session.database)]
 
     def thumbnail(self, number: int) -> bytes:
         """Return a small JPEG of a picture."""
-        found = pictures.thumbnail(self._opened.database, number)
-        if found is None:
-            raise self._opened.unknown(number)
-        return found
+        content = pictures.thumbnail(self._session.database, number)
+        if content is None:
+            raise self._session.unknown(number)
+        return content
 
     def refused(self) -> list[Refused]:
         """Return the files that could not be used when they were last read."""
-        return places.refused(self._opened.database)
+        return places.refused(self._session.database)
 
     def browse(
-        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
+        self, k: int = 100, *, offset: int = 0, where: Filter | None = None, order: str = "newest"
     ) -> list[PictureRow]:
         """Return pictures in an order, a page at a time.
 
@@ -117,32 +117,34 @@ class Pictures(Noun):
         order : {"newest", "oldest", "added"}
             By when they were taken, those of unknown date last; or the last added first.
         """
-        return browsing.browse(self._opened.database, k, offset, plain(self._opened, where), order)
+        return browsing.browse(
+            self._session.database, k, offset, plain(self._session, where), order
+        )
 
     def browse_ids(
-        self, k: int = 100, *, offset: int = 0, where: Where | None = None, order: str = "newest"
+        self, k: int = 100, *, offset: int = 0, where: Filter | None = None, order: str = "newest"
     ) -> list[int]:
         """Return the ids of the pictures that :meth:`browse` returns."""
         return browsing.browse_ids(
-            self._opened.database, k, offset, plain(self._opened, where), order
+            self._session.database, k, offset, plain(self._session, where), order
         )
 
-    def count(self, where: Where | None = None) -> int:
+    def count(self, where: Filter | None = None) -> int:
         """Count the pictures that pass a filter."""
-        return self._opened.answers.read(browsing.count, plain(self._opened, where))
+        return self._session.answers.read(browsing.count, plain(self._session, where))
 
-    def months(self, where: Where | None = None) -> list[tuple[str, int]]:
+    def months(self, where: Filter | None = None) -> list[tuple[str, int]]:
         """Count pictures by month, as ``2024-05``, newest first; unknown dates last, as ``""``."""
-        return list(self._opened.answers.read(browsing.months, plain(self._opened, where)))
+        return list(self._session.answers.read(browsing.months, plain(self._session, where)))
 
     def folders(self) -> list[tuple[str, int]]:
         """Return the folders that pictures lie in or below, and how many."""
-        return list(self._opened.answers.read(names.folders))
+        return list(self._session.answers.read(names.folders))
 
     def formats(self) -> list[tuple[str, int]]:
         """Return the formats of pictures, and how many have each."""
-        return list(self._opened.answers.read(browsing.formats))
+        return list(self._session.answers.read(browsing.formats))
 
     def all(self) -> Iterator[PictureRow]:
         """Go over all pictures by rising id."""
-        return pictures.pictures(self._opened.database, 0)
+        return pictures.pictures(self._session.database, 0)

@@ -29,8 +29,8 @@ class Queries(Noun):
         From 0 to 1, the more the nearer the query is to what was taught; None if nothing was
         learned. Votes count besides.
         """
-        ranker, ledger = self._opened.rankers.get(by), self._opened.rankers.ledger
-        return searching.reach(self._opened.database, ranker, ledger, ask)
+        ranker, ledger = self._session.rankers.get(by), self._session.rankers.ledger
+        return searching.reach(self._session.database, ranker, ledger, ask)
 
     def keep(
         self,
@@ -53,19 +53,19 @@ class Queries(Noun):
         limits : Limits, optional
             What it may cost to decode before it is refused.
         """
-        return searching.keep_query(self._opened, picture, box=box, content=content, limits=limits)
+        return searching.keep_query(self._session, picture, box=box, content=content, limits=limits)
 
     def keep_region(self, picture: int, box: Box, *, limits: Limits | None = None) -> str:
         """Keep a part of a picture of the collection to search with, and return its token."""
-        data = read_picture(self._opened.picture(picture), limits)
+        data = read_picture(self._session.picture(picture), limits)
         return self.keep(data, box=box, limits=limits)
 
     def thumbnail(self, token: str) -> bytes:
         """Return a small JPEG of a kept query."""
-        found = query_thumbnail(self._opened.database, token)
-        if found is None:
-            raise self._opened.unknown(token)
-        return found
+        content = query_thumbnail(self._session.database, token)
+        if content is None:
+            raise self._session.unknown(token)
+        return content
 
     def reasons(
         self,
@@ -83,9 +83,9 @@ class Queries(Noun):
         from lookalike.collection.search.explaining import reasons
 
         queries.check_ask(ask)
-        ranker = self._opened.rankers.get(by)
-        annotator = self._opened.rankers.sound_annotator(ranker)
-        return reasons(ranker, annotator, self._opened.database, ask, picture, k, named)
+        ranker = self._session.rankers.get(by)
+        annotator = self._session.rankers.sound_annotator(ranker)
+        return reasons(ranker, annotator, self._session.database, ask, picture, k, named)
 
     def view_parts(self, ask: Ask, picture: int, *, by: str | None = None) -> dict[str, float]:
         """Return how far each view lifts a match above the average picture, the largest first.
@@ -96,8 +96,10 @@ class Queries(Noun):
         from lookalike.collection.search.explaining import Case
 
         queries.check_ask(ask)
-        return Case(self._opened.rankers.get(by), None, self._opened.database, ask, picture).views()
+        return Case(
+            self._session.rankers.get(by), None, self._session.database, ask, picture
+        ).views()
 
     def all_of(self, search: SavedSearch) -> NDArray[np.int64]:
         """Return the ids of all that a search finds, best first, or a filter lets pass, rising."""
-        return albums.found_ids(self._opened, search, partial(matching, self._opened))
+        return albums.search_ids(self._session, search, partial(matching, self._session))

@@ -19,7 +19,7 @@ class Upkeep(Noun):
 
     def serving(self) -> AbstractContextManager[None]:
         """Return a context in which nobody can put a backup in the place of the collection."""
-        return self._opened.folder.serving()
+        return self._session.folder.serving()
 
     def check(self, progress: Progress = silent) -> Checked:
         """Check all of the collection: database, log, rows, files, uploads and missing files.
@@ -28,7 +28,7 @@ class Upkeep(Noun):
         """
         from lookalike.collection.upkeep.checking import check
 
-        return check(self._opened, progress)
+        return check(self._session, progress)
 
     def backup(self, to: str | Path, progress: Progress = silent) -> BackedUp:
         """Back up the collection into a new folder, while others may use and change it.
@@ -45,9 +45,9 @@ class Upkeep(Noun):
         """
         from lookalike.collection.upkeep.backup import back_up
 
-        return back_up(self._opened, Path(to), progress)
+        return back_up(self._session, Path(to), progress)
 
     def tidy(self) -> None:
         """Delete what a writer that was stopped left behind; nothing while another one writes."""
-        with suppress(CollectionBusy), self._opened.writing():
+        with suppress(CollectionBusy), self._session.writing():
             pass

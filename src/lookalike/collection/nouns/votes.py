@@ -19,16 +19,16 @@ class Votes(Noun):
     def verdicts(self, ask: Ask) -> dict[int, int]:
         """Return what was said of pictures found for a query: +1 for picked, -1 for rejected."""
         queries.check_ask(ask)
-        return self._opened.rankers.ledger.verdicts(str(ask))
+        return self._session.rankers.ledger.verdicts(str(ask))
 
     def of(self, ask: Ask, picture: int, who: str = "") -> list[int]:
         """Return the events in which a person voted on a picture for a query, the last first."""
         queries.check_ask(ask)
-        return self._opened.rankers.ledger.votes_on(str(ask), picture, who)
+        return self._session.rankers.ledger.votes_on(str(ask), picture, who)
 
     def standing(self, by: str | None = None) -> Standing:
         """Return what votes have taught a ranker, how that was judged, and if searches use it."""
-        return self._opened.rankers.get(by).votes.standing
+        return self._session.rankers.get(by).votes.standing
 
     def reset(self, *, of: str | None = None, who: str = "", key: str | None = None) -> Entry:
         """Discard all votes given so far; undoing this event makes them count again.
@@ -42,11 +42,11 @@ class Votes(Noun):
         """
         if of is not None:
             check_names(of)
-            if not any(vote.who == of for vote in self._opened.rankers.ledger.votes):
+            if not any(vote.who == of for vote in self._session.rankers.ledger.votes):
                 raise NotFound(
                     f"Collection.reset_votes: no vote of {of or 'a person without a name'} counts."
                 )
-        with self._opened.entry(who, key) as entry:
+        with self._session.entry(who, key) as entry:
             if entry.is_new:
                 entry.append(Reset(of))
         return entry.result

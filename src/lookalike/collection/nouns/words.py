@@ -12,9 +12,9 @@ from lookalike.collection.pictures import names
 from lookalike.collection.search.completing import KnownWord, words_like
 from lookalike.collection.search.matches import WordCounts
 from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
-from lookalike.collection.search.words import Ranked, check_text, known_word, rank_word
+from lookalike.collection.search.words import Ranked, check_text, rank_word, spelling
 from lookalike.collection.store import labels
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.core.checks import check_whole
 from lookalike.core.progress import Progress, silent
 from lookalike.core.text import word_key
@@ -30,7 +30,7 @@ class Words(Noun):
         *,
         by: str | None = None,
         learned: bool = True,
-        where: Where | None = None,
+        where: Filter | None = None,
     ) -> WordCounts:
         """Count the pictures that :meth:`search_word` finds, in each of its parts."""
         return self.ranked(word, by, where, learned).counts
@@ -40,7 +40,7 @@ class Words(Noun):
 
         That is what is damaged, and what to do; empty if nothing is.
         """
-        return self._opened.rankers.words_damage(by)
+        return self._session.rankers.words_damage(by)
 
     def like(self, typed: str, k: int = 12) -> list[KnownWord]:
         """Complete what was typed to words that pictures have.
@@ -51,7 +51,7 @@ class Words(Noun):
         """
         most = check_whole("words_like", "k", k, 1)
         used, folders = (
-            self._opened.answers.read(read) for read in (labels.labels_used, names.folders)
+            self._session.answers.read(read) for read in (labels.labels_used, names.folders)
         )
         return words_like(typed, most, used, self.start(), folders)
 
@@ -62,17 +62,17 @@ class Words(Noun):
         feature knows no start words has none; nor are there any while another thread looks at a
         large collection for the first time.
         """
-        found = self._opened.rankers.starting(by)
-        if found is None:
+        result = self._session.rankers.starting(by)
+        if result is None:
             return {}
-        return self._opened.rankers.classes.counts(*found)
+        return self._session.rankers.classes.counts(*result)
 
     def learned(self, by: str | None = None) -> dict[str, int]:
         """Return the words that were learned, and how many pictures have each as a label."""
-        _, annotator = self._opened.rankers.naming(by)
+        _, annotator = self._session.rankers.naming(by)
         uses = Counter(
             key
-            for names in labels.labels(self._opened.database).values()
+            for names in labels.labels(self._session.database).values()
             for key in {word_key(name) for name in names}
         )
         return {word: uses[word_key(word)] for word in annotator.words_}
@@ -82,8 +82,8 @@ class Words(Noun):
     ) -> list[tuple[str, float]]:
         """Return the words most like a word, with the cosine of both (paper 2, Table 3)."""
         most = check_whole("word_neighbours", "k", k, 1)
-        _, annotator = self._opened.rankers.naming(by)
-        return annotator.related_words(known_word(self._opened.path, word, annotator), most)
+        _, annotator = self._session.rankers.naming(by)
+        return annotator.related_words(spelling(self._session.path, word, annotator), most)
 
     def tag(
         self,
@@ -119,31 +119,31 @@ class Words(Noun):
             Told how many files are done.
         """
         most = check_whole("tag", "k", k, 1)
-        found = find_pictures(sources)
+        files = find_pictures(sources)
         tagging = self._tagging(by).tag(
-            found.paths, most, min_confidence, limits=limits, threads=threads, progress=progress
+            files.paths, most, min_confidence, limits=limits, threads=threads, progress=progress
         )
-        return Tagging(tagging.pictures, [*found.problems, *tagging.refused], ignored=found.ignored)
+        return Tagging(tagging.pictures, [*files.problems, *tagging.refused], ignored=files.ignored)
 
-    def ranked(self, word: str, by: str | None, where: Where | None, learned: bool) -> Ranked:
+    def ranked(self, word: str, by: str | None, where: Filter | None, learned: bool) -> Ranked:
         """Return all that a search by word finds, again while nobody has written since."""
         text = check_text(word)
         if where is not None:
             where.check()
-        return self._opened.answers.get(
+        return self._session.answers.get(
             ("word", text, by, where, learned),
             lambda: rank_word(
-                self._opened, text, by, matching(self._opened, where), learned=learned
+                self._session, text, by, matching(self._session, where), learned=learned
             ),
         )
 
     def _tagging(self, by: str | None) -> FileTagging:
         """Return what gives words to files: the annotator, or start words where there is none."""
-        learned, database = self._opened.rankers.annotated(by), self._opened.database
+        learned, database = self._session.rankers.annotated(by), self._session.database
         if learned is not None:
             ranker, annotator = learned
             return FileTagging(LearnedWords(annotator, ranker), ranker, database)
-        start = self._opened.rankers.starting(by)
+        start = self._session.rankers.starting(by)
         if start is None:
-            raise self._opened.rankers.untaught()
+            raise self._session.rankers.untaught()
         return FileTagging(KnownWords(start[1], start[0], database), start[0], database)

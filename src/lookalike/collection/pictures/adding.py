@@ -15,21 +15,21 @@ from lookalike.collection.pictures.added import Added
 from lookalike.collection.pictures.describing import BATCH_PICTURES, BATCH_SECONDS
 from lookalike.collection.pictures.features import fitted
 from lookalike.collection.pictures.keywords import ReadKeywords
-from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import labels, pictures, places, queries, rankers
 from lookalike.collection.store.database import Database, stored
 from lookalike.collection.training.growing import grow
 from lookalike.collection.vectors.queries import query_token
 from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
-from lookalike.features import Described, Feature, Known, describe_files
+from lookalike.features import Described, Feature, Unchanged, describe_files
 from lookalike.images import Decode, Limits, Refused, find_pictures
 from lookalike.images.keywords import sidecar_facts
 from lookalike.images.thumbnails import THUMBNAIL_SIDE
 
 
 def add(
-    opened: Opened,
+    session: Session,
     sources: Iterable[str | Path],
     *,
     removed: bool,
@@ -39,35 +39,35 @@ def add(
 ) -> Added:
     """Bring in the pictures among files, folders and globs, and fit what is due afterwards."""
     given = list(sources) if not isinstance(sources, str | bytes | os.PathLike) else sources
-    found = find_pictures(given, None if limits is None else limits.within)
-    database = opened.database
-    with opened.writing():
+    files = find_pictures(given, None if limits is None else limits.within)
+    database = session.database
+    with session.writing():
         features = {
-            row.id: fitted(opened, row, found.paths, limits, progress)
-            for row in opened.rankers.rows()
+            row.id: fitted(session, row, files.paths, limits, progress)
+            for row in session.rankers.rows()
         }
         if all(isinstance(feature, str) for feature in features.values()):
             raise MissingPart(str(next(iter(features.values()))))
         with database.transaction() as connection:
-            places.add_roots(connection, found.folders)
+            places.add_roots(connection, files.folders)
         adder = Adder(
             database,
             features,
             removed=removed,
-            voted=opened.voted,
+            voted=session.voted,
             limits=limits,
             threads=threads,
             progress=progress,
-            decode=opened.decode,
+            decode=session.decode,
         )
-        adder.run(found.paths)
-        for row in opened.rankers.rows():
+        adder.run(files.paths)
+        for row in session.rankers.rows():
             feature = features[row.id]
             if row.ready and not isinstance(feature, str) and feature.is_fitted:
-                adder.added.note(grow(opened, row, feature, progress))
-                opened.rankers.save_cache(opened.rankers.get(row.name, learned=False))
-    adder.added.ignored = found.ignored
-    adder.added.refused[:0] = found.problems
+                adder.added.note(grow(session, row, feature, progress))
+                session.rankers.save_cache(session.rankers.get(row.name, learned=False))
+    adder.added.ignored = files.ignored
+    adder.added.refused[:0] = files.problems
     return adder.added
 
 
@@ -114,7 +114,7 @@ class Adder:
         self._threads = threads
         self._progress = progress
         self._sizes: dict[Path, tuple[int, int]] = {}
-        self._pending: list[Described | Known | Refused] = []
+        self._pending: list[Described | Unchanged | Refused] = []
         self._again: list[Path] = []
         self._resaid: list[Path] = []
         self._restored: set[int] = set()
@@ -188,18 +188,18 @@ class Adder:
             elif place is not None and place.sidecar != sidecar_facts(path):
                 self._resaid.append(path)
 
-    def _outcomes(self, paths: list[Path]) -> Generator[Described | Known | Refused]:
+    def _outcomes(self, paths: list[Path]) -> Generator[Described | Unchanged | Refused]:
         yield from describe_files(
             paths,
             list(self._features.values()),
             limits=self._limits,
-            known=self._is_known,
+            known=self._is_stored,
             thumbnail_side=THUMBNAIL_SIDE,
             threads=self._threads,
             decode=self._decode,
         )
 
-    def _is_known(self, sha256: str) -> bool:
+    def _is_stored(self, sha256: str) -> bool:
         return pictures.has_content(self._database, sha256)
 
     def _commit(self) -> None:
@@ -230,18 +230,18 @@ class Adder:
             setattr(self.added, name, getattr(self.added, name) + getattr(added, name))
 
     def _picture(
-        self, connection: sqlite3.Connection, outcome: Described | Known, added: Added
+        self, connection: sqlite3.Connection, outcome: Described | Unchanged, added: Added
     ) -> int | None:
         """Return the picture a file shows; None if it was known and is gone by now."""
         sha256 = outcome.facts.sha256 if isinstance(outcome, Described) else outcome.sha256
-        found = pictures.find_anywhere(connection, sha256)
-        if found is not None:
-            number, removed = found
+        result = pictures.find_anywhere(connection, sha256)
+        if result is not None:
+            number, removed = result
             if removed and self._removed:
                 self._restored.add(number)
-            self._count_known(connection, number, outcome.path, added, removed=removed)
+            self._count_present(connection, number, outcome.path, added, removed=removed)
             return number
-        if isinstance(outcome, Known):
+        if isinstance(outcome, Unchanged):
             return None
         added.added += 1
         return self._insert(connection, outcome)
@@ -258,7 +258,7 @@ class Adder:
             queries.set_picture(connection, token, number)
         return number
 
-    def _count_known(
+    def _count_present(
         self,
         connection: sqlite3.Connection,
         picture: int,

@@ -157,11 +157,11 @@ def _rows(database: Database, numbers: Sequence[int]) -> Iterator[PictureRow]:
 
 
 def _commit(database: Database, ranker: int, outcomes: Iterable[tuple[int, bytes | str]]) -> None:
-    found = list(outcomes)
-    if not found:
+    result = list(outcomes)
+    if not result:
         return
     with database.transaction() as connection:
-        for number, outcome in found:
+        for number, outcome in result:
             if isinstance(outcome, bytes):
                 rankers.described(connection, ranker, number, outcome)
             elif outcome:

@@ -6,7 +6,7 @@ from sqlite3 import Connection
 
 from lookalike.collection.log.models import NewFeature
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
-from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import rankers as ranker_rows
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
@@ -81,7 +81,7 @@ def add_ranker(
 
 
 def fitted(
-    opened: Opened,
+    session: Session,
     row: RankerRow,
     files: Sequence[Path],
     limits: Limits | None,
@@ -89,19 +89,19 @@ def fitted(
 ) -> Feature | str:
     """Return a ranker's feature, fitted where files allow it; or why it cannot be used."""
     try:
-        feature = opened.rankers.feature(row)
+        feature = session.rankers.feature(row)
     except MissingPart as error:
         return str(error)
     if row.fingerprint is None:
-        fit_feature(feature, files, limits, progress, opened.decode)
+        fit_feature(feature, files, limits, progress, session.decode)
         if feature.is_fitted:
-            with opened.database.transaction() as connection:
-                _save(opened.folder, connection, row.id, feature)
+            with session.database.transaction() as connection:
+                _save(session.folder, connection, row.id, feature)
     return feature
 
 
 def add_feature(
-    opened: Opened,
+    session: Session,
     feature: Feature,
     name: str,
     *,
@@ -112,14 +112,14 @@ def add_feature(
     progress: Progress,
 ) -> None:
     """Describe all pictures by a further feature, or go on with that, and let votes teach it."""
-    database = opened.database
-    with opened.writing():
-        row = _resumed(opened, name, feature) or add_ranker(
-            opened.folder, database, name, feature, index=index, rerankers=rerankers
+    database = session.database
+    with session.writing():
+        row = _resumed(session, name, feature) or add_ranker(
+            session.folder, database, name, feature, index=index, rerankers=rerankers
         )
-        opened.rankers.use(row.id, feature)
+        session.rankers.use(row.id, feature)
         files = [Path(path) for path, _ in all_places(database)]
-        used = fitted(opened, row, files, limits, progress)
+        used = fitted(session, row, files, limits, progress)
         if isinstance(used, str):
             raise MissingPart(used)
         if not used.is_fitted:
@@ -131,37 +131,37 @@ def add_feature(
             limits=limits,
             threads=threads,
             progress=progress,
-            decode=opened.decode,
+            decode=session.decode,
         )
-        grow(opened, row, used, silent)
-        with opened.entry() as entry:
-            ranker, ledger = opened.rankers.preparing(name), opened.rankers.ledger
+        grow(session, row, used, silent)
+        with session.entry() as entry:
+            ranker, ledger = session.rankers.preparing(name), session.rankers.ledger
             teach_earlier_votes(entry, ranker.id, ranker.votes, ledger)
             ranker_rows.set_ready(entry.connection, row.id)
             if not row.ready:
                 entry.append(NewFeature(name, used.name))
-        opened.rankers.save_cache(opened.rankers.get(name))
+        session.rankers.save_cache(session.rankers.get(name))
 
 
-def _resumed(opened: Opened, name: str, feature: Feature) -> RankerRow | None:
+def _resumed(session: Session, name: str, feature: Feature) -> RankerRow | None:
     """Return the ranker that is to be gone on with; None for a new one."""
     own = feature.fingerprint if feature.is_fitted else None
-    for row in opened.rankers.rows():
+    for row in session.rankers.rows():
         same = own == row.fingerprint if own else row.feature == feature.name
         if row.name == name and same:
-            if not row.ready or ranker_rows.undescribed(opened.database, row.id):
+            if not row.ready or ranker_rows.undescribed(session.database, row.id):
                 return row
             raise InvalidInput(
-                f"{opened.path} has the feature {name} already. Search by it: by={name!r}."
+                f"{session.path} has the feature {name} already. Search by it: by={name!r}."
             )
         if row.name == name:
             raise InvalidInput(
-                f"{opened.path} has a ranker {name} with another feature already. Give this one "
+                f"{session.path} has a ranker {name} with another feature already. Give this one "
                 f"another name."
             )
         if own is not None and own == row.fingerprint:
             raise InvalidInput(
-                f"{opened.path} has this feature already, as {row.name}. Search by it: "
+                f"{session.path} has this feature already, as {row.name}. Search by it: "
                 f"by={row.name!r}."
             )
     return None

@@ -28,7 +28,7 @@ class ReadKeywords:
 
     def take(self, connection: Connection, path: Path, picture: int) -> None:
         """Note that a picture lies at one of the paths."""
-        facts, found = self._found[path]
+        facts, result = self._found[path]
         places.set_sidecar(connection, path, facts)
         if picture not in self._pictures:
             others = [
@@ -37,8 +37,8 @@ class ReadKeywords:
                 if place.lost is None and place.sidecar and stored(place.path) != stored(path)
             ]
             self._pictures[picture] = [word for it in others for word in self._at(it).words]
-        self._pictures[picture] += found.words
-        if found.problems:
+        self._pictures[picture] += result.words
+        if result.problems:
             # Nothing is lost because a file cannot be read.
             self._pictures[picture] += source_labels(connection, "keywords", picture)
 

@@ -24,7 +24,7 @@ def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
     keys = [word_key(term) for term in terms]
     patterns = [re.compile(_boundary(key) + re.escape(key)) for key in keys]
     tops = [_folder(root) for root in roots(database)]
-    found: list[list[int]] = [[] for _ in terms]
+    result: list[list[int]] = [[] for _ in terms]
     folders: dict[str, str] = {}
     for path, picture in all_places(database):
         end = path.rfind(os.sep) + 1
@@ -33,10 +33,10 @@ def named(database: Database, terms: Sequence[str]) -> list[NDArray[np.int64]]:
             above = folders[folder] = word_key(_shown_part(folder, tops))
         # Most names need no normalising, which takes ten times as long.
         spelled = above + (file.lower() if file.isascii() else word_key(file))
-        for key, pattern, ids in zip(keys, patterns, found, strict=True):
+        for key, pattern, ids in zip(keys, patterns, result, strict=True):
             if key in spelled and pattern.search(spelled):
                 ids.append(picture)
-    return [np.unique(np.array(ids, np.int64)) for ids in found]
+    return [np.unique(np.array(ids, np.int64)) for ids in result]
 
 
 def folders(database: Database) -> list[tuple[str, int]]:

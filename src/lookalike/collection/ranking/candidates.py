@@ -105,7 +105,7 @@ class Candidates:
 
     def find(
         self,
-        asked: Vectors,
+        queries: Vectors,
         k: int,
         *,
         exclude: ArrayLike | None,
@@ -116,9 +116,9 @@ class Candidates:
         if count is None or (among is not None and len(among) <= 2 * count):
             return None
         return self.index.nearest(
-            self.similarity.codes(asked),
+            self.similarity.codes(queries),
             count,
-            weights=self.similarity.bit_weights(asked),
+            weights=self.similarity.bit_weights(queries),
             exclude=exclude,
             among=among,
         )

@@ -152,17 +152,17 @@ class Ranker:
         strength = self.votes.standing.strength
         if not strength:
             return query
-        asked = dense(query) + strength * self.votes.turns.added(vector, query)
+        queries = dense(query) + strength * self.votes.turns.added(vector, query)
         before, after = (
-            np.linalg.norm(one, axis=1, keepdims=True) for one in (dense(query), asked)
+            np.linalg.norm(one, axis=1, keepdims=True) for one in (dense(query), queries)
         )
-        return np.asarray(asked * (before / np.maximum(after, 1e-30)), np.float32)
+        return np.asarray(queries * (before / np.maximum(after, 1e-30)), np.float32)
 
     @cached_property
     def _asks_as_stored(self) -> bool:
         return stores_as_given(self.plain, self.similarity)
 
-    def asked(self, vector: Vectors, *, learned: bool) -> Vectors:
+    def query_vector(self, vector: Vectors, *, learned: bool) -> Vectors:
         """Return what codes are asked with: the query, by the similarity or as it is, and votes.
 
         So its code and, by the classes near it, the weights of its bits follow votes. Where the
@@ -170,11 +170,11 @@ class Ranker:
         """
         if not self._asks_as_stored:
             return vector
-        asked: Vectors = unit_rows(self.similarity.query_vectors(vector) if learned else vector)
+        queries: Vectors = unit_rows(self.similarity.query_vectors(vector) if learned else vector)
         strength = self.votes.standing.strength
         if not strength:
-            return asked
-        turned: Vectors = unit_rows(dense(asked) + strength * self.votes.turns.turned(vector))
+            return queries
+        turned: Vectors = unit_rows(dense(queries) + strength * self.votes.turns.turned(vector))
         return turned
 
     def nearest(
@@ -192,14 +192,14 @@ class Ranker:
         Where there are codes they find candidates, which exact scores put in order; else the
         search is exact. ``query`` is what :meth:`query` gives of the vector, where it is known.
         """
-        found = None
+        result = None
         if self.codes is not None:
-            asked = self.asked(vector, learned=self.codes.figures.learned)
-            found = self.codes.find(asked, k, exclude=exclude, among=among)
-        if found is None:
-            asked = self.query(vector) if query is None else query
-            return self.index.search(asked, k, exclude=exclude, among=among)
-        hits = Rescoring().rerank(Asked(self, database, vector), found)
+            queries = self.query_vector(vector, learned=self.codes.figures.learned)
+            result = self.codes.find(queries, k, exclude=exclude, among=among)
+        if result is None:
+            queries = self.query(vector) if query is None else query
+            return self.index.search(queries, k, exclude=exclude, among=among)
+        hits = Rescoring().rerank(RankerQuery(self, database, vector), result)
         return Hits(hits.ids[:, :k], hits.scores[:, :k])
 
     def search(
@@ -215,16 +215,16 @@ class Ranker:
     ) -> Hits:
         """Return the pictures most like a vector, ranked by all that was learned or by cosine."""
         if not learned:
-            asked = Cosine().query_vectors(vector)
-            return self.plain.search(asked, k, exclude=exclude, among=among)
+            queries = Cosine().query_vectors(vector)
+            return self.plain.search(queries, k, exclude=exclude, among=among)
         hits = self.nearest(vector, k, exclude=exclude, among=among, database=database, query=query)
         for reranker in self.rerankers:
-            hits = reranker.rerank(Asked(self, database, vector), hits)
+            hits = reranker.rerank(RankerQuery(self, database, vector), hits)
         return hits
 
 
 @dataclass(frozen=True)
-class Asked:
+class RankerQuery:
     """A query, and what rerankers may ask about the pictures it found."""
 
     ranker: Ranker
@@ -239,8 +239,8 @@ class Asked:
     def records(self, ids: NDArray[np.int64]) -> list[bytes]:
         """Return the records of pictures, in the order of ``ids``."""
         rising = np.sort(ids)
-        found = rankers.records(self.database, self.ranker.id, rising.tolist())
-        return [found[place] for place in np.searchsorted(rising, ids)]
+        result = rankers.records(self.database, self.ranker.id, rising.tolist())
+        return [result[place] for place in np.searchsorted(rising, ids)]
 
     def scores(self, vectors: Vectors, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the scores of pictures by all that was learned, a row for each vector."""

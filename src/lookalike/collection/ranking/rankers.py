@@ -183,15 +183,15 @@ class Rankers:
 
     def usable(self, *, learned: bool = True) -> list[Ranker]:
         """Return all rankers that are ready and whose parts are there, learned ones or all."""
-        found = []
+        result = []
         with self.lock:
             for row in self.rows():
                 if row.ready and row.fingerprint is not None:
                     try:
-                        found.append(self._usable(row, learned))
+                        result.append(self._usable(row, learned))
                     except (LookalikeError, OSError):
                         continue
-        return found
+        return result
 
     def preparing(self, by: str) -> Ranker:
         """Return a ranker that may not be ready yet, over the pictures described so far."""
@@ -201,7 +201,7 @@ class Rankers:
     def infos(self) -> list[RankerInfo]:
         """Return what is to be known of each ranker."""
         total = self._database.count("pictures")
-        found = []
+        result = []
         for row in self.rows():
             trouble, method = "", "cosine"
             if row.similarity is not None:
@@ -212,8 +212,8 @@ class Rankers:
                 if row.similarity is not None and method not in SIMILARITIES:
                     # This raises MissingPart, with the package that brings it.
                     SIMILARITIES.load(self._folder.model(row.similarity))
-                known = self._loaded.get(row.id)
-                trouble = "" if known is None else known[1].damage
+                loaded = self._loaded.get(row.id)
+                trouble = "" if loaded is None else loaded[1].damage
             except LookalikeError as error:
                 trouble = str(error)
             lacking = len(rankers.undescribed(self._database, row.id))
@@ -223,13 +223,13 @@ class Rankers:
             codes = None
             if row.codes is not None:
                 codes = models.code_figures(self._database, row.codes)
-            found.append(
+            result.append(
                 RankerInfo(
                     *(row.name, row.feature, method, ready, total - lacking, lacking),
                     *(trouble, codes),
                 )
             )
-        return found
+        return result
 
     @property
     def ledger(self) -> Ledger:
@@ -243,11 +243,11 @@ class Rankers:
     def feature(self, row: RankerRow) -> Feature:
         """Return the feature of a ranker, fitted or not."""
         with self.lock:
-            known = self._features.get(row.id)
-            if known is not None and known.is_fitted:
-                return known
+            loaded = self._features.get(row.id)
+            if loaded is not None and loaded.is_fitted:
+                return loaded
             if row.fingerprint is None or row.file is None:
-                feature = known or self._unfitted(row)
+                feature = loaded or self._unfitted(row)
             elif row.fingerprint in self._given:
                 feature = self._given[row.fingerprint]
             else:
@@ -300,10 +300,10 @@ class Rankers:
                 used = {row.annotator for row in self._rows}
                 self._annotators = {n: it for n, it in self._annotators.items() if n in used}
                 self._annotators[number] = model
-            found = self._annotators[number]
-        if isinstance(found, DamagedFile):
-            raise DamagedFile(str(found)) from found
-        return found
+            result = self._annotators[number]
+        if isinstance(result, DamagedFile):
+            raise DamagedFile(str(result)) from result
+        return result
 
     def _words_trouble(self, row: RankerRow) -> str:
         """Return why the words that a ranker has learned cannot be used; empty if they can."""
@@ -315,10 +315,10 @@ class Rankers:
 
     def naming(self, by: str | None = None) -> tuple[Ranker, Annotator]:
         """Return what :meth:`annotated` does, or raise CollectionError for None."""
-        found = self.annotated(by)
-        if found is None:
+        result = self.annotated(by)
+        if result is None:
             raise self.untaught()
-        return found
+        return result
 
     def annotated(self, by: str | None = None) -> tuple[Ranker, Annotator] | None:
         """Return a ranker that has learned words, and its annotator, of one moment; None if none.
@@ -451,15 +451,15 @@ class Rankers:
 
     def _ranker(self, row: RankerRow) -> Ranker:
         """Return a ranker as the database has it now; the lock must be held."""
-        known = self._loaded.get(row.id)
-        if known is not None and known[1].plain.damaged and not self._database.read_only:
+        loaded = self._loaded.get(row.id)
+        if loaded is not None and loaded[1].plain.damaged and not self._database.read_only:
             # Its cache is deleted, and so made again.
-            known = None
-        if known is not None and known[0] == self._seen:
-            return known[1]
+            loaded = None
+        if loaded is not None and loaded[0] == self._seen:
+            return loaded[1]
         current = row
         while True:
-            ledger, before = self.ledger, None if known is None else known[1]
+            ledger, before = self.ledger, None if loaded is None else loaded[1]
             try:
                 with self._database.snapshot():
                     ranker = self._follow(before, current).following(self._database, ledger)
@@ -483,8 +483,8 @@ class Rankers:
         if before is not None and before.space.fingerprint == fingerprint and as_before:
             models_before = (before.number, before.annotator, used)
             if models_before == (row.similarity, row.annotator, row.codes):
-                known = before.changes == changes
-                return before if known else before.updated(self._database, changes)
+                is_known = before.changes == changes
+                return before if is_known else before.updated(self._database, changes)
             space, plain = before.space, before.plain.copy()
             space.update(plain, self._database)
         else:
@@ -534,9 +534,9 @@ class Rankers:
         """
         if row.codes is None:
             return None
-        known = self._loaded.get(row.id)
-        if known is not None and known[1].codes is not None:
-            before = known[1].codes
+        loaded = self._loaded.get(row.id)
+        if loaded is not None and loaded[1].codes is not None:
+            before = loaded[1].codes
             if before.number == row.codes:
                 return before.over(plain)
         from lookalike.collection.ranking.candidates import Candidates

@@ -51,10 +51,10 @@ class PictureClasses:
         """Return what a file holds, or nothing if it is missing, damaged or of other words."""
         try:
             arrays, manifest = load_arrays(path, kind=KIND)
-            found = cls(arrays["ids"], Likely(arrays["classes"], arrays["chances"]))
-            found._check(start.vocabulary.classes)
+            result = cls(arrays["ids"], Likely(arrays["classes"], arrays["chances"]))
+            result._check(start.vocabulary.classes)
             if manifest == _manifest(start, fingerprint):
-                return found
+                return result
         except (DamagedFile, KeyError, ValueError) as error:
             if path.exists():
                 _log.warning("%s; it is made again from the database", error)
@@ -134,20 +134,20 @@ class ClassCache:
     def of(self, ranker: Ranker, start: StartWords) -> PictureClasses:
         """Return the classes of the pictures that a ranker has described."""
         with self._lock:
-            changes, known = self._known.get(ranker.id, (-1, None))
-            if known is not None and changes == ranker.changes:
-                return known
+            changes, cached = self._known.get(ranker.id, (-1, None))
+            if cached is not None and changes == ranker.changes:
+                return cached
             fingerprint = ranker.space.feature.fingerprint
             file = self._folder.classes(fingerprint)
-            if known is None:
-                known = self._written[ranker.id] = PictureClasses.load(file, start, fingerprint)
+            if cached is None:
+                cached = self._written[ranker.id] = PictureClasses.load(file, start, fingerprint)
             with self._database.snapshot():
-                known = known.updated(ranker.space, start, self._database)
-            if not self._database.read_only and known.has_drifted(self._written[ranker.id]):
-                known.save(file, start, fingerprint)
-                self._written[ranker.id] = known
-            self._known[ranker.id] = (ranker.changes, known)
-            return known
+                cached = cached.updated(ranker.space, start, self._database)
+            if not self._database.read_only and cached.has_drifted(self._written[ranker.id]):
+                cached.save(file, start, fingerprint)
+                self._written[ranker.id] = cached
+            self._known[ranker.id] = (ranker.changes, cached)
+            return cached
 
     def counts(self, ranker: Ranker, start: StartWords) -> dict[str, int]:
         """Return the words that suit some of a ranker's pictures, and how many, most first.
@@ -160,8 +160,8 @@ class ClassCache:
             known = self.of(ranker, start)
             counted, counts = self._counts.get(ranker.id, (None, {}))
             if counted is not known:
-                found = start.counts(known.likely, MIN_SURE)
-                counts = dict(sorted(found.items(), key=lambda it: (-it[1], it[0])))
+                result = start.counts(known.likely, MIN_SURE)
+                counts = dict(sorted(result.items(), key=lambda it: (-it[1], it[0])))
                 self._counts[ranker.id] = (known, counts)
             return dict(counts)
         finally:

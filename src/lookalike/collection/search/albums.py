@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.search.searching import ranked
 from lookalike.collection.search.words import check_text, rank_word
 from lookalike.collection.store import albums as stored
 from lookalike.collection.store import pictures
 from lookalike.collection.store.albums import AlbumRow, SavedSearch
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask, is_usable
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, check_ask, spread
 from lookalike.core.checks import check_whole, is_whole
@@ -68,7 +68,7 @@ MAX_NAME = 200
 
 GONE = "The pictures it searches with were removed."
 
-Among = Callable[[Where | None], NDArray[np.int64] | None]
+Among = Callable[[Filter | None], NDArray[np.int64] | None]
 """Gives the ids that pass a filter, rising, or None for all."""
 
 
@@ -83,9 +83,9 @@ def check_name(name: object) -> str:
     return spelled
 
 
-def find(opened: Opened, name: str | int) -> AlbumRow:
+def find(session: Session, name: str | int) -> AlbumRow:
     """Return the album of a name or id, or raise NotFound."""
-    row = stored.album(opened.database, name if is_whole(name) else check_name(name))
+    row = stored.album(session.database, name if is_whole(name) else check_name(name))
     if row is None:
         raise NotFound(
             f"There is no album “{name}”. See what there is: lookalike albums, or "
@@ -95,7 +95,7 @@ def find(opened: Opened, name: str | int) -> AlbumRow:
 
 
 def checked(
-    opened: Opened,
+    session: Session,
     name: str,
     search: SavedSearch | None,
     ids: list[int],
@@ -118,10 +118,10 @@ def checked(
     if saved == SavedSearch() and not ids:
         raise InvalidInput("Collection.save_album: give a search, a filter or pictures to save.")
     if saved.by is not None:
-        opened.rankers.row(saved.by)
+        session.rankers.row(saved.by)
     if saved.where is not None:
         saved.where.check()
-        _check_inside(opened, spelled, saved.where)
+        _check_inside(session, spelled, saved.where)
     limit = check_whole("Collection.save_album", "most", MAX_MATCHES if most is None else most, 0)
     if ids and saved.ask is None and saved.word is None:
         saved = replace(saved, ask=Ask(tuple(spread(ids, MAX_EXAMPLES))))
@@ -129,7 +129,7 @@ def checked(
     return AlbumRow(0, spelled, "", saved, tuple(ids), limit, "", frozenset())
 
 
-def members(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
+def members(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], str]:
     """Return the pictures that belong to an album now, and what is wrong with it, if anything.
 
     Pictures saved by hand, and those picked in its search or tagged with its word, always do,
@@ -139,37 +139,37 @@ def members(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str
     search = row.search
     try:
         if search.ask is None and search.word is None and not row.pictures:
-            found = among(search.where)
-            return (pictures.ids(opened.database) if found is None else found).tolist(), ""
-        named, rejected = _named(opened, row, among)
-        best, trouble = _best(opened, row, among)
+            result = among(search.where)
+            return (pictures.ids(session.database) if result is None else result).tolist(), ""
+        named, rejected = _named(session, row, among)
+        best, trouble = _best(session, row, among)
     except LookalikeError as error:
-        return list(_there(opened, row.pictures)), str(error)
+        return list(_there(session, row.pictures)), str(error)
     own = dict.fromkeys(number for number in named if number not in rejected)
     best = [number for number in best if number not in own and number not in rejected]
     return [*own, *best[: max(0, row.most - len(own))]], trouble
 
 
-def told(opened: Opened, row: AlbumRow, among: Among) -> Album:
+def load_album(session: Session, row: AlbumRow, among: Among) -> Album:
     """Return an album with what is in it now, and what of that is new since it was last opened."""
-    inside, trouble = members(opened, row, among)
+    inside, trouble = members(session, row, among)
     new = tuple(number for number in inside if number not in row.seen)
-    gone = len(row.pictures) - len(_there(opened, row.pictures))
+    gone = len(row.pictures) - len(_there(session, row.pictures))
     return Album(
         *(row.id, row.name, row.made, row.opened, row.search, row.most),
         *(row.pictures, tuple(inside), new, gone, trouble),
     )
 
 
-def found_ids(opened: Opened, search: SavedSearch, among: Among) -> NDArray[np.int64]:
+def search_ids(session: Session, search: SavedSearch, among: Among) -> NDArray[np.int64]:
     """Return all that a search finds, best first, or all that a filter lets pass, rising."""
     chosen = among(search.where)
     if search.ask is not None:
-        ranker = opened.rankers.get(search.by, learned=search.learned)
-        found = ranked(
-            opened.database,
+        ranker = session.rankers.get(search.by, learned=search.learned)
+        matches = ranked(
+            session.database,
             ranker,
-            opened.rankers.ledger,
+            session.rankers.ledger,
             search.ask,
             max(len(ranker.plain), 1),
             first=None,
@@ -178,43 +178,43 @@ def found_ids(opened: Opened, search: SavedSearch, among: Among) -> NDArray[np.i
             min_score=search.min_score,
             limits=None,
         )
-        return np.array([number for number, _ in found or ()], np.int64)
+        return np.array([number for number, _ in matches or ()], np.int64)
     if search.word is not None:
-        return _by_word(opened, search, chosen)
-    return pictures.ids(opened.database) if chosen is None else chosen
+        return _by_word(session, search, chosen)
+    return pictures.ids(session.database) if chosen is None else chosen
 
 
-def _named(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], set[int]]:
+def _named(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], set[int]]:
     """Return what belongs to an album since someone said so, and what was rejected."""
-    search, said = row.search, {}
+    search, verdicts = row.search, {}
     if search.ask is not None and search.learned:
-        said = opened.rankers.ledger.verdicts(str(search.ask))
-    picked = [number for number, sign in said.items() if sign > 0]
+        verdicts = session.rankers.ledger.verdicts(str(search.ask))
+    picked = [number for number, sign in verdicts.items() if sign > 0]
     if search.word is not None:
-        tagged = among(replace(search.where or Where(), tags=_tags(search)))
+        tagged = among(replace(search.where or Filter(), tags=_tags(search)))
         picked += [] if tagged is None else tagged.tolist()
     elif search.where is not None and picked:
         passing = among(search.where)
         picked = [] if passing is None else [n for n in picked if n in set(passing.tolist())]
-    rejected = {number for number, sign in said.items() if sign < 0}
-    return _there(opened, [*row.pictures, *picked]), rejected
+    rejected = {number for number, sign in verdicts.items() if sign < 0}
+    return _there(session, [*row.pictures, *picked]), rejected
 
 
-def _best(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
+def _best(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], str]:
     """Return the best matches of an album's search, as many as may belong to it."""
     search = row.search
     if not row.most:
         return [], ""
     if search.ask is None:
-        damage = opened.rankers.words_damage(search.by) if search.learned else ""
-        return _by_word(opened, search, among(search.where))[: row.most].tolist(), damage
-    ask, whole = _left(opened, search.ask)
+        damage = session.rankers.words_damage(search.by) if search.learned else ""
+        return _by_word(session, search, among(search.where))[: row.most].tolist(), damage
+    ask, whole = _left(session, search.ask)
     if ask is None:
         return [], GONE
     hits = ranked(
-        opened.database,
-        opened.rankers.get(search.by, learned=search.learned),
-        opened.rankers.ledger,
+        session.database,
+        session.rankers.get(search.by, learned=search.learned),
+        session.rankers.ledger,
         ask,
         row.most,
         first=None,
@@ -227,48 +227,48 @@ def _best(opened: Opened, row: AlbumRow, among: Among) -> tuple[list[int], str]:
 
 
 def _by_word(
-    opened: Opened, search: SavedSearch, among: NDArray[np.int64] | None
+    session: Session, search: SavedSearch, among: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
     """Return all that an album's words find, best first."""
     text = check_text(search.word)
-    found = rank_word(opened, text, search.by, among, learned=search.learned)
+    matches = rank_word(session, text, search.by, among, learned=search.learned)
     least = -np.inf if search.min_score is None else search.min_score
-    return found.ids[found.scores >= least]
+    return matches.ids[matches.scores >= least]
 
 
-def _left(opened: Opened, ask: Ask) -> tuple[Ask | None, bool]:
+def _left(session: Session, ask: Ask) -> tuple[Ask | None, bool]:
     """Return a query with the examples there still are, or None; and whether none is gone."""
     like, unlike = (
-        tuple(ref for ref in side if _is_there(opened, ref)) for side in (ask.like, ask.unlike)
+        tuple(ref for ref in side if _is_there(session, ref)) for side in (ask.like, ask.unlike)
     )
     return (Ask(like, unlike) if like else None), (like, unlike) == (ask.like, ask.unlike)
 
 
-def _is_there(opened: Opened, ref: int | str) -> bool:
+def _is_there(session: Session, ref: int | str) -> bool:
     if isinstance(ref, str):
-        return is_usable(opened.database, ref)
-    return bool(_there(opened, [ref]))
+        return is_usable(session.database, ref)
+    return bool(_there(session, [ref]))
 
 
-def _there(opened: Opened, ids: Sequence[int]) -> list[int]:
+def _there(session: Session, ids: Sequence[int]) -> list[int]:
     """Return those pictures that there are, in order."""
-    there = pictures.known(opened.database, ids)
+    there = pictures.existing_ids(session.database, ids)
     return [number for number in ids if number in there]
 
 
 def _tags(search: SavedSearch) -> tuple[str, ...]:
-    return (*(search.where or Where()).tags, search.word or "")
+    return (*(search.where or Filter()).tags, search.word or "")
 
 
-def _check_inside(opened: Opened, name: str, where: Where) -> None:
+def _check_inside(session: Session, name: str, where: Filter) -> None:
     """Raise InvalidInput if an album's filter would name the album itself, through others."""
-    asked = [it for it in where.albums if it is not None]
-    while asked:
-        inner = asked.pop()
+    names = [it for it in where.albums if it is not None]
+    while names:
+        inner = names.pop()
         if word_key(label_name(inner)) == word_key(name):
             raise InvalidInput(
                 f"Collection.save_album: the album “{name}” would be filtered by itself. Choose "
                 f"another name."
             )
-        within = find(opened, inner).search.where
-        asked += [] if within is None else [it for it in within.albums if it is not None]
+        within = find(session, inner).search.where
+        names += [] if within is None else [it for it in within.albums if it is not None]

@@ -53,17 +53,17 @@ def words_like(
         if name:
             known.setdefault(word_key(name), KnownWord(name, count, "name"))
     text = label_name(typed)
-    found = _containing(known, text, most)
+    result = _containing(known, text, most)
     before, _, last = text.rpartition(" ")
-    if not found and before:
-        found = [
+    if not result and before:
+        result = [
             KnownWord(f"{before} {one.word}", one.pictures, one.source)
             for one in _containing(known, last, most)
             if word_key(one.word) not in word_key(before).split()
         ]
-    if not found and text:
-        found = [known[key] for key in get_close_matches(word_key(text), known, most)]
-    return found
+    if not result and text:
+        result = [known[key] for key in get_close_matches(word_key(text), known, most)]
+    return result
 
 
 def _containing(known: Mapping[str, KnownWord], text: str, most: int) -> list[KnownWord]:

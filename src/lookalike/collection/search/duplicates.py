@@ -122,7 +122,7 @@ def find(
             key=lambda one: one.rank,
         )
         free = {one.id for one in order}
-        found: list[Duplicates] = []
+        result: list[Duplicates] = []
         for start in range(0, len(order), _AT_ONCE):
             some = [one.id for one in order[start : start + _AT_ONCE] if one.id in free]
             copies.look(some)
@@ -131,11 +131,11 @@ def find(
                     free.discard(picture)
                     group = _around(database, copies, picture, like, free, apart)
                     if group:
-                        found.append(_group(known, picture, group))
+                        result.append(_group(known, picture, group))
                 else:
                     copies.forget([picture])
             progress(min(start + _AT_ONCE, len(order)), len(order))
-    return sorted(found, key=lambda group: (-min(group.likeness), group.keeper))
+    return sorted(result, key=lambda group: (-min(group.likeness), group.keeper))
 
 
 def _around(

@@ -18,7 +18,7 @@ from lookalike.collection.search.view_parts import view_parts
 from lookalike.collection.store import models, pictures
 from lookalike.collection.store.browsing import count
 from lookalike.collection.store.database import Database
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.labels import label_counts, labels_of
 from lookalike.collection.store.places import places_of
 from lookalike.collection.store.queries import Ask, Ref
@@ -149,7 +149,7 @@ class Case:
             yield "Nearly the same picture."
         yield from self._tags()
         facts = [*self._days(), *self._folders()]
-        yield from (told for share, told in sorted(facts) if share <= COMMON)
+        yield from (answer for share, answer in sorted(facts) if share <= COMMON)
         yield from self._votes()
         yield from self._words()
         yield from self._views()
@@ -201,7 +201,7 @@ class Case:
         day = taken.get(self._picture)
         having = sum(taken.get(number) == day for number in self._examples)
         if day and having:
-            same = count(self._database, Where(taken_from=day, taken_to=day))
+            same = count(self._database, Filter(taken_from=day, taken_to=day))
             whom = "" if len(self._ask.like) == 1 else f" as {self._some(having)}"
             yield self._share(same), f"Taken on the same day{whom}."
 
@@ -213,20 +213,22 @@ class Case:
             # Where folders were taken for tags, that was said.
             if having and word_key(folder.name) not in self._shared:
                 name = shown(folder.name or str(folder))
-                told = f"Both are in the folder {name}."
+                text = f"Both are in the folder {name}."
                 if len(self._ask.like) > 1:
-                    told = f"It is in the same folder as {self._some(having)}, {name}."
-                yield self._share(count(self._database, Where(folder=str(folder)))), told
+                    text = f"It is in the same folder as {self._some(having)}, {name}."
+                yield self._share(count(self._database, Filter(folder=str(folder)))), text
 
     def _votes(self) -> Iterator[str]:
         """Name the votes that move its score most, for it and against it."""
         preferences = self._ranker.votes
         if not preferences.standing.strength:
             return
-        told = sorted(spoken(preferences, self._voted, self._found), key=lambda it: -abs(it.total))
-        for part in told:
-            known = part.subject == str(self._ask) and self._picture in self._verdicts
-            if known or abs(part.total) * preferences.standing.strength < MIN_MOVE:
+        answer = sorted(
+            spoken(preferences, self._voted, self._found), key=lambda it: -abs(it.total)
+        )
+        for part in answer:
+            is_known = part.subject == str(self._ask) and self._picture in self._verdicts
+            if is_known or abs(part.total) * preferences.standing.strength < MIN_MOVE:
                 continue
             votes = preferences.ledger.by_subject[part.subject]
             one, own = len(votes) == 1, all(vote.who == "" for vote in votes)
@@ -250,7 +252,7 @@ class Case:
         """Name words that the annotator is sure of for both."""
         if self._annotator is None or self._annotator.confidence_ is None:
             return
-        asked, found = (
+        of_query, of_picture = (
             {
                 word_key(tag.word): tag
                 for (tags,) in [self._annotator.annotate(it, _CANDIDATES, min_confidence=MIN_SURE)]
@@ -258,11 +260,13 @@ class Case:
             }
             for it in (self._asked, self._found)
         )
-        keys = [key for key in found if key in asked and key not in self._shared]
+        keys = [key for key in of_picture if key in of_query and key not in self._shared]
         who = "Both look" if len(self._ask.like) == 1 else "It and the examples look"
         for key in keys[:MAX_WORDS]:
-            one, other = (f"{100 * tag.confidence:.0f} %" for tag in (asked[key], found[key]))
-            yield f"{who} like “{found[key].word}” ({one} and {other} sure)."
+            one, other = (
+                f"{100 * tag.confidence:.0f} %" for tag in (of_query[key], of_picture[key])
+            )
+            yield f"{who} like “{of_picture[key].word}” ({one} and {other} sure)."
 
     def _views(self) -> Iterator[str]:
         """Name the views that lift it most above the average picture."""
@@ -287,7 +291,7 @@ class Case:
         yield from _moved("What was learned from votes", before, after)
 
     def _place(
-        self, index: Index, query: Vectors, said: Mapping[int, int] = MappingProxyType({})
+        self, index: Index, query: Vectors, verdicts: Mapping[int, int] = MappingProxyType({})
     ) -> int:
         """Return the place of the picture among all but the examples, as a search has it."""
         score = float(index.scores(query, np.array([self._picture]))[0, 0])
@@ -295,8 +299,8 @@ class Case:
         near = np.flatnonzero(np.abs(scores - score) <= _NEAR * max(1.0, abs(score)))
         scores[near] = index.scores(query, index.ids[near])[0]
         # What was picked comes first, and what was rejected would come last.
-        score += said.get(self._picture, 0) * _FAR
-        for number, sign in said.items():
+        score += verdicts.get(self._picture, 0) * _FAR
+        for number, sign in verdicts.items():
             scores[index.ids == number] += sign * _FAR
         apart = [ref for ref in (*self._ask.like, *self._ask.unlike) if isinstance(ref, int)]
         scores[np.isin(index.ids, np.array(apart, np.int64))] = -np.inf

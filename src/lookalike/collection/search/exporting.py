@@ -119,27 +119,27 @@ def recipe(formula: Formula, arrays: Arrays) -> str:
         f"    P, Q = {P}, {Q}",
         f"    def stored(x): return {formula.stored}",
         f"    def scale(x): return {formula.scale}",
-        f"    def asked(x): return {formula.asked}",
-        f"    def asked_scale(x): return {formula.asked_scale}",
-        "    scores = (stored(P) @ asked(Q).T).T",
+        f"    def query(x): return {formula.query}",
+        f"    def query_scale(x): return {formula.query_scale}",
+        "    scores = (stored(P) @ query(Q).T).T",
         '    scores = scores.toarray() if hasattr(scores, "toarray") else scores',
-        "    scores = scores * asked_scale(Q)[:, None]",
+        "    scores = scores * query_scale(Q)[:, None]",
     ]
     everywhere = (
-        '    moved = asked(Q) @ f["votes_matrix"]',
-        "    moved *= (size / np.maximum(dot(moved, asked(Q)), 1e-30))[:, None]",
-        "    turn = turn + moved - asked(Q) / size[:, None]",
+        '    moved = query(Q) @ f["votes_matrix"]',
+        "    moved *= (size / np.maximum(dot(moved, query(Q)), 1e-30))[:, None]",
+        "    turn = turn + moved - query(Q) / size[:, None]",
     )
     if "votes_near" in arrays:
         lines += [
             '    apart = f["votes_width"] * (1 - np.minimum(Q @ f["votes_near"].T, 1))',
             '    turn = np.exp(-(apart**2)) @ f["votes_move"]',
-            "    size = np.maximum(dot(asked(Q), asked(Q)) ** 0.5, 1e-30)",
+            "    size = np.maximum(dot(query(Q), query(Q)) ** 0.5, 1e-30)",
             *(everywhere if "votes_matrix" in arrays else ()),
             f"    cut = np.minimum({LIMIT} / np.maximum(dot(turn, turn) ** 0.5, 1e-12), 1)",
-            "    length = size * asked_scale(Q)",
+            "    length = size * query_scale(Q)",
             "    turn *= (cut * length * f['votes_strength'])[:, None]",
-            "    grown = length**2 + 2 * asked_scale(Q) * dot(asked(Q), turn) + dot(turn, turn)",
+            "    grown = length**2 + 2 * query_scale(Q) * dot(query(Q), turn) + dot(turn, turn)",
             "    scores = scores + (stored(P) @ turn.T).T",
             "    scores *= (length / np.maximum(grown, 1e-30) ** 0.5)[:, None]",
         ]

@@ -76,10 +76,10 @@ class NearCopies:
         """Find the candidates of pictures, unless that was done before."""
         unknown = [picture for picture in some if picture not in self._near]
         if unknown and self._encoder is not None:
-            found = self._codes.within(self._codes.codes(unknown), self.radius)
+            result = self._codes.within(self._codes.codes(unknown), self.radius)
             self._near.update(
                 (picture, near[near != picture])
-                for picture, (near, _) in zip(unknown, found, strict=True)
+                for picture, (near, _) in zip(unknown, result, strict=True)
             )
 
     def forget(self, some: Iterable[int]) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.search.matches import Match
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
@@ -56,14 +56,14 @@ def search(
         ranker,
         ledger,
         query,
-        most_found("search", k, offset, ranker),
+        hits_needed("search", k, offset, ranker),
         first=first,
         learned=learned,
         among=among,
         min_score=min_score,
         limits=limits,
     )
-    return None if hits is None else found_matches(database, hits, offset, None)
+    return None if hits is None else make_matches(database, hits, offset, None)
 
 
 def ranked(
@@ -85,28 +85,34 @@ def ranked(
     scores, and what was rejected is left out, whatever models say. ``first`` is the fingerprint
     of the first ranker, by which a file searched with before is known again.
     """
-    said: dict[int, int] = {}
+    verdicts: dict[int, int] = {}
     if isinstance(query, Ask):
         check_ask(query)
         ask: Ask | None = query
     else:
-        found = _query_vector(query, ranker, first, database, limits)
-        if found is None:
+        result = _query_vector(query, ranker, first, database, limits)
+        if result is None:
             return None
-        vector, own = found
+        vector, own = result
         ask = None if own is None else Ask((own,))
     if ask is not None:
-        said = ledger.verdicts(str(ask)) if learned else {}
-        vector = ranker.source(database).ask(ask, said)
+        verdicts = ledger.verdicts(str(ask)) if learned else {}
+        vector = ranker.source(database).ask(ask, verdicts)
     own_ids = [] if ask is None else [r for r in (*ask.like, *ask.unlike) if isinstance(r, int)]
-    apart = [*own_ids, *said]
+    apart = [*own_ids, *verdicts]
     exclude = np.array([apart], np.int64) if apart else None
-    picked_ids = _picked_ids(ranker, database, said, own_ids, among)
-    asked = ranker.query(vector) if picked_ids.size else None
+    picked_ids = _picked_ids(ranker, database, verdicts, own_ids, among)
+    queries = ranker.query(vector) if picked_ids.size else None
     hits = ranker.search(
-        vector, most, learned=learned, exclude=exclude, among=among, database=database, query=asked
+        vector,
+        most,
+        learned=learned,
+        exclude=exclude,
+        among=among,
+        database=database,
+        query=queries,
     )
-    picked = [] if asked is None else _picked(ranker, asked, picked_ids)
+    picked = [] if queries is None else _picked(ranker, queries, picked_ids)
     least = -np.inf if min_score is None else min_score
     others = (hit for hit in pairs(hits) if hit[0] >= 0 and hit[1] >= least)
     return [*picked, *others][:most]
@@ -115,19 +121,19 @@ def ranked(
 def _picked_ids(
     ranker: Ranker,
     database: Database,
-    said: Mapping[int, int],
+    verdicts: Mapping[int, int],
     own: Sequence[int],
     among: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
     """Return what was picked for a query, of the pictures searched among."""
-    picked = [number for number, sign in said.items() if sign > 0]
+    picked = [number for number, sign in verdicts.items() if sign > 0]
     named = np.array(sorted(ranker.source(database).held(picked) - {*own}), np.int64)
     return named if among is None else named[np.isin(named, among)]
 
 
-def _picked(ranker: Ranker, asked: Vectors, named: NDArray[np.int64]) -> list[tuple[int, float]]:
+def _picked(ranker: Ranker, queries: Vectors, named: NDArray[np.int64]) -> list[tuple[int, float]]:
     """Return pictures with their scores, best first."""
-    scores = ranker.index.scores(asked, named)[0]
+    scores = ranker.index.scores(queries, named)[0]
     return [(int(named[k]), float(scores[k])) for k in np.lexsort((named, -scores))]
 
 
@@ -141,7 +147,7 @@ def reach(database: Database, ranker: Ranker, ledger: Ledger, ask: Ask) -> float
 
 
 def keep_query(
-    opened: Opened,
+    session: Session,
     picture: bytes | Image.Image,
     *,
     box: Box | None,
@@ -150,30 +156,30 @@ def keep_query(
 ) -> str:
     """Keep a picture, or a part of one, to search with, and return its token."""
     if isinstance(picture, bytes):
-        features = [ranker.space.feature for ranker in opened.rankers.usable()]
+        features = [ranker.space.feature for ranker in session.rankers.usable()]
         side = decode_side(features, THUMBNAIL_SIDE)
-        data, part = picture, opened.decode(picture, limits, side=side, box=box).image
+        data, part = picture, session.decode(picture, limits, side=side, box=box).image
     else:
         image = to_rgb(picture)
         data = b"%d %d " % image.size + image.tobytes() if content is None else content
         part = image if box is None else image.crop(pixels_of(box, image.size))
-    fingerprint = opened.rankers.row().fingerprint
+    fingerprint = session.rankers.row().fingerprint
     if fingerprint is None:
-        raise opened.rankers.empty()
+        raise session.rankers.empty()
     token = query_token(content_hash(data), box, fingerprint)
-    if not has_query(opened.database, token):
+    if not has_query(session.database, token):
         records = {
-            ranker.id: ranker.space.feature.record(part) for ranker in opened.rankers.usable()
+            ranker.id: ranker.space.feature.record(part) for ranker in session.rankers.usable()
         }
-        if opened.database.read_only:
-            pass_query(opened.database, token, thumbnail(part), records)
+        if session.database.read_only:
+            pass_query(session.database, token, thumbnail(part), records)
             return token
-        with opened.database.transaction() as connection:
+        with session.database.transaction() as connection:
             store_query(connection, token, content_hash(data), thumbnail(part), records)
     return token
 
 
-def most_found(who: str, k: int, offset: int, ranker: Ranker) -> int:
+def hits_needed(who: str, k: int, offset: int, ranker: Ranker) -> int:
     """Return how many of the best are to be found."""
     most = check_whole(who, "k", k, 1) + check_whole(who, "offset", offset, 0)
     return min(most, max(len(ranker.plain), 1))
@@ -184,7 +190,7 @@ def pairs(hits: Hits) -> list[tuple[int, float]]:
     return list(zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True))
 
 
-def found_matches(
+def make_matches(
     database: Database, hits: Sequence[tuple[int, float]], offset: int, min_score: float | None
 ) -> list[Match]:
     """Return hits after the first ``offset`` that score enough, with the places of pictures."""
@@ -220,14 +226,14 @@ def _query_vector(
     if isinstance(query, Image.Image):
         return _described(to_rgb(query), ranker), None
     try:
-        return _found_vector(query, ranker, first, database, limits)
+        return _stored_vector(query, ranker, first, database, limits)
     except UnreadablePicture as error:
         if not isinstance(query, str | os.PathLike):
             raise
         raise UnreadablePicture(f"{shown(str(query)) or '(empty path)'}: {error}") from error
 
 
-def _found_vector(
+def _stored_vector(
     query: int | str | Path | bytes,
     ranker: Ranker,
     first: str | None,
@@ -249,8 +255,8 @@ def _found_vector(
             return _described(image, ranker), None
     if number is None:
         return None
-    found = ranker.source(database).vectors([number])
-    return (found[number], number) if number in found else None
+    result = ranker.source(database).vectors([number])
+    return (result[number], number) if number in result else None
 
 
 def _described(image: Image.Image, ranker: Ranker) -> Vectors:

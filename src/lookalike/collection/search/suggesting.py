@@ -88,8 +88,8 @@ def suggest(
     """
     check_whole("suggest", "k", k, 1)
     vector = ranker.source(database).ask(Ask((ref,)))
-    said = _keys(database, ref)
-    learned = _sure(annotator, vector, int(k) + len(said))
+    keys = _keys(database, ref)
+    learned = _sure(annotator, vector, int(k) + len(keys))
     start = _start(ranker, annotator, database, ref)
     sure = {**start, **learned}
     places = {key: place for place, key in enumerate(start)}
@@ -101,9 +101,9 @@ def suggest(
     seen = {name for names in labels.values() for name in names}
     used = stored.label_counts(database, seen | {word for word, _ in sure.values()})
     labelled = stored.count_labelled(database)
-    found: list[tuple[float, str, Suggestion]] = []
+    result: list[tuple[float, str, Suggestion]] = []
     source: Source
-    for key in (sure.keys() | having.keys()) - said:
+    for key in (sure.keys() | having.keys()) - keys:
         name, count = used.get(key, (spelled.get(key, ""), 0))
         yes, no = having.get(key, set()), refusing.get(key, set())
         total = sum(near[number] for number in labels.keys() | no) + DOUBT
@@ -112,13 +112,16 @@ def suggest(
         word, confidence = sure.get(key, (name, None))
         # Only what an annotator is sure of is a probability, so only that is told as one; and what
         # is told is what words are sorted by.
-        told = None if confidence is None else confidence - against
-        if told is not None and told < MIN_CONFIDENCE:
-            told = None
-        worth = support if told is None else told
+        gain = None if confidence is None else confidence - against
+        if gain is not None and gain < MIN_CONFIDENCE:
+            gain = None
+        worth = support if gain is None else gain
         if support >= MIN_SUPPORT:
-            source, why = "similar", _told([number in yes for number in near if number in labels])
-        elif told is None:
+            source, why = (
+                "similar",
+                _reason_text([number in yes for number in near if number in labels]),
+            )
+        elif gain is None:
             continue
         elif key in learned:
             pictures = "picture" if count == 1 else "pictures"
@@ -127,11 +130,11 @@ def suggest(
         else:
             # After all others, in their own order.
             source, why, worth = "start", KNOWN, -1.0 - places[key]
-        found.append((-worth, key, Suggestion(word, told, why, source)))
-    return [suggestion for *_, suggestion in sorted(found, key=lambda it: it[:2])[: int(k)]]
+        result.append((-worth, key, Suggestion(word, gain, why, source)))
+    return [suggestion for *_, suggestion in sorted(result, key=lambda it: it[:2])[: int(k)]]
 
 
-def _told(has: list[bool]) -> str:
+def _reason_text(has: list[bool]) -> str:
     """Return how many of the pictures most alike have a word.
 
     Examples
@@ -176,9 +179,9 @@ def _start(
     learned = {_key(word) for word in ([] if annotator is None else annotator.words_)}
     with database.parsing("a record"):
         likely = words.likely(ranker.space.feature.vectors(records))
-    (found,) = words.words(likely, MIN_CONFIDENCE)
-    said = learned | _keys(database, ref)
-    new = [(word, sure) for word, sure in found if _key(word) not in said]
+    (result,) = words.words(likely, MIN_CONFIDENCE)
+    keys = learned | _keys(database, ref)
+    new = [(word, sure) for word, sure in result if _key(word) not in keys]
     return {_key(word): (word, sure) for word, sure in new[:MAX_START]}
 
 
@@ -214,7 +217,7 @@ def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -
 
 def _holders(pairs: Iterable[tuple[int, str]]) -> dict[str, set[int]]:
     """Return the pictures of each word, however it is spelled."""
-    found: dict[str, set[int]] = {}
+    result: dict[str, set[int]] = {}
     for number, word in pairs:
-        found.setdefault(_key(word), set()).add(number)
-    return found
+        result.setdefault(_key(word), set()).add(number)
+    return result

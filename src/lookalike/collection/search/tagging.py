@@ -22,7 +22,7 @@ from lookalike.collection.vectors.queries import as_it_was
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.vectors import Vectors, stack_rows
-from lookalike.features import Described, Known, StartWords, describe_files
+from lookalike.features import Described, StartWords, Unchanged, describe_files
 from lookalike.images import Limits, Refused
 
 if TYPE_CHECKING:
@@ -101,8 +101,10 @@ class LearnedWords:
         parts: list[Vectors] = [self.ranker.vectors(ids)]
         if records:
             parts.append(self.ranker.space.vectors(records))
-        found = self.annotator.annotate(stack_rows(parts), k, min_confidence=least)
-        return [[PictureTag(tag.word, tag.score, tag.confidence) for tag in tags] for tags in found]
+        result = self.annotator.annotate(stack_rows(parts), k, min_confidence=least)
+        return [
+            [PictureTag(tag.word, tag.score, tag.confidence) for tag in tags] for tags in result
+        ]
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ class FileTagging:
                 yield path, number
                 continue
             outcome = next(outcomes)
-            if isinstance(outcome, Known):
+            if isinstance(outcome, Unchanged):
                 yield path, contents[outcome.sha256]
             else:
                 yield path, outcome.records[0] if isinstance(outcome, Described) else outcome
@@ -219,6 +221,6 @@ class FileTagging:
         stored = {place: n for place, (_, n) in enumerate(pictures) if isinstance(n, int)}
         foreign = {place: v for place, (_, v) in enumerate(pictures) if not isinstance(v, int)}
         ids = np.array([*stored.values()], np.int64)
-        found = self._words.tags(ids, [*foreign.values()], k, min_confidence)
-        tags = dict(zip([*stored, *foreign], found, strict=True))
+        result = self._words.tags(ids, [*foreign.values()], k, min_confidence)
+        tags = dict(zip([*stored, *foreign], result, strict=True))
         return [TaggedPicture(path, tuple(tags[place])) for place, (path, _) in enumerate(pictures)]

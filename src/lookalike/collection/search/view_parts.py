@@ -29,7 +29,7 @@ def view_weights(ranker: Ranker) -> dict[str, float]:
     return _largest_first(weights) if weights.keys() <= blocks.keys() else {}
 
 
-def view_parts(ranker: Ranker, asked: Vectors, found: Vectors) -> dict[str, float]:
+def view_parts(ranker: Ranker, queries: Vectors, items: Vectors) -> dict[str, float]:
     """Return how far each view lifts a match above the average picture, the largest first.
 
     They are shares of all that the views do: negative for those that lower it, and 1 together
@@ -40,19 +40,19 @@ def view_parts(ranker: Ranker, asked: Vectors, found: Vectors) -> dict[str, floa
     if blocks is None:
         return {}
     others = _some(ranker)
-    parts: Mapping[str, Any] = ranker.similarity.view_parts(asked, found)
+    parts: Mapping[str, Any] = ranker.similarity.view_parts(queries, items)
     if parts and parts.keys() <= blocks.keys():
-        usual: Mapping[str, Any] = ranker.similarity.view_parts(asked, others)
+        usual: Mapping[str, Any] = ranker.similarity.view_parts(queries, others)
     else:
-        parts, usual = (_cosines(blocks, asked, it) for it in (found, others))
+        parts, usual = (_cosines(blocks, queries, it) for it in (items, others))
     lifts = {name: float(parts[name][0, 0] - usual[name].mean()) for name in parts}
     total = sum(map(abs, lifts.values()))
     return _largest_first({name: lift / total for name, lift in lifts.items()}) if total else {}
 
 
-def _cosines(blocks: Mapping[str, int], asked: Vectors, found: Vectors) -> dict[str, Any]:
+def _cosines(blocks: Mapping[str, int], query_vectors: Vectors, result: Vectors) -> dict[str, Any]:
     """Return what each block adds to the inner products."""
-    queries, items = dense(asked), dense(found)
+    queries, items = dense(query_vectors), dense(result)
     return {name: queries[:, at] @ items[:, at].T for name, at in _columns(blocks).items()}
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.pictures.names import named
-from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
 from lookalike.collection.search.matches import Match, Source, WordCounts
-from lookalike.collection.search.searching import found_matches
+from lookalike.collection.search.searching import make_matches
 from lookalike.collection.store import browsing, labels, models, pictures
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
 from lookalike.core.checks import check_whole
@@ -77,7 +77,7 @@ class Ranked:
         probable = len(self.ids) - given - by_name
         return WordCounts(given, by_name, probable, self.terms, self.unknown)
 
-    def page(self, opened: Opened, k: int, offset: int, min_score: float | None) -> list[Match]:
+    def page(self, session: Session, k: int, offset: int, min_score: float | None) -> list[Match]:
         """Return some of the matches."""
         last = check_whole("search_word", "k", k, 1) + check_whole(
             "search_word", "offset", offset, 0
@@ -86,7 +86,7 @@ class Ranked:
         sources = dict(zip(self.ids[offset:last].tolist(), self.parts[offset:last], strict=True))
         return [
             replace(match, source=_SOURCES[sources[match.id]])
-            for match in found_matches(opened.database, hits, offset, min_score)
+            for match in make_matches(session.database, hits, offset, min_score)
         ]
 
 
@@ -114,7 +114,7 @@ def check_text(text: object) -> str:
 
 
 def rank_word(
-    opened: Opened, text: str, by: str | None, among: Ids | None, *, learned: bool = True
+    session: Session, text: str, by: str | None, among: Ids | None, *, learned: bool = True
 ) -> Ranked:
     """Return all pictures that a text finds.
 
@@ -125,23 +125,23 @@ def rank_word(
     like the pictures they gave it to. Without ``learned``, only labels, names and start words
     answer. An annotator that is damaged is left out; ``Rankers.words_damage`` tells.
     """
-    knowing = _Knowing.of(opened, by, learned)
-    ids = pictures.ids(opened.database) if among is None else among
+    knowing = _Knowing.of(session, by, learned)
+    ids = pictures.ids(session.database) if among is None else among
     terms = split(text, knowing.knows)
-    by_name = named(opened.database, terms)
+    by_name = named(session.database, terms)
     fits = [
         knowing.fit(term, ids, np.isin(ids, names))
         for term, names in zip(terms, by_name, strict=True)
     ]
-    found = _combined(ids, fits)
+    result = _combined(ids, fits)
     unknown = tuple(
         term
         for term, fit, names in zip(terms, fits, by_name, strict=True)
         if not fit.is_known and not names.size
     )
-    if not found[0].size and knowing.trouble is not None:
+    if not result[0].size and knowing.trouble is not None:
         raise knowing.trouble
-    return Ranked(*found, tuple(terms), unknown)
+    return Ranked(*result, tuple(terms), unknown)
 
 
 def split(text: str, is_known: Callable[[str], bool]) -> list[str]:
@@ -181,7 +181,7 @@ def _combined(ids: Ids, fits: list[_Fit]) -> tuple[Ids, NDArray[np.float64], NDA
 class _Knowing:
     """What knows words: labels, annotators and start words; ``trouble`` is why some does not."""
 
-    opened: Opened
+    session: Session
     by: str | None
     learned: bool
     annotators: list[tuple[Ranker, Annotator]]
@@ -189,41 +189,41 @@ class _Knowing:
     trouble: CollectionError | MissingPart | None
 
     @classmethod
-    def of(cls, opened: Opened, by: str | None, learned: bool) -> _Knowing:
+    def of(cls, session: Session, by: str | None, learned: bool) -> _Knowing:
         """Return what the ranker named knows, then what others do."""
         if by is not None:
-            opened.rankers.row(by)
+            session.rankers.row(by)
         annotators: list[tuple[Ranker, Annotator]] = []
         starts: list[tuple[Ranker, StartWords]] = []
         trouble = None
         for name in dict.fromkeys([by, None]):
             try:
                 if learned:
-                    with _told():
-                        annotators += filter(None, [opened.rankers.annotated(name)])
+                    with _clear_errors():
+                        annotators += filter(None, [session.rankers.annotated(name)])
             except (CollectionError, MissingPart) as error:
                 trouble = trouble or error
-            with suppress(CollectionError, MissingPart), _told():
-                starts += filter(None, [opened.rankers.starting(name)])
+            with suppress(CollectionError, MissingPart), _clear_errors():
+                starts += filter(None, [session.rankers.starting(name)])
         known = bool(annotators or starts)
-        return cls(opened, by, learned, annotators, starts, None if known else trouble)
+        return cls(session, by, learned, annotators, starts, None if known else trouble)
 
     def knows(self, term: str) -> bool:
         """Return whether a text is one word: given to a picture, learned, or a start word."""
         return (
             any(_has(annotator, term) for _, annotator in self.annotators)
             or any(start.vocabulary.find(term) is not None for _, start in self.starts)
-            or labels.is_label(self.opened.database, term)
+            or labels.is_label(self.session.database, term)
         )
 
     def fit(self, term: str, ids: Ids, by_name: NDArray[np.bool_]) -> _Fit:
         """Return how a term fits pictures."""
-        database = self.opened.database
+        database = self.session.database
         source, own, likely, other = self._likely(term)
         names = {term, *other}
         given = np.zeros(len(ids), bool)
         for name in names:
-            labelled = browsing.matching(database, Where(tags=(name,)))
+            labelled = browsing.matching(database, Filter(tags=(name,)))
             given |= False if labelled is None else np.isin(ids, labelled)
         refused = set[int]().union(*(labels.refused_for(database, name) for name in names))
         if source is None and self.learned and given.any():
@@ -237,9 +237,9 @@ class _Knowing:
 
     def _alike(self, given: Ids) -> tuple[Ids, NDArray[np.float64]]:
         """Return how like pictures are to those that a word was given to."""
-        with suppress(CollectionError, MissingPart), _told():
-            ranker = self.opened.rankers.get(self.by, learned=False)
-            database = self.opened.database
+        with suppress(CollectionError, MissingPart), _clear_errors():
+            ranker = self.session.rankers.get(self.by, learned=False)
+            database = self.session.database
             held = ranker.source(database).held(given.tolist())
             if held:
                 vector = ranker.source(database).ask(Ask(tuple(spread(sorted(held), MAX_EXAMPLES))))
@@ -253,18 +253,18 @@ class _Knowing:
         start = next((one for one in self.starts if one[1].vocabulary.find(term) is not None), None)
         if learned is not None:
             name = learned[1].words_[learned[1].word_number(term)]
-            if start is None or not starts_better(self.opened, learned, start, name):
+            if start is None or not starts_better(self.session, learned, start, name):
                 return _LEARNED, *_learned(*learned, name), []
-        if start is not None and (found := start[1].vocabulary.find(term)) is not None:
-            classes = self.opened.rankers.classes.of(*start)
-            sure = np.asarray(start[1].confidences(classes.likely, found[1]), np.float64)
+        if start is not None and (result := start[1].vocabulary.find(term)) is not None:
+            classes = self.session.rankers.classes.of(*start)
+            sure = np.asarray(start[1].confidences(classes.likely, result[1]), np.float64)
             sure[sure < MIN_CONFIDENCE] = 0
-            return _START, classes.ids, sure, [found[0]]
+            return _START, classes.ids, sure, [result[0]]
         return None, np.zeros(0, np.int64), np.zeros(0), []
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _clear_errors() -> Iterator[None]:
     """Go on without what is damaged, and tell."""
     try:
         yield
@@ -300,7 +300,7 @@ def _above_average(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.clip((fine - average) / gap, 0, 1) if gap > 0 else np.ones(len(fine))
 
 
-def known_word(path: Path, word: str, annotator: Annotator) -> str:
+def spelling(path: Path, word: str, annotator: Annotator) -> str:
     """Return a word as the annotator spells it.
 
     Raises
@@ -321,34 +321,34 @@ def known_word(path: Path, word: str, annotator: Annotator) -> str:
 
 
 def starts_better(
-    opened: Opened, learned: tuple[Ranker, Annotator], start: tuple[Ranker, StartWords], word: str
+    session: Session, learned: tuple[Ranker, Annotator], start: tuple[Ranker, StartWords], word: str
 ) -> bool:
     """Return whether a start word ranks pictures better than what was learned of that word.
 
     Both are judged by average precision over the pictures that the annotator was judged by, where
     at least three of these have the word; once for each annotator.
     """
-    known, key = opened.rankers.classes.better, (learned[0].annotator, word)
+    known, key = session.rankers.classes.better, (learned[0].annotator, word)
     if key not in known:
-        known[key] = _starts_better(opened, learned, start, word)
+        known[key] = _starts_better(session, learned, start, word)
     return known[key]
 
 
 def _starts_better(
-    opened: Opened, learned: tuple[Ranker, Annotator], start: tuple[Ranker, StartWords], word: str
+    session: Session, learned: tuple[Ranker, Annotator], start: tuple[Ranker, StartWords], word: str
 ) -> bool:
     (ranker, annotator), words = learned, start[1]
-    found, sides = words.vocabulary.find(word), models.sides(opened.database, ranker.annotator)
-    if found is None or sides is None:
+    result, sides = words.vocabulary.find(word), models.sides(session.database, ranker.annotator)
+    if result is None or sides is None:
         return False
-    classes = opened.rankers.classes.of(*start)
+    classes = session.rankers.classes.of(*start)
     held = np.intersect1d(np.intersect1d(sides[0], ranker.plain.ids), classes.ids)
-    key, own = word_key(word), labels.labels_of(opened.database, held.tolist())
+    key, own = word_key(word), labels.labels_of(session.database, held.tolist())
     has = np.array([key in map(word_key, own[n]) for n in held.tolist()], bool)
     if has.sum() < MIN_TO_JUDGE:
         return False
     by_learning = np.asarray(ranker.vectors(held) @ annotator.as_judged.word_queries([word])[0])
     rows = classes.likely.taken(np.searchsorted(classes.ids, held))
-    scores = np.stack([by_learning, words.confidences(rows, found[1])])
+    scores = np.stack([by_learning, words.confidences(rows, result[1])])
     judged = judge(scores, np.stack([has, has])).average_precision
     return bool(judged[1] > judged[0])

@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from lookalike.collection.store.database import Database, now, numbers
-from lookalike.collection.store.filter import Where
+from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import word_key
@@ -29,7 +29,7 @@ class SavedSearch:
 
     ask: Ask | None = None
     word: str | None = None
-    where: Where | None = None
+    where: Filter | None = None
     by: str | None = None
     learned: bool = True
     min_score: float | None = None
@@ -142,7 +142,7 @@ def _read_search(text: str) -> SavedSearch:
     ask, where = given.pop("ask"), given.pop("where")
     return SavedSearch(
         ask=None if ask is None else Ask(tuple(ask["like"]), tuple(ask["unlike"])),
-        where=None if where is None else Where(**{name: _tuple(it) for name, it in where.items()}),
+        where=None if where is None else Filter(**{name: _tuple(it) for name, it in where.items()}),
         **given,
     )
 

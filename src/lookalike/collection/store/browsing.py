@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.collection.store.database import Database, numbers, stored
-from lookalike.collection.store.filter import END, Where
+from lookalike.collection.store.filter import END, Filter
 from lookalike.collection.store.pictures import FACTS, PictureRow, picture_rows, read_numbers
 from lookalike.core.checks import check_choice, check_whole
 from lookalike.core.text import label_name, word_key
@@ -24,38 +24,38 @@ ORDERS = {
 _MAX = 2**62
 
 
-def matching(database: Database, where: Where | None) -> NDArray[np.int64] | None:
+def matching(database: Database, where: Filter | None) -> NDArray[np.int64] | None:
     """Return the ids that pass a filter, rising; None where it lets everything pass."""
     condition, values = _condition(where)
     if not condition:
         return None
     # One text is read five times as fast as a row for each.
-    found = database.rows(f"SELECT group_concat(id) FROM pictures {condition}", *values)  # noqa: S608
-    return np.sort(read_numbers(found[0][0]))
+    rows = database.rows(f"SELECT group_concat(id) FROM pictures {condition}", *values)  # noqa: S608
+    return np.sort(read_numbers(rows[0][0]))
 
 
 def browse(
-    database: Database, k: int, offset: int = 0, where: Where | None = None, order: str = "newest"
+    database: Database, k: int, offset: int = 0, where: Filter | None = None, order: str = "newest"
 ) -> list[PictureRow]:
     """Return ``k`` pictures that pass a filter after the first ``offset``, in one of ``ORDERS``."""
     # The page is found in an index alone, then read.
     page, values = _page(k, offset, where, order)
-    found = database.rows(
+    rows = database.rows(
         f"SELECT {FACTS} FROM pictures WHERE id IN ({page}) ORDER BY {ORDERS[order]}",  # noqa: S608
         *values,
     )
-    return picture_rows(database, found)
+    return picture_rows(database, rows)
 
 
 def browse_ids(
-    database: Database, k: int, offset: int, where: Where | None, order: str
+    database: Database, k: int, offset: int, where: Filter | None, order: str
 ) -> list[int]:
     """Return the ids of what :func:`browse` returns."""
     page, values = _page(k, offset, where, order)
     return [number for (number,) in database.rows(page, *values)]
 
 
-def _page(k: int, offset: int, where: Where | None, order: str) -> tuple[str, list[Any]]:
+def _page(k: int, offset: int, where: Filter | None, order: str) -> tuple[str, list[Any]]:
     """Return the query for the ids of a page, in order, with its values."""
     check_choice("browse", "order", order, ORDERS)
     check_whole("browse", "k", k, 1)
@@ -69,50 +69,50 @@ def binned(database: Database, k: int, offset: int = 0) -> list[PictureRow]:
     """Return ``k`` pictures of the bin after the first ``offset``, the last removed first."""
     check_whole("bin", "k", k, 1)
     check_whole("bin", "offset", offset, 0)
-    found = database.rows(
+    rows = database.rows(
         f"SELECT {FACTS} FROM all_pictures JOIN bin ON picture = id "  # noqa: S608
         "ORDER BY since DESC, id DESC LIMIT ? OFFSET ?",
         *(min(int(k), _MAX), min(int(offset), _MAX)),
     )
-    return picture_rows(database, found)
+    return picture_rows(database, rows)
 
 
-def count(database: Database, where: Where | None = None) -> int:
+def count(database: Database, where: Filter | None = None) -> int:
     """Count the pictures that pass a filter."""
     condition, values = _condition(where)
-    found = database.rows(f"SELECT count(*) FROM pictures {condition}", *values)  # noqa: S608
-    return int(found[0][0])
+    rows = database.rows(f"SELECT count(*) FROM pictures {condition}", *values)  # noqa: S608
+    return int(rows[0][0])
 
 
-def months(database: Database, where: Where | None = None) -> list[tuple[str, int]]:
+def months(database: Database, where: Filter | None = None) -> list[tuple[str, int]]:
     """Count the pictures that pass a filter by month, as ``2024-05``, newest first.
 
     Those whose date is unknown come last, under ``""``: as ``browse`` has them.
     """
     condition, values = _condition(where, walked=True)
     month = "coalesce(substr(taken, 1, 7), '')"
-    found = database.rows(
+    rows = database.rows(
         f"SELECT {month}, count(*) FROM pictures {condition} GROUP BY 1 ORDER BY 1 DESC",  # noqa: S608
         *values,
     )
-    return [(name, number) for name, number in found]
+    return [(name, number) for name, number in rows]
 
 
 def formats(database: Database) -> list[tuple[str, int]]:
     """Count the pictures of each format, the commonest first."""
-    found = database.rows(
+    rows = database.rows(
         "SELECT format, count(*) FROM pictures GROUP BY format ORDER BY count(*) DESC, format"
     )
-    return [(name, number) for name, number in found]
+    return [(name, number) for name, number in rows]
 
 
-def _condition(where: Where | None, *, walked: bool = False) -> tuple[str, list[Any]]:
+def _condition(where: Filter | None, *, walked: bool = False) -> tuple[str, list[Any]]:
     """Return a filter as SQL over the table of pictures, with its values; empty for none.
 
     ``walked`` has pictures tested one by one in the order of an index, rather than fetched by
     the ids that a folder or tag holds: without it, a page would be sorted out of all of them.
     """
-    if where is None or where == Where():
+    if where is None or where == Filter():
         return "", []
     where.check()
     own = "+id" if walked else "id"

@@ -72,13 +72,13 @@ def take_pending(connection: Connection) -> list[Change]:
 
 def digests(database: Database) -> dict[int, int]:
     """Return the digests of the rows of each event."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for event, *row in database.rows(
         "SELECT event, picture, key, before, after FROM changes WHERE event > 0"
     ):
         picture, key, before, after = row
-        found[event] = found.get(event, 0) + _row_digest((picture, key, before, after))
-    return {event: number % _ALL for event, number in found.items()}
+        result[event] = result.get(event, 0) + _row_digest((picture, key, before, after))
+    return {event: number % _ALL for event, number in result.items()}
 
 
 def count(connection: Connection, event: int) -> int:
@@ -130,15 +130,15 @@ def touched(database: Database, events: Iterable[int], pictures: Iterable[int]) 
 
 def by_event(connection: Connection, pictures: Iterable[int]) -> dict[int, list[Change]]:
     """Return what events did to some pictures, by event."""
-    found: dict[int, list[Change]] = {}
+    result: dict[int, list[Change]] = {}
     for event, *row in connection.execute(
         "SELECT event, picture, key, before, after FROM changes "
         "WHERE picture IN (SELECT value FROM json_each(?)) AND event != ?",
         (numbers(pictures), PENDING),
     ):
         picture, key, before, after = row
-        found.setdefault(event, []).append((picture, key, before, after))
-    return found
+        result.setdefault(event, []).append((picture, key, before, after))
+    return result
 
 
 def events_of_word(database: Database, picture: int, key: str) -> list[int]:

@@ -119,8 +119,8 @@ class Database:
 
     def row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         """Read one row, or None."""
-        found = self.rows(sql, *values)
-        return found[0] if found else None
+        rows = self.rows(sql, *values)
+        return rows[0] if rows else None
 
     def count(self, table: str) -> int:
         """Return the number of rows of a table."""

@@ -20,7 +20,7 @@ _MAX_NUMBER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Filter:
     """A filter: every part that is given must hold.
 
     Attributes
@@ -136,7 +136,7 @@ def _check_time(name: str, time: object) -> None:
 def _check_numbers(what: str, least: Any, most: Any) -> None:
     for name, number in ((f"min_{what}", least), (f"max_{what}", most)):
         if number is not None:
-            check_whole("Where", name, number, 0, _MAX_NUMBER)
+            check_whole("Filter", name, number, 0, _MAX_NUMBER)
     if None not in (least, most) and least > most:
         raise InvalidInput(
             f"Where: min_{what} must not be above max_{what}; got {least} and {most}."

@@ -46,14 +46,14 @@ Change: TypeAlias = tuple[int, str, str | None, str | None]
 def labels(database: Database, ids: Iterable[int] | None = None) -> Labels:
     """Return the labels of all pictures, or of some, that have any."""
     within = "" if ids is None else "AND picture IN (SELECT value FROM json_each(?))"
-    found: Labels = {}
+    result: Labels = {}
     rows = database.rows(
         f"SELECT {_GIVEN} FROM given WHERE shown {within} ORDER BY picture, label",  # noqa: S608
         *([] if ids is None else [numbers(ids)]),
     )
     for picture, _, _, label in check_rows("a label of picture", rows):
-        found.setdefault(picture, []).append(label)
-    return found
+        result.setdefault(picture, []).append(label)
+    return result
 
 
 def labels_of(database: Database, ids: Iterable[int]) -> Labels:
@@ -146,7 +146,7 @@ def labels_by_source(
 ) -> dict[int, list[tuple[str, LabelSource]]]:
     """Return the labels that are shown of all pictures or of some, in every layer that has them."""
     within = "" if ids is None else "AND picture IN (SELECT value FROM json_each(?))"
-    found: dict[int, list[tuple[str, LabelSource]]] = {}
+    result: dict[int, list[tuple[str, LabelSource]]] = {}
     rows = database.rows(
         f"SELECT {_GIVEN} FROM given WHERE EXISTS (SELECT 1 FROM given AS one "  # noqa: S608
         "WHERE one.picture = given.picture AND one.key = given.key AND one.shown) "
@@ -154,21 +154,21 @@ def labels_by_source(
         *([] if ids is None else [numbers(ids)]),
     )
     for picture, _, source, label in check_rows("a label of picture", rows):
-        found.setdefault(picture, []).append((label, SOURCES[source]))
-    return found
+        result.setdefault(picture, []).append((label, SOURCES[source]))
+    return result
 
 
 def clicks(database: Database) -> Clicks:
     """Return the pictures chosen for each query."""
-    found: Clicks = {}
+    result: Clicks = {}
     with database.parsing("a click"):
         rows = database.rows(
             "SELECT query, picture, weight, crc FROM clicks "
             "WHERE picture NOT IN (SELECT picture FROM bin) ORDER BY 1, 2"
         )
         for query, picture, weight in check_rows("a click on", rows):
-            found.setdefault(query, {})[picture] = float(weight)
-    return found
+            result.setdefault(query, {})[picture] = float(weight)
+    return result
 
 
 def keep_clicks(connection: Connection, new: Clicks) -> None:
@@ -343,20 +343,20 @@ def labels_with(
         replaced = one == number and (whole or picture in new)
         if not replaced:
             first[picture, key] = min((one, label), first.get((picture, key), (one, label)))
-    found: Labels = {}
+    result: Labels = {}
     for (picture, key), (_, label) in sorted(first.items()):
         if picture not in hidden and (picture, key) not in hidden:
-            found.setdefault(picture, []).append(label)
-    return found
+            result.setdefault(picture, []).append(label)
+    return result
 
 
 def _by_key(new: Mapping[int, Iterable[str]]) -> dict[tuple[int, str], str]:
     """Return labels by their pictures and the keys of their words; the first spelling counts."""
-    found: dict[tuple[int, str], str] = {}
+    result: dict[tuple[int, str], str] = {}
     for picture, names in new.items():
         for name in names:
-            found.setdefault((picture, word_key(name)), name)
-    return found
+            result.setdefault((picture, word_key(name)), name)
+    return result
 
 
 def count_by_hand(connection: Connection, key: str, ids: Iterable[int], *, shows: bool) -> int:

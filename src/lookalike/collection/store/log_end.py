@@ -102,11 +102,11 @@ class LogEnd:
         if end is None:
             return
         last = rows("SELECT ifnull(max(number), 0) FROM events")[0][0]
-        found = rows("SELECT lower(hex(digest)) FROM events WHERE number = ?", end.event)
+        result = rows("SELECT lower(hex(digest)) FROM events WHERE number = ?", end.event)
         changes = rows("SELECT value FROM state WHERE key = 'changes'")
         if last < end.event:
             what = f"the log ends at event {last}, but event {end.event} was acknowledged"
-        elif end.event and (not found or found[0][0] != end.digest):
+        elif end.event and (not result or result[0][0] != end.digest):
             what = f"event {end.event} of the log is another than the one acknowledged"
         elif changes and int(changes[0][0]) < end.changes:
             what = "pictures that were added or removed last are not"

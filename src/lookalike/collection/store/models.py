@@ -299,8 +299,8 @@ def models(database: Database) -> list[ModelRow]:
 def in_use(database: Database, ranker: int) -> dict[Kind, int]:
     """Return the numbers of the models that a ranker uses."""
     row = database.row("SELECT similarity, annotator, codes FROM rankers WHERE id = ?", ranker)
-    found = zip(IN_USE, row or (None, None, None), strict=True)
-    return {kind: int(number) for kind, number in found if number is not None}
+    numbers = zip(IN_USE, row or (None, None, None), strict=True)
+    return {kind: int(number) for kind, number in numbers if number is not None}
 
 
 def before_the_last_run(database: Database) -> dict[tuple[int, Kind], tuple[int | None, bool]]:
@@ -321,11 +321,13 @@ def before_the_last_run(database: Database) -> dict[tuple[int, Kind], tuple[int 
         "FROM models AS m WHERE number IN (SELECT value FROM json_each(?))",
         numbers(current.values()),
     )
-    found = {number: (run, previous, bool(kept)) for number, run, previous, kept in rows}
-    known = {place: found.get(number, (0, None, True)) for place, number in current.items()}
+    result = {number: (run, previous, bool(is_kept)) for number, run, previous, is_kept in rows}
+    known = {place: result.get(number, (0, None, True)) for place, number in current.items()}
     last = max((run for run, _, _ in known.values()), default=0)
     return {
-        place: (previous, kept) for place, (run, previous, kept) in known.items() if run == last
+        place: (previous, is_kept)
+        for place, (run, previous, is_kept) in known.items()
+        if run == last
     }
 
 

@@ -223,12 +223,12 @@ def records(database: Database, ranker: int, ids: Iterable[int]) -> list[bytes]:
         If one is missing or damaged.
     """
     wanted = list(ids)
-    found = sound_records(database, ranker, wanted)[1]
-    missing = len(wanted) - len(found)
+    result = sound_records(database, ranker, wanted)[1]
+    missing = len(wanted) - len(result)
     if missing:
         raise DamagedFile(
             f"the database lacks the records of {counted(missing, 'picture')}, or they are "
             f"damaged. Restore a backup of the collection, or index again; “lookalike check” lists "
             f"them."
         )
-    return found
+    return result

@@ -32,12 +32,12 @@ So have the tables of records, of a :data:`RECORD`.
 
 def row_sum(*values: Any) -> int:
     """Return the checksum of a row: a CRC-32 of its values, one after the other."""
-    found = 0
+    result = 0
     for value in values:
         if not isinstance(value, bytes):
             value = repr(value).encode("utf-8", "surrogatepass")  # noqa: PLW2901
-        found = zlib.crc32(value, found)
-    return found
+        result = zlib.crc32(value, result)
+    return result
 
 
 def register(connection: Connection) -> None:
@@ -67,12 +67,12 @@ def check_rows(what: str, rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]
     DamagedFile
         If one is not as it was written; ``what`` says what they are.
     """
-    found = []
+    result = []
     for *values, crc in rows:
         if not is_sound(crc, *values):
             raise damaged(f"{what} {values[0]!r:.40}")
-        found.append(tuple(values))
-    return found
+        result.append(tuple(values))
+    return result
 
 
 def damaged(what: str) -> DamagedFile:

@@ -62,12 +62,12 @@ def settle(folder: Folder, database: Database) -> None:
 
     The lock must be held.
     """
-    if found := moved(folder, database):
+    if result := moved(folder, database):
         with database.transaction() as connection:
             connection.executemany(
                 "UPDATE places SET path = CAST(?2 AS TEXT), lost = NULL, crc = row_sum(?1, ?2) "
                 "WHERE id = ?3",
-                [(it.picture, stored(it.file), it.place) for it in found],
+                [(it.picture, stored(it.file), it.place) for it in result],
             )
 
 
@@ -98,17 +98,17 @@ def sweep(folder: Folder, database: Database) -> int:
 def strays(folder: Folder, database: Database) -> list[Path]:
     """Return the files among the uploads that are the place of no picture."""
     try:
-        found = {entry.path for entry in os.scandir(folder.uploads)}
+        result = {entry.path for entry in os.scandir(folder.uploads)}
     except OSError:
         return []
-    if not found:
+    if not result:
         return []
     start = stored(folder.uploads)
     known = database.rows(
         "SELECT path FROM places WHERE path > CAST(? AS TEXT) AND path < CAST(? AS TEXT)",
         *(start + b"/", start + b"0"),
     )
-    return [Path(path) for path in sorted(found - {path for (path,) in known})]
+    return [Path(path) for path in sorted(result - {path for (path,) in known})]
 
 
 def _is_left_over(database: Database, file: Path) -> bool:

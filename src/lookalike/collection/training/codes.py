@@ -187,7 +187,7 @@ def _ranks(
     """Return the places that codes give to the best pictures of exact searches, all in a row."""
     vectors = ranker.vectors(held)
     hits = ranker.index.search(ranker.query(vectors), NEAREST, exclude=held[:, None])
-    queries = ranker.asked(vectors, learned=learned)
+    queries = ranker.query_vector(vectors, learned=learned)
     ones = np.unpackbits(model.codes(queries), axis=1, count=model.bits)
     weights = model.bit_weights(queries)
     # As inner products with the bits: the distances less a constant.

@@ -46,8 +46,8 @@ def read_given(
         return NOTHING
     places, roots = stored.all_places(database), stored.roots(database)
     if labels is not None:
-        found, unmatched = named_labels(labels, Places(places, roots))
-        return Given(labels=found, unmatched=unmatched)
+        result, unmatched = named_labels(labels, Places(places, roots))
+        return Given(labels=result, unmatched=unmatched)
     if clicks is not None:
         chosen, unmatched = named_clicks(clicks, Places(places, roots))
         return Given(clicks=chosen, unmatched=unmatched, threshold=threshold)
@@ -56,7 +56,7 @@ def read_given(
 
 def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]]:
     """Return the labels of the pictures that names stand for, and the names that stand for none."""
-    found: Labels = {}
+    result: Labels = {}
     unmatched = []
     for name, given in labels.items():
         picture, why = places.find(name)
@@ -70,32 +70,32 @@ def named_labels(labels: NamedLabels, places: Places) -> tuple[Labels, list[str]
                         f"learn: labels must not contain control characters; got {sign!r} in "
                         f"{label!r:.80} of {name!s:.200}. Leave it out."
                     )
-            kept = [*found.get(picture, []), *filter(None, spelled)]
-            found[picture] = list(dict.fromkeys(kept))
-    _check_found(found, unmatched)
-    return found, unmatched
+            kept = [*result.get(picture, []), *filter(None, spelled)]
+            result[picture] = list(dict.fromkeys(kept))
+    _check_any(result, unmatched)
+    return result, unmatched
 
 
 def named_clicks(clicks: NamedClicks, places: Places) -> tuple[Clicks, list[str]]:
     """Return the weights of the pictures that names stand for, and names that stand for none."""
-    found: Clicks = {}
+    result: Clicks = {}
     unmatched: dict[str, str] = {}
     for query, chosen in clicks.items():
-        weights = found.setdefault(label_name(query), {})
+        weights = result.setdefault(label_name(query), {})
         for name, weight in chosen.items():
             picture, why = places.find(name)
             if picture is None:
                 unmatched[str(name)] = f"{name}: {why}"
             else:
                 weights[picture] = weights.get(picture, 0.0) + float(weight)
-    _check_found(
-        [picture for weights in found.values() for picture in weights], [*unmatched.values()]
+    _check_any(
+        [picture for weights in result.values() for picture in weights], [*unmatched.values()]
     )
-    return found, list(unmatched.values())
+    return result, list(unmatched.values())
 
 
-def _check_found(found: Collection[Any], unmatched: list[str]) -> None:
-    if found:
+def _check_any(result: Collection[Any], unmatched: list[str]) -> None:
+    if result:
         return
     if not unmatched:
         raise InvalidInput("learn: no file is named. Name pictures of the collection.")
@@ -119,8 +119,8 @@ def labels_by_folder(places: Iterable[tuple[str, int]], roots: Iterable[str]) ->
     folders = {Path(path).parent for path in by_path}
     above = {parent for folder in folders for parent in folder.parents}
     named = folder_labels(by_path, roots=[root for root in roots if Path(root) in above])
-    found: Labels = {}
+    result: Labels = {}
     for path, names in named.items():
-        kept = [*found.get(by_path[path], []), *names]
-        found[by_path[path]] = list(dict.fromkeys(kept))
-    return found
+        kept = [*result.get(by_path[path], []), *names]
+        result[by_path[path]] = list(dict.fromkeys(kept))
+    return result

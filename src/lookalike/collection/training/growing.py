@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from lookalike.collection.log import examples
 from lookalike.collection.ranking.gate import Gate
-from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import labels, models, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.models import Kind, NewModel, Trial
@@ -27,12 +27,12 @@ _log = logging.getLogger(__name__)
 HOLD_BACK = 0.2
 
 
-def grow(opened: Opened, row: RankerRow, feature: Feature, progress: Progress) -> Learned:
+def grow(session: Session, row: RankerRow, feature: Feature, progress: Progress) -> Learned:
     """Fit what is due of a ranker beside what is in use, then change over.
 
     Return what learning again came to: nothing where it was not due, or nothing was learned before.
     """
-    folder, database = opened.folder, opened.database
+    folder, database = session.folder, session.database
     pictures = database.count("pictures") - len(rankers.undescribed(database, row.id))
     if not reduction_is_due(feature, pictures, row.reduced_at):
         return Learned()
@@ -54,10 +54,10 @@ def grow(opened: Opened, row: RankerRow, feature: Feature, progress: Progress) -
             # Codes are measured beside what searches use then.
             fresh = Ranker.of(row, space, plain, database, similarity=new.model)
         try:
-            run[kind] = _AGAIN[kind](current, fresh, database, opened.gate, progress)
+            run[kind] = _AGAIN[kind](current, fresh, database, session.gate, progress)
         except (InvalidInput, MissingPart) as error:
             run[kind] = NewModel(kind, Trial.failed(str(error)))
-    run = learning.save_models(opened, run, fingerprint)
+    run = learning.save_models(session, run, fingerprint)
     with database.transaction() as connection:
         models.drop_models(connection, row.id)
         models.keep_run(connection, row.id, run.values(), previous={})
@@ -73,12 +73,12 @@ def _similarity_again(
     current: int, ranker: Ranker, database: Database, gate: Gate, progress: Progress
 ) -> NewModel:
     """Learn in a new space what the model in use has learned in the old one."""
-    known = examples.alike(database, number=current).among(ranker.plain.ids)
+    examples_now = examples.alike(database, number=current).among(ranker.plain.ids)
     method, settings = models.settings_of(database, current)
     random_state = settings.pop("random_state", 0)
     return teach_similarity(
         learning.new_learner(method, settings, random_state),
-        known,
+        examples_now,
         ranker,
         models.sides(database, current),
         current=Cosine(),

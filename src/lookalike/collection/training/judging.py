@@ -28,7 +28,11 @@ LEARN = "(lookalike learn, or Collection.learn)"
 
 
 def fit_and_judge(
-    learner: Similarity, known: Alike, splits: Sequence[Split], X: Vectors, progress: Progress
+    learner: Similarity,
+    alike_pictures: Alike,
+    splits: Sequence[Split],
+    X: Vectors,
+    progress: Progress,
 ) -> list[tuple[Judgement, Judgement]]:
     """Fit a learner on the first split, and judge the start and what it learns by each split.
 
@@ -38,7 +42,9 @@ def fit_and_judge(
     judged = []
     for place, split in enumerate(splits):
         model = deepcopy(untaught) if place else learner
-        taught, judges = (known.relevance.subset(rows) for rows in (split.train, split.held))
+        taught, judges = (
+            alike_pictures.relevance.subset(rows) for rows in (split.train, split.held)
+        )
         model.fit(X[split.train], taught, progress=part_of(progress, place, len(splits)))
         held = X[split.held]
         judged.append(
@@ -100,12 +106,12 @@ def evaluate_similarity(path: Path, database: Database, ranker: Ranker) -> tuple
     sides = models.sides(database, models.last_model(database, "similarity", ranker.id))
     if sides is None:
         raise _unlearned(path, "labels, folders or clicks")
-    known = examples.alike(database)
-    held = np.flatnonzero(np.isin(known.ids, np.intersect1d(sides[0], ranker.plain.ids)))
-    judges = known.relevance.subset(held)
+    alike_pictures = examples.alike(database)
+    held = np.flatnonzero(np.isin(alike_pictures.ids, np.intersect1d(sides[0], ranker.plain.ids)))
+    judges = alike_pictures.relevance.subset(held)
     if not judges.has_alike.any():
         raise _too_few(path)
-    X = ranker.vectors(known.ids[held])
+    X = ranker.vectors(alike_pictures.ids[held])
     before, after = (
         similarity_figures(judge_similarity(it, X, judges)) for it in (Cosine(), ranker.similarity)
     )

@@ -10,8 +10,8 @@ from lookalike.collection.log.examples import Given
 from lookalike.collection.log.labels import import_labels
 from lookalike.collection.log.log import imported_for, new_words
 from lookalike.collection.log.models import Learn, Rollback
-from lookalike.collection.ranking.opened import Opened
 from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import labels, models
 from lookalike.collection.store.models import Kind, NewModel
 from lookalike.collection.store.rankers import RankerRow
@@ -57,7 +57,7 @@ def codes_wanted(
 
 
 def learn(
-    opened: Opened,
+    session: Session,
     given: Callable[[], Given],
     learner: Similarity | None,
     *,
@@ -73,22 +73,22 @@ def learn(
     Codes are learned where they are wanted, beside what searches use then; without a learner,
     nothing else is. ``settings`` are the learner's, with the random state.
     """
-    database, gate = opened.database, opened.gate
+    database, gate = session.database, session.gate
     models.check_settings(settings)
     random_state = settings["random_state"]
     annotators = choosing.new_annotators(words, random_state)
-    with opened.writing():
+    with session.writing():
         if not database.count("pictures"):
-            raise opened.rankers.empty()
+            raise session.rankers.empty()
         # What a damaged model has learned is lost: the new one stands beside none.
-        new, ranker = given(), opened.rankers.get(by, learned=False)
+        new, ranker = given(), session.rankers.get(by, learned=False)
         annotator = None
-        known = examples.given_labels(database, new)
+        alike_pictures = examples.given_labels(database, new)
         run: dict[Kind, NewModel] = {}
         if learner is not None:
             run["similarity"] = teach_similarity(
                 learner,
-                examples.alike(database, new, known=known).among(ranker.plain.ids),
+                examples.alike(database, new, known=alike_pictures).among(ranker.plain.ids),
                 ranker,
                 models.sides(database, ranker.number),
                 current=ranker.similarity,
@@ -97,9 +97,9 @@ def learn(
                 gate=gate,
                 progress=progress,
             )
-            named = examples.named(database, new, known=known)
+            named = examples.named(database, new, known=alike_pictures)
             if named is not None:
-                annotator = opened.rankers.sound_annotator(ranker)
+                annotator = session.rankers.sound_annotator(ranker)
                 run["words"] = teach_words(
                     annotators,
                     named.among(ranker.plain.ids),
@@ -111,23 +111,23 @@ def learn(
                     gate=gate,
                     progress=progress,
                 )
-        serving = _serving(opened, opened.rankers.row(by), ranker, run.get("similarity"))
+        serving = _serving(session, session.rankers.row(by), ranker, run.get("similarity"))
         if codes is not None:
-            run["codes"] = teach_codes(codes, serving, known, gate, progress)
+            run["codes"] = teach_codes(codes, serving, alike_pictures, gate, progress)
         elif ranker.codes is not None and serving is not ranker:
             run["codes"] = measure_again(ranker.codes, serving, database)
         if all(one.model is None for one in run.values()):
             raise InvalidInput(next(iter(run.values())).trial.reason)
-        run = save_models(opened, run, ranker.space.fingerprint)
+        run = save_models(session, run, ranker.space.fingerprint)
         # With codes, searches read vectors from the cache.
-        opened.rankers.save_cache(ranker)
+        session.rankers.save_cache(ranker)
         learned = Learned.of(run.values(), new.unmatched)
         previous = models.in_use(database, ranker.id)
         if ranker.damage:
             del previous["similarity"]
         if annotator is None:
             previous.pop("words", None)
-        with opened.entry() as entry:
+        with session.entry() as entry:
             whole, imported = new.source == "folders", None
             if new.labels:
                 imported = import_labels(entry, new.source, new.labels, whole=whole)
@@ -141,29 +141,29 @@ def learn(
                 )
             )
         if learned.codes is not None and learned.codes.published:
-            opened.rankers.save_cache(opened.rankers.get(by))
+            session.rankers.save_cache(session.rankers.get(by))
     return replace(learned, labels=None if imported is None else Entry.of(imported))
 
 
-def _serving(opened: Opened, row: RankerRow, ranker: Ranker, new: NewModel | None) -> Ranker:
+def _serving(session: Session, row: RankerRow, ranker: Ranker, new: NewModel | None) -> Ranker:
     """Return the ranker with a similarity that was just learned, if that is to be used."""
     if new is None or not new.trial.published or not isinstance(new.model, Similarity):
         return ranker
-    database = opened.database
+    database = session.database
     fresh = Ranker.of(row, ranker.space, ranker.plain, database, similarity=new.model)
-    return fresh.following(database, opened.rankers.ledger)
+    return fresh.following(database, session.rankers.ledger)
 
 
-def rollback(opened: Opened) -> InUse:
+def rollback(session: Session) -> InUse:
     """Undo the last learning that is in use, and return what its ranker uses then.
 
     Labels that were imported for it stay; the event of that is returned, to be undone.
     """
-    database, rankers = opened.database, opened.rankers
-    with opened.writing():
+    database, rankers = session.database, session.rankers
+    with session.writing():
         back = models.before_the_last_run(database)
         if not back:
-            raise CollectionError(f"{opened.path} has no model to roll back.")
+            raise CollectionError(f"{session.path} has no model to roll back.")
         spaces = {row.id: str(row.space) for row in rankers.rows()}
         load: dict[Kind, Callable[[int, str], object]] = {
             "similarity": rankers.load_similarity,
@@ -173,7 +173,7 @@ def rollback(opened: Opened) -> InUse:
         for (ranker, kind), (previous, kept) in back.items():
             if not kept:
                 raise CollectionError(
-                    f"{opened.path} keeps the model in use and the one before; {previous} is "
+                    f"{session.path} keeps the model in use and the one before; {previous} is "
                     f"older. Learn again {LEARN}."
                 )
             if previous is not None:
@@ -182,11 +182,11 @@ def rollback(opened: Opened) -> InUse:
                 except DamagedFile as error:
                     raise DamagedFile(
                         f"{error} It is the model to go back to, so nothing was changed. Learn "
-                        f"again (lookalike learn), or restore a backup of {opened.path}."
+                        f"again (lookalike learn), or restore a backup of {session.path}."
                     ) from error
         used = [models.in_use(database, ranker).get(kind) for ranker, kind in back]
         imported = imported_for(database, used)
-        with opened.entry() as entry:
+        with session.entry() as entry:
             for (ranker, kind), (previous, _) in back.items():
                 models.go_back(entry.connection, ranker, kind, previous)
             entry.append(Rollback({kind: previous for (_, kind), (previous, _) in back.items()}))
@@ -195,10 +195,10 @@ def rollback(opened: Opened) -> InUse:
 
 
 def save_models(
-    opened: Opened, run: Mapping[Kind, NewModel], fingerprint: str
+    session: Session, run: Mapping[Kind, NewModel], fingerprint: str
 ) -> dict[Kind, NewModel]:
     """Write the models of a run that are to be published, and return all with their numbers."""
-    number = models.next_model(opened.database)
+    number = models.next_model(session.database)
     numbered = dict(run)
     for kind, new in run.items():
         if new.model is None:
@@ -206,8 +206,8 @@ def save_models(
         numbered[kind] = new.numbered(number)
         if new.trial.published:
             try:
-                new.model.save(opened.folder.model(number), fingerprint=fingerprint)
+                new.model.save(session.folder.model(number), fingerprint=fingerprint)
             except OSError as error:
-                raise opened.folder.not_written(error) from error
+                raise session.folder.not_written(error) from error
         number += 1
     return numbered

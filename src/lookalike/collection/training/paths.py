@@ -51,20 +51,20 @@ class Places:
         exact = os.path.abspath(given)  # noqa: PTH100
         if exact in self._by_path:
             return self._by_path[exact], ""
-        for found in (
+        for result in (
             self._spelled_as([exact]),
             self._spelled_as([os.path.join(root, given) for root in self._roots]),  # noqa: PTH118
         ):
-            if found:
-                return self._only(found)
+            if result:
+                return self._only(result)
         parts = PurePath(_spelled(given)).parts
         if parts not in self._answers:
             self._answers[parts] = self._only(self._endings(len(parts)).get(parts, set()))
         return self._answers[parts]
 
     def _spelled_as(self, paths: list[str]) -> set[str]:
-        found = {path for path in paths if path in self._by_path}
-        return found or {
+        result = {path for path in paths if path in self._by_path}
+        return result or {
             match for path in paths for match in self._by_spelling.get(_spelled(path), ())
         }
 
@@ -73,22 +73,22 @@ class Places:
         if not 0 < length <= self._deepest:
             return {}
         if length not in self._by_ending:
-            found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+            result: dict[tuple[str, ...], set[str]] = defaultdict(set)
             for path in self._by_path:
                 parts = PurePath(_spelled(path)).parts
                 if len(parts) >= length:
-                    found[parts[-length:]].add(path)
-            self._by_ending[length] = found
+                    result[parts[-length:]].add(path)
+            self._by_ending[length] = result
         return self._by_ending[length]
 
-    def _only(self, found: set[str]) -> tuple[int | None, str]:
-        if not found:
+    def _only(self, result: set[str]) -> tuple[int | None, str]:
+        if not result:
             return None, "it is not in the collection"
-        pictures = {self._by_path[path] for path in found}
+        pictures = {self._by_path[path] for path in result}
         if len(pictures) == 1:
             return pictures.pop(), ""
-        shown = " or ".join(sorted(found)[:2])
-        more = f" or {len(found) - 2} more" if len(found) > 2 else ""
+        shown = " or ".join(sorted(result)[:2])
+        more = f" or {len(result) - 2} more" if len(result) > 2 else ""
         return None, f"{AMBIGUOUS} {shown}{more}"
 
 

@@ -34,7 +34,7 @@ _FIRST_WORDS = (
 
 def teach_similarity(
     learner: Similarity,
-    known: Alike,
+    examples: Alike,
     ranker: Ranker,
     earlier: tuple[Ids, Ids] | None,
     *,
@@ -49,22 +49,22 @@ def teach_similarity(
     Where few pictures judge, it is also cross-validated beside the start. Where what is known
     does not allow that, the trial says why it failed. ``settings`` have the random state.
     """
-    known = known.for_learner(learner.learns_from)
+    examples = examples.for_learner(learner.learns_from)
     rng = generator(settings["random_state"])
-    split = known.split(hold_back, rng, earlier)
+    split = examples.split(hold_back, rng, earlier)
     if split.why:
-        return NewModel("similarity", Trial.failed(split.why, len(known.ids), known.labels))
-    X = ranker.vectors(known.ids)
+        return NewModel("similarity", Trial.failed(split.why, len(examples.ids), examples.labels))
+    X = ranker.vectors(examples.ids)
     if "blocks" in parameters(type(learner)) and learner.get_params()["blocks"] is None:
         learner.set_params(blocks=ranker.space.feature.blocks)
-    splits = [split, *known.more_splits(split, rng, gate.min_judges)]
-    judged = fit_and_judge(learner, known, splits, X, progress)
-    over_start = paired_gain(judged, known.relevance, splits)
+    splits = [split, *examples.more_splits(split, rng, gate.min_judges)]
+    judged = fit_and_judge(learner, examples, splits, X, progress)
+    over_start = paired_gain(judged, examples.relevance, splits)
     before, after = judged[0]
     if current.learned:
         # It has seen the pictures that further splits judge by, so only the first one is fair.
-        before = judge_similarity(current, X[split.held], known.relevance.subset(split.held))
-        gain = paired_gain([(before, after)], known.relevance, [split])
+        before = judge_similarity(current, X[split.held], examples.relevance.subset(split.held))
+        gain = paired_gain([(before, after)], examples.relevance, [split])
     else:
         gain = over_start
     changes = current.learned or learner.learned
@@ -74,8 +74,8 @@ def teach_similarity(
         after=similarity_figures(after),
         published=published,
         reason=reason,
-        pictures=len(known.ids),
-        labels=known.labels,
+        pictures=len(examples.ids),
+        labels=examples.labels,
         held_back=len(split.held),
         method=learner.name,
         gain=deciding,
@@ -85,10 +85,10 @@ def teach_similarity(
         trial=trial,
         model=learner,
         settings=settings,
-        source=known.source,
-        threshold=known.threshold,
-        held_back=known.ids[split.held],
-        learned_from=known.ids[split.train],
+        source=examples.source,
+        threshold=examples.threshold,
+        held_back=examples.ids[split.held],
+        learned_from=examples.ids[split.train],
     )
 
 

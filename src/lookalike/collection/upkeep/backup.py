@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.collection.log import log
-from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import integrity, models, places, rankers, uploads
 from lookalike.collection.store import log as log_rows
 from lookalike.collection.store.database import Database, now
@@ -61,7 +61,7 @@ def is_backup(path: Path) -> bool:
     return (path / MANIFEST).is_file()
 
 
-def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
+def back_up(session: Session, to: Path, progress: Progress) -> BackedUp:
     """Write all that a collection holds into a new folder, and read it back.
 
     Others may search, vote and write meanwhile: the backup is of one moment. The place takes it
@@ -69,14 +69,14 @@ def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
     """
     if os.path.lexists(to):
         raise CollectionError(f"{to} already exists. Name a folder that does not exist yet.")
-    if not opened.database.read_only and uploads.moved(opened.folder, opened.database):
-        with opened.writing():  # which notes where they are
+    if not session.database.read_only and uploads.moved(session.folder, session.database):
+        with session.writing():  # which notes where they are
             pass
     with unfinished(to) as beside:
         for attempt in range(_ATTEMPTS):
-            integrity.copy(opened.database, beside / opened.folder.database.name)
+            integrity.copy(session.database, beside / session.folder.database.name)
             try:
-                _copy_files(opened.folder, beside, progress)
+                _copy_files(session.folder, beside, progress)
                 break
             except FileNotFoundError:
                 # Another model was put in place meanwhile, and the one named before deleted.
@@ -89,7 +89,7 @@ def back_up(opened: Opened, to: Path, progress: Progress) -> BackedUp:
             "made": now(),
             "pictures": pictures,
             "events": last,
-            "uploads": os.fsencode(opened.folder.uploads).hex(),
+            "uploads": os.fsencode(session.folder.uploads).hex(),
             "files": files,
         }
         write_whole(beside / MANIFEST, json.dumps(content, indent=1).encode())
@@ -210,10 +210,10 @@ def _verify(copy: Path) -> tuple[int, int, int]:
             raise DamagedFile(f"{folder.database} is damaged: {problems[0]}.")
         log.check(database)
         damaged = integrity.count_damaged(database)
-        found = database.count("pictures"), log_rows.last_number(database), damaged
+        result = database.count("pictures"), log_rows.last_number(database), damaged
     for name in ("-wal", "-shm"):
         folder.database.with_name(folder.database.name + name).unlink(missing_ok=True)
-    return found
+    return result
 
 
 def _move_uploads(copy: Path, before: Path, place: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lookalike.collection.log import log
-from lookalike.collection.ranking.opened import Opened
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import integrity, models, pictures, places, rankers, uploads
 from lookalike.collection.store import log as log_rows
 from lookalike.collection.store.schema import records_table
@@ -72,77 +72,77 @@ _ROWS = {
 }
 
 
-def check(opened: Opened, progress: Progress) -> Checked:
+def check(session: Session, progress: Progress) -> Checked:
     """Check the database, the log, every row and file, and look which files are missing."""
     steps = (_database, _log, _rows, _records, _files, _uploads, _missing)
-    found: list[Finding] = []
+    result: list[Finding] = []
     for number, step in enumerate(steps):
         progress(number, len(steps))
         try:
-            found += step(opened)
+            result += step(session)
         except LookalikeError as error:
-            found.append(Finding(str(opened.folder.database), str(error), RESTORE))
+            result.append(Finding(str(session.folder.database), str(error), RESTORE))
     progress(len(steps), len(steps))
-    database = opened.database
+    database = session.database
     return Checked(
-        found,
-        pictures=_count(opened, "all_pictures"),
-        events=0 if any("log" in it.problem for it in found) else log_rows.last_number(database),
-        files=sum(file.exists() for file in opened.rankers.files()),
+        result,
+        pictures=_count(session, "all_pictures"),
+        events=0 if any("log" in it.problem for it in result) else log_rows.last_number(database),
+        files=sum(file.exists() for file in session.rankers.files()),
     )
 
 
-def _count(opened: Opened, table: str) -> int:
+def _count(session: Session, table: str) -> int:
     try:
-        return opened.database.count(table)
+        return session.database.count(table)
     except LookalikeError:
         return 0
 
 
-def _database(opened: Opened) -> Iterator[Finding]:
-    where = str(opened.folder.database)
-    for problem in integrity.structure_problems(opened.database, 20):
+def _database(session: Session) -> Iterator[Finding]:
+    where = str(session.folder.database)
+    for problem in integrity.structure_problems(session.database, 20):
         yield Finding(where, f"the database is damaged: {problem}", RESTORE)
-    if lost := integrity.count_orphans(opened.database):
+    if lost := integrity.count_orphans(session.database):
         text = f"rows that belong to pictures that are not there: {lost:,}"
         yield Finding(where, text, RESTORE)
 
 
-def _log(opened: Opened) -> Iterator[Finding]:
+def _log(session: Session) -> Iterator[Finding]:
     try:
-        log.check(opened.database)
+        log.check(session.database)
     except DamagedFile as error:
-        yield Finding(str(opened.folder.database), str(error), RESTORE)
+        yield Finding(str(session.folder.database), str(error), RESTORE)
 
 
-def _rows(opened: Opened) -> Iterator[Finding]:
+def _rows(session: Session) -> Iterator[Finding]:
     for table, (what, remedy) in _ROWS.items():
-        if damaged := integrity.damaged_rows(opened.database, table):
-            yield _damaged(opened, what, damaged, remedy)
-    if lost := pictures.without_thumbnail(opened.database):
-        yield Finding(str(opened.folder.database), f"no thumbnail of {_named(lost)}", _ANEW)
+        if damaged := integrity.damaged_rows(session.database, table):
+            yield _damaged(session, what, damaged, remedy)
+    if lost := pictures.without_thumbnail(session.database):
+        yield Finding(str(session.folder.database), f"no thumbnail of {_named(lost)}", _ANEW)
 
 
-def _records(opened: Opened) -> Iterator[Finding]:
-    for row in opened.rankers.rows():
-        if damaged := integrity.damaged_rows(opened.database, records_table(row.id)):
-            yield _damaged(opened, f"record of the ranker {row.name}", damaged, _ANEW)
+def _records(session: Session) -> Iterator[Finding]:
+    for row in session.rankers.rows():
+        if damaged := integrity.damaged_rows(session.database, records_table(row.id)):
+            yield _damaged(session, f"record of the ranker {row.name}", damaged, _ANEW)
         if row.ready and row.fingerprint is not None:
-            there = rankers.record_ids(opened.database, row.id)
-            wanted = rankers.described_ids(opened.database, row.id)
+            there = rankers.record_ids(session.database, row.id)
+            wanted = rankers.described_ids(session.database, row.id)
             if lost := np.setdiff1d(wanted, there).tolist():
                 what = f"no record of {_named(lost)} for the ranker {row.name}"
-                yield Finding(str(opened.folder.database), what, _ANEW)
+                yield Finding(str(session.folder.database), what, _ANEW)
 
 
-def _files(opened: Opened) -> Iterator[Finding]:
-    folder = opened.folder
+def _files(session: Session) -> Iterator[Finding]:
+    folder = session.folder
     used = [
         folder.model(number)
-        for row in opened.rankers.rows()
-        for number in models.in_use(opened.database, row.id).values()
+        for row in session.rankers.rows()
+        for number in models.in_use(session.database, row.id).values()
     ]
-    for file in opened.rankers.files():
+    for file in session.rankers.files():
         cache = file.parent.name == "cache"
         if cache and not file.exists():
             continue
@@ -166,10 +166,10 @@ def _files(opened: Opened) -> Iterator[Finding]:
             yield Finding(str(file), str(error), remedy, damage)
 
 
-def _uploads(opened: Opened) -> Iterator[Finding]:
-    folder = opened.folder.uploads
-    moved = uploads.moved(opened.folder, opened.database)
-    strays = set(uploads.strays(opened.folder, opened.database))
+def _uploads(session: Session) -> Iterator[Finding]:
+    folder = session.folder.uploads
+    moved = uploads.moved(session.folder, session.database)
+    strays = set(uploads.strays(session.folder, session.database))
     left = sorted(strays - {it.file for it in moved})
     if moved:
         yield Finding(
@@ -186,7 +186,7 @@ def _uploads(opened: Opened) -> Iterator[Finding]:
             "Deleted by the next command that writes, once an hour old.",
             damage=False,
         )
-    paths = {Path(place.path) for place in places.places(opened.database)}
+    paths = {Path(place.path) for place in places.places(session.database)}
     paths -= {it.before for it in moved}
     lost = sorted(path for path in paths if path.parent == folder and not path.exists())
     if lost:
@@ -194,9 +194,9 @@ def _uploads(opened: Opened) -> Iterator[Finding]:
         yield Finding(os.fspath(lost[0]), missing, RESTORE)
 
 
-def _missing(opened: Opened) -> Iterator[Finding]:
-    paths = [place.path for place in places.places(opened.database) if place.lost is None]
-    own = opened.folder.uploads
+def _missing(session: Session) -> Iterator[Finding]:
+    paths = [place.path for place in places.places(session.database) if place.lost is None]
+    own = session.folder.uploads
     lost = [p for p in paths if not os.path.exists(p) and Path(p).parent != own]  # noqa: PTH110
     if lost:
         yield Finding(
@@ -208,9 +208,9 @@ def _missing(opened: Opened) -> Iterator[Finding]:
         )
 
 
-def _damaged(opened: Opened, what: str, damaged: list[object], remedy: str) -> Finding:
+def _damaged(session: Session, what: str, damaged: list[object], remedy: str) -> Finding:
     problem = f"{len(damaged):,} damaged: {what} of {_named(damaged)}"
-    return Finding(str(opened.folder.database), problem, remedy)
+    return Finding(str(session.folder.database), problem, remedy)
 
 
 def _named(numbers: list[int] | list[object]) -> str:

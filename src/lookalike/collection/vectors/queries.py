@@ -91,7 +91,7 @@ class VectorSource:
         held = self.held(ref for ref in named if not isinstance(ref, str))
         numbers = [ref for ref in named if ref in held]
         rows = self._index.take(numbers) if numbers else None
-        found: dict[Ref, Vectors] = {
+        result: dict[Ref, Vectors] = {
             ref: rows[place : place + 1] for place, ref in enumerate(numbers) if rows is not None
         }
         for ref in named:
@@ -99,8 +99,8 @@ class VectorSource:
                 record = queries.query_record(self._database, self._space.ranker, ref)
                 if record is not None:
                     with self._database.parsing(f"the query {ref}"):
-                        found[ref] = self._space.vectors([record])
-        return found
+                        result[ref] = self._space.vectors([record])
+        return result
 
     @property
     def ids(self) -> NDArray[np.int64]:
@@ -130,26 +130,26 @@ class VectorSource:
         NotFound
             If an example is not there.
         """
-        said = verdicts or {}
-        return self.ask_among(ask, said, said)[0]
+        thumbs = verdicts or {}
+        return self.ask_among(ask, thumbs, thumbs)[0]
 
     def ask_among(
-        self, ask: Ask, pictures: Iterable[int], said: Mapping[int, int] = MappingProxyType({})
+        self, ask: Ask, pictures: Iterable[int], verdicts: Mapping[int, int] = MappingProxyType({})
     ) -> tuple[Vectors, dict[Ref, Vectors]]:
         """Return what :meth:`ask` does, and the vectors of its examples and of pictures."""
-        found = self.vectors([*ask.like, *ask.unlike, *pictures])
+        result = self.vectors([*ask.like, *ask.unlike, *pictures])
         for ref in (*ask.like, *ask.unlike):
-            if ref not in found:
+            if ref not in result:
                 raise NotFound(f"Ask: there is no picture or query {ref!s:.80} to search with.")
-        return combined(ask, said, found), found
+        return combined(ask, verdicts, result), result
 
 
-def combined(ask: Ask, said: Mapping[int, int], found: Mapping[Ref, Vectors]) -> Vectors:
+def combined(ask: Ask, verdicts: Mapping[int, int], result: Mapping[Ref, Vectors]) -> Vectors:
     """Return the one vector that stands for examples, all of which are found, and what was said."""
-    like = [found[ref] for ref in ask.like]
-    picked = [found[ref] for ref, sign in said.items() if sign > 0 and ref in found]
-    against = [found[ref] for ref in ask.unlike]
-    against += [found[ref] for ref, sign in said.items() if sign < 0 and ref in found]
+    like = [result[ref] for ref in ask.like]
+    picked = [result[ref] for ref, sign in verdicts.items() if sign > 0 and ref in result]
+    against = [result[ref] for ref in ask.unlike]
+    against += [result[ref] for ref, sign in verdicts.items() if sign < 0 and ref in result]
     if len(like) == 1 and not picked and not against:
         return like[0]
     total: Any = _mean(like)

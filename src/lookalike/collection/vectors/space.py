@@ -125,9 +125,9 @@ class Space:
 
         Pictures whose records are damaged are left out.
         """
-        sound, found = rankers.sound_records(database, self.ranker, ids.tolist())
+        sound, result = rankers.sound_records(database, self.ranker, ids.tolist())
         with database.parsing("a record"):
-            return np.array(sound, np.int64), self.vectors(found)
+            return np.array(sound, np.int64), self.vectors(result)
 
     def save_index(self, index: Index, cache: Path) -> None:
         """Write the cache anew if it holds what is gone or lacks too much."""
@@ -148,13 +148,13 @@ class Space:
         if not cache.exists():
             return None
 
-        told = False
+        is_reported = False
 
         def mended(ids: NDArray[np.int64], error: DamagedFile) -> NDArray[np.float32]:
-            nonlocal told
-            if not told:
+            nonlocal is_reported
+            if not is_reported:
                 _forget(cache, error, database)
-            told = True
+            is_reported = True
             rising, order = np.unique(ids, return_inverse=True)
             sound, vectors = self.stored(database, rising)
             if len(sound) < len(rising):

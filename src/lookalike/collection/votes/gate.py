@@ -60,16 +60,16 @@ class HeldLabels:
         try:
             from lookalike.collection.log.examples import alike
 
-            known = alike(database, number=number)
+            examples = alike(database, number=number)
         except InvalidInput:
             return None
-        held = np.flatnonzero(np.isin(known.ids, np.intersect1d(sides[0], index.ids)))
+        held = np.flatnonzero(np.isin(examples.ids, np.intersect1d(sides[0], index.ids)))
         if len(held) > MAX_HELD:
             held = np.sort(np.random.default_rng(0).choice(held, MAX_HELD, replace=False))
-        relevance = known.relevance.subset(held)
+        relevance = examples.relevance.subset(held)
         if not relevance.has_alike.any():
             return None
-        return cls(index.take(known.ids[held]), similarity, relevance)
+        return cls(index.take(examples.ids[held]), similarity, relevance)
 
     @staticmethod
     def changed(database: Database, number: int | None, ledger: Ledger, since: int) -> bool:

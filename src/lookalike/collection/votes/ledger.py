@@ -170,7 +170,7 @@ class Ledger:
     """The votes that count, in order, up to the event ``seen``.
 
     ``damaged`` is the first event of the log that is not as it was written, from which on votes
-    are left out. ``by_subject`` are the votes on each query, ``said`` what each person said there
+    are left out. ``by_subject`` are the votes on each query, ``thumbs`` what each person said there
     last of each picture, with the event, ``records`` how the votes of each person agree with a
     ranker, and ``relabelled`` the events that changed labels since the collection was opened, each
     with the event whose changes say of which pictures, or 0 for any.
@@ -180,7 +180,7 @@ class Ledger:
     votes: tuple[Vote, ...] = ()
     damaged: int | None = None
     by_subject: dict[str, tuple[Vote, ...]] = field(default_factory=dict)
-    said: dict[str, dict[str, dict[int, tuple[int, int]]]] = field(default_factory=dict)
+    thumbs: dict[str, dict[str, dict[int, tuple[int, int]]]] = field(default_factory=dict)
     records: dict[tuple[int, str], Record] = field(default_factory=dict)
     relabelled: tuple[tuple[int, int], ...] = ()
 
@@ -233,7 +233,7 @@ class Ledger:
         """Return the ledger with further votes."""
         if not new:
             return self
-        by_subject, said, records = dict(self.by_subject), dict(self.said), dict(self.records)
+        by_subject, thumbs, records = dict(self.by_subject), dict(self.thumbs), dict(self.records)
         on: dict[str, list[Vote]] = {}
         for vote in new:
             known = on.setdefault(vote.subject, [*by_subject.get(vote.subject, ())])
@@ -246,15 +246,15 @@ class Ledger:
                 records[ranker, vote.who] = record.added(taught)
             known.append(vote)
         for subject, some in on.items():
-            people = {who: dict(own) for who, own in said.get(subject, {}).items()}
+            people = {who: dict(own) for who, own in thumbs.get(subject, {}).items()}
             for vote in some[len(by_subject.get(subject, ())) :]:
                 own = people.setdefault(vote.who, {})
                 own |= dict.fromkeys(vote.picked, (1, vote.number))
                 own |= dict.fromkeys(vote.rejected, (-1, vote.number))
-            said[subject] = people
+            thumbs[subject] = people
             by_subject[subject] = tuple(some)
         votes = (*self.votes, *new)
-        return replace(self, votes=votes, by_subject=by_subject, said=said, records=records)
+        return replace(self, votes=votes, by_subject=by_subject, thumbs=thumbs, records=records)
 
     def verdicts(self, subject: str) -> dict[int, int]:
         """Return what was said of the pictures found for a query: +1 picked, -1 rejected.
@@ -262,7 +262,7 @@ class Ledger:
         Of one person the last word counts, and persons are added up.
         """
         total: dict[int, int] = {}
-        for own in self.said.get(subject, {}).values():
+        for own in self.thumbs.get(subject, {}).values():
             for picture, (sign, _) in own.items():
                 total[picture] = total.get(picture, 0) + sign
         return {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
@@ -327,11 +327,11 @@ class Ledger:
         self, subject: str, picked: Sequence[int], rejected: Sequence[int], who: str
     ) -> int | None:
         """Return the last event in which a person said some of this, if all of it still holds."""
-        said = self.said.get(subject, {}).get(who, {})
+        thumbs = self.thumbs.get(subject, {}).get(who, {})
         wanted = dict.fromkeys(picked, 1) | dict.fromkeys(rejected, -1)
-        if any(said.get(picture, (0, 0))[0] != sign for picture, sign in wanted.items()):
+        if any(thumbs.get(picture, (0, 0))[0] != sign for picture, sign in wanted.items()):
             return None
-        return max(said[picture][1] for picture in wanted)
+        return max(thumbs[picture][1] for picture in wanted)
 
     @classmethod
     def kept(cls, database: Database) -> "Ledger":
@@ -356,27 +356,27 @@ def _reason(standing: Standing, believed: Sequence[int], *, worse: bool) -> tupl
     if standing.left_out and not believed:
         return 0.0, "Votes are paused in other searches: they contradict how the pictures look."
     if worse:
-        strength, said = 0.0, "Votes are paused: with them, held-out votes rank worse."
+        strength, thumbs = 0.0, "Votes are paused: with them, held-out votes rank worse."
     elif not strength:
-        said = "Votes are paused: with them, held-out labelled pictures rank worse."
+        thumbs = "Votes are paused: with them, held-out labelled pictures rank worse."
     elif strength < WHOLE:
-        said = (
+        thumbs = (
             f"Votes are used at {strength:.0%} strength; with more, held-out labelled pictures "
             f"rank worse."
         )
     elif standing.before is not None:
-        said = "Votes are in use: with them, held-out votes rank no worse."
+        thumbs = "Votes are in use: with them, held-out votes rank no worse."
     elif any(believed):
-        said = "Votes are in use: they agree with how the pictures look."
+        thumbs = "Votes are in use: they agree with how the pictures look."
     else:
-        said = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
+        thumbs = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
     if left := len(standing.left_out):
         people = "one person" if left == 1 else f"{left} people"
-        said += (
+        thumbs += (
             f" The votes of {people} count only in the searches they were given in: they "
             f"contradict how the pictures look."
         )
-    return strength, said
+    return strength, thumbs
 
 
 def _of(votes: Sequence[Vote]) -> Ledger:

@@ -62,10 +62,10 @@ class Preferences:
 
     def following(self, ledger: Ledger) -> Preferences:
         """Return what a ledger comes to: only new votes are read, if it goes on from this one."""
-        turns, known = self.turns, len(self.ledger.votes)
-        if ledger.votes[:known] != self.ledger.votes:
-            turns, known = Turns.none(turns.lessons.ranker, turns.lessons.similarity), 0
-        turns = turns.extended(ledger.votes[known:], ledger, self.source)
+        turns, count = self.turns, len(self.ledger.votes)
+        if ledger.votes[:count] != self.ledger.votes:
+            turns, count = Turns.none(turns.lessons.ranker, turns.lessons.similarity), 0
+        turns = turns.extended(ledger.votes[count:], ledger, self.source)
         return replace(self, judgement=replace(self.judgement, ledger=ledger, turns=turns))
 
     def over(self, source: VectorSource) -> Preferences:

@@ -38,7 +38,7 @@ def _check_there(vote: Vote, database: Database) -> None:
     refs = [*vote.picked, *vote.rejected, *vote.like, *vote.unlike]
     numbers = {ref for ref in refs if isinstance(ref, int)}
     tokens = {ref for ref in refs if isinstance(ref, str)}
-    lost = [str(number) for number in sorted(numbers - pictures.known(database, numbers))]
+    lost = [str(number) for number in sorted(numbers - pictures.existing_ids(database, numbers))]
     lost += [token for token in sorted(tokens) if not stored.is_usable(database, token)]
     if lost:
         raise NotFound(

@@ -106,14 +106,14 @@ class Spread:
         factor = self._factor(None)
         return None if factor is None else np.asarray(solved(factor, np.eye(len(factor))))
 
-    def turned(self, asked: Weights, without: int | None = None) -> Weights:
+    def turned(self, queries: Weights, without: int | None = None) -> Weights:
         """Return how queries of unit length are turned, a row each, perhaps without a part."""
         factor = self._factor(without)
         if factor is None:
-            return np.zeros_like(asked)
-        moved = solved(factor, asked.astype(np.float64))
-        own = np.maximum((moved * asked).sum(axis=1, keepdims=True), 1e-12)
-        return np.asarray(moved / own - asked)
+            return np.zeros_like(queries)
+        moved = solved(factor, queries.astype(np.float64))
+        own = np.maximum((moved * queries).sum(axis=1, keepdims=True), 1e-12)
+        return np.asarray(moved / own - queries)
 
     def _factor(self, without: int | None) -> Weights | None:
         """Return L with LLᵀ = M, perhaps without one part of the votes; None if all are alike."""

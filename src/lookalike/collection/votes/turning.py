@@ -89,29 +89,29 @@ class Turns:
             np.where(self.lessons.counts, of.reach.rows, inf),
         )
 
-    def turned(self, asked: Vectors, query: Weights | None = None) -> Weights:
+    def turned(self, queries: Vectors, query: Weights | None = None) -> Weights:
         """Return how votes turn queries, a row each.
 
         ``query`` is what the similarity asks with, where it is known.
         """
-        units = dense(self.lessons.similarity.query_vectors(asked)) if query is None else query
+        units = dense(self.lessons.similarity.query_vectors(queries)) if query is None else query
         if not len(self.lessons.members.item):
             return np.zeros_like(units)
         rows, which = np.arange(len(units)), np.zeros(len(units), np.int64)
-        return self._turned(asked, units, rows, which, self._trust[None], [None])
+        return self._turned(queries, units, rows, which, self._trust[None], [None])
 
-    def added(self, asked: Vectors, query: Vectors | None = None) -> Weights:
+    def added(self, queries: Vectors, query: Vectors | None = None) -> Weights:
         """Return what votes add, at full strength, to what the similarity asks with.
 
         ``query`` is that, where it is known.
         """
-        whole = dense(self.lessons.similarity.query_vectors(asked) if query is None else query)
+        whole = dense(self.lessons.similarity.query_vectors(queries) if query is None else query)
         lengths = np.linalg.norm(whole, axis=1, keepdims=True)
-        added: Weights = lengths * self.turned(asked, whole)
+        added: Weights = lengths * self.turned(queries, whole)
         return added
 
     def apart(
-        self, asked: Vectors, query: Weights, fold: int, own: NDArray[np.intp]
+        self, queries: Vectors, query: Weights, fold: int, own: NDArray[np.intp]
     ) -> tuple[Weights, Weights]:
         """Return how votes turn queries, and how those of other parts than one turn the first.
 
@@ -122,7 +122,7 @@ class Turns:
         trust = self._trust.copy()
         trust[own] = 0
         turned = self._turned(
-            asked,
+            queries,
             query,
             np.array([*range(len(query)), 0]),
             np.array([*[0] * len(query), 1]),
@@ -133,7 +133,7 @@ class Turns:
 
     def _turned(
         self,
-        asked: Vectors,
+        queries: Vectors,
         query: Weights,
         rows: NDArray[np.int64],
         which: NDArray[np.int64],
@@ -145,7 +145,7 @@ class Turns:
         ``query`` is what the similarity asks with, and ``which``, for each of the rows, the row of
         weights of votes and the part of them that M is ``without``.
         """
-        turns = self._turned_near(asked[rows], which, trusts)
+        turns = self._turned_near(queries[rows], which, trusts)
         if self.spread is not None:
             units = dense(unit_rows(query))[rows]
             for number, part in enumerate(without):
@@ -155,9 +155,9 @@ class Turns:
         turns *= np.minimum(1.0, LIMIT / np.maximum(lengths, 1e-12))
         return turns
 
-    def _turned_near(self, asked: Vectors, which: NDArray[np.int64], trusts: Weights) -> Weights:
+    def _turned_near(self, queries: Vectors, which: NDArray[np.int64], trusts: Weights) -> Weights:
         """Return how votes near queries turn them, before that is cut to a length."""
-        cosines, matrix = self._cosines(asked), self.lessons.items.matrix
+        cosines, matrix = self._cosines(queries), self.lessons.items.matrix
         near = self._near(cosines)
         used, sums = vote_sums(cosines, self._votes, trusts, which, near, FAINT, matrix.shape[0])
         if sp.issparse(matrix):
@@ -165,12 +165,12 @@ class Turns:
         turns: Weights = weighted_rows(sums, matrix, used)
         return turns
 
-    def _cosines(self, asked: Vectors) -> NDArray[np.float32]:
+    def _cosines(self, queries: Vectors) -> NDArray[np.float32]:
         """Return the cosines of queries with the pictures of votes, a row each."""
         vectors = self.lessons.vectors.matrix
         if sp.issparse(vectors):
-            return np.ascontiguousarray((vectors @ asked.T).toarray().T)
-        products: NDArray[np.float32] = row_products(np.ascontiguousarray(asked), vectors)
+            return np.ascontiguousarray((vectors @ queries.T).toarray().T)
+        products: NDArray[np.float32] = row_products(np.ascontiguousarray(queries), vectors)
         return products
 
     def _near(self, cosines: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -178,7 +178,9 @@ class Turns:
         near = np.empty(len(self.lessons.members.stop), np.int64)
         return near[: near_votes(cosines.max(axis=0), self._votes, near)]
 
-    def parts(self, asked: Vectors, item: Vectors) -> tuple[list[str], list[Ref], Weights, Weights]:
+    def parts(
+        self, queries: Vectors, item: Vectors
+    ) -> tuple[list[str], list[Ref], Weights, Weights]:
         """Return what each picture of each vote near a query adds to an item's score.
 
         Returns
@@ -192,7 +194,7 @@ class Turns:
         count = len(members.item)
         if not count:
             return [], [], np.zeros(0), np.zeros(0)
-        (cosines,) = self._cosines(asked)
+        (cosines,) = self._cosines(queries)
         near = self._near(cosines[None])
         rows, weights = np.empty(count, np.int64), np.empty(count)
         filled = vote_weights(cosines, self._votes, self._trust, near, FAINT, rows, weights)
@@ -201,7 +203,7 @@ class Turns:
         places = members.item.rows[rows]
         moved = dense(self.lessons.items.matrix[places])
         turn = weights @ moved
-        query = dense(self.lessons.similarity.query_vectors(asked))
+        query = dense(self.lessons.similarity.query_vectors(queries))
         if self.spread is not None:
             turn = turn + self.spread.turned(dense(unit_rows(query)))
         length = float(np.linalg.norm(turn))

@@ -16,7 +16,7 @@ def judge_rows(
     cutoffs: I64,
     average_precision: F64,
     precision: F64,
-    found: I64,
+    result: I64,
 ) -> int:
     """Fill the last three, one row per query; return the first row with a NaN score, or -1.
 
@@ -34,7 +34,7 @@ def judge_rows(
         if mine >= 0 and relevant[row, mine]:
             wanted = wanted[wanted != mine]
         r = wanted.size
-        found[row] = r
+        result[row] = r
         if r == 0:
             average_precision[row] = np.nan
             precision[row] = np.nan

@@ -138,5 +138,5 @@ def bare(name: str) -> str:
 
 def number_of(name: str) -> int | None:
     """Return the number at the start of a folder's name, or None."""
-    found = re.match(r"(\d{3})\.", name)
-    return int(found.group(1)) if found else None
+    pattern = re.match(r"(\d{3})\.", name)
+    return int(pattern.group(1)) if pattern else None

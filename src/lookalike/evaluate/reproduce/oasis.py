@@ -74,13 +74,13 @@ def reproduce(
         one.name: 1 + len(methods) + 2 * (one in early) + (one is early[-1]) + (one is late)
         for one in sets
     }
-    told = Count(progress, sum(len(splits[name]) * parts for name, parts in per_fold.items())).one
+    answer = Count(progress, sum(len(splits[name]) * parts for name, parts in per_fold.items())).one
 
     def described(pictures: PictureSet) -> list[FoldVectors]:
         vectors = []
         for fold in splits[pictures.name]:
             vectors.append(fold_vectors(pictures, fold, out / "vectors", random_state=random_state))
-            told()
+            answer()
         return vectors
 
     most = QUICK_STEPS if quick else MAX_STEPS
@@ -89,11 +89,13 @@ def reproduce(
     panels: dict[int, list[Drawn]] = {number: [] for number in range(5, 10)}
     for one in sets:
         folds = described(one)
-        found = {method.name: run_method(method, folds, random_state, told) for method in methods}
-        results[one.name] = one, found
-        tables.append(table_4(one, found, _notes(one, len(folds), data)))
-        panels[6].append(figures.figure_6(one, found, out))
-        study = Study(one, folds, out, random_state, told)
+        result = {
+            method.name: run_method(method, folds, random_state, answer) for method in methods
+        }
+        results[one.name] = one, result
+        tables.append(table_4(one, result, _notes(one, len(folds), data)))
+        panels[6].append(figures.figure_6(one, result, out))
+        study = Study(one, folds, out, random_state, answer)
         if one in early:
             panels[5].append(figures.figure_5(study, most))
             panels[8].append(figures.figure_8(study, most))

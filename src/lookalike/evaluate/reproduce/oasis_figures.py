@@ -35,20 +35,20 @@ EVERY = (1000, 16_000)
 class Study:
     """The data of the figures of one set of pictures, and where they are written.
 
-    ``told`` is called after each fold of a figure.
+    ``advance`` is called after each fold of a figure.
     """
 
     pictures: PictureSet
     folds: Sequence[FoldVectors]
     out: Path
     seed: int
-    told: Callable[[], None]
+    advance: Callable[[], None]
 
     def randoms(self, figure: int) -> Iterator[tuple[FoldVectors, np.random.Generator]]:
         """Return each fold with its own random stream."""
         for number, fold in enumerate(self.folds):
             yield fold, np.random.default_rng([self.seed, figure, number])
-            self.told()
+            self.advance()
 
     def path(self, figure: int) -> Path:
         """Return the file of a figure's panel."""
@@ -118,12 +118,12 @@ def figure_5(study: Study, most: int) -> Drawn:
 
 def figure_6(pictures: PictureSet, results: dict[str, Result | None], out: Path) -> Drawn:
     """Plot precision at top k of all methods."""
-    found = {name: result for name, result in results.items() if result is not None}
+    values = {name: result for name, result in results.items() if result is not None}
     curves = {
         name: [list(judgement.mean_precision) for judgement in result.judgements]
-        for name, result in found.items()
+        for name, result in values.items()
     }
-    chance = next(iter(found.values())).chance.scaled(100)
+    chance = next(iter(values.values())).chance.scaled(100)
     return draw(
         out / f"figure-6-{pictures.name}.png",
         f"Figure 6: precision at top k, {pictures.title}",
@@ -235,8 +235,8 @@ def _symmetric(W: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _euclidean(folds: Sequence[FoldVectors]) -> Level:
-    found = Spread.of(test_precision(Euclidean().fit(fold.train), fold) for fold in folds)
-    return Level("Euclidean", 100 * found.mean, 100 * found.error)
+    outcome = Spread.of(test_precision(Euclidean().fit(fold.train), fold) for fold in folds)
+    return Level("Euclidean", 100 * outcome.mean, 100 * outcome.error)
 
 
 def _draw_learning(

@@ -88,12 +88,12 @@ METHODS = (
 
 
 def run_method(
-    method: Method, folds: Sequence[FoldVectors], seed: int, told: Callable[[], None]
+    method: Method, folds: Sequence[FoldVectors], seed: int, report: Callable[[], None]
 ) -> Result | None:
     """Choose, train and evaluate a method on each fold; None if the set is too large for it."""
     if len(folds[0].train_labels) > method.most:
         for _ in folds:
-            told()
+            report()
         return None
     judgements, choices = [], []
     for number, fold in enumerate(folds):
@@ -104,7 +104,7 @@ def run_method(
             evaluate_similarity(choice.model, fold.test, fold.test_labels, cutoffs=CURVE)
         )
         choices.append(choice)
-        told()
+        report()
     return Result(tuple(judgements), tuple(choices))
 
 
@@ -133,14 +133,14 @@ def table_5(results: dict[str, tuple[PictureSet, dict[str, Result | None]]]) -> 
     columns = ["method"]
     for pictures, _ in results.values():
         columns += [f"{pictures.title}, s", "paper, min"]
-    names = list(dict.fromkeys(name for _, found in results.values() for name in found))
+    names = list(dict.fromkeys(name for _, values in results.values() for name in values))
     at = names.index("OASIS") + 1
     rows = []
     for name in [*names[:at], "OASIS (Matlab)", *names[at:], "LMNN (naive)"]:
         row: list[Cell] = [name]
-        for pictures, found in results.values():
-            result = found.get(name)
-            ours: Cell = result.cpu_seconds if result else "*" if name in found else None
+        for pictures, values in results.values():
+            result = values.get(name)
+            ours: Cell = result.cpu_seconds if result else "*" if name in values else None
             row += [ours, paper.TABLE_5.get(pictures.classes, {}).get(name)]
         rows.append(row)
     return Table(
@@ -163,8 +163,8 @@ def table_of_text(
 ) -> Table:
     """Return the figures that the paper gives only in its text."""
     rows: list[list[Cell]] = []
-    for pictures, found in results.values():
-        result = found["OASIS"]
+    for pictures, values in results.values():
+        result = values["OASIS"]
         if result is None:
             continue
         stops = Spread.of(choice.model.steps_ for choice in result.choices)
@@ -200,5 +200,5 @@ def asterisks(rows: Sequence[Sequence[Cell]]) -> list[str]:
 def _measures(result: Result | None) -> list[Cell]:
     if result is None:
         return ["*"] * len(paper.MEASURES)
-    found = [result.mean_average_precision, *(result.precision_at(k) for k in (1, 10, 50))]
-    return [one.scaled(100) for one in found]
+    outcome = [result.mean_average_precision, *(result.precision_at(k) for k in (1, 10, 50))]
+    return [one.scaled(100) for one in outcome]

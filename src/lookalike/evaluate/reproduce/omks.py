@@ -82,15 +82,15 @@ def reproduce(
     for one in sets:
         view_set = ViewSet.of(one, files, views)
         parts = four_parts(one.labels, splits=splits, random_state=random_state)
-        found = run_methods(
+        result = run_methods(
             view_set,
             parts,
             methods=methods,
             ratio=RATIO,
             random_state=random_state,
-            told=count.one,
+            advance=count.one,
         )
-        results[one.name] = one, found
+        results[one.name] = one, result
         folds = as_in_paper_1(one.labels, one.folds[:splits], random_state=random_state)
         again = run_methods(
             view_set,
@@ -98,11 +98,11 @@ def reproduce(
             methods=ORDER,
             ratio=WHOLE,
             random_state=random_state,
-            told=count.one,
+            advance=count.one,
         )
         third.append(table_3(one, again, _notes_3(one, len(folds))))
         if one in drawn:
-            panels[2].append(figures.figure_2(one, found, out))
+            panels[2].append(figures.figure_2(one, result, out))
             panels[3].append(
                 figures.figure_3(
                     view_set,
@@ -110,7 +110,7 @@ def reproduce(
                     out,
                     ratios=ratios,
                     random_state=random_state,
-                    told=count.one,
+                    advance=count.one,
                 )
             )
     tables = [table_1(results, _notes_1(data, splits)), table_2(results), *third]

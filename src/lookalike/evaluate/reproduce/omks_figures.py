@@ -22,9 +22,9 @@ LEARNED = ("OMKS", "OMKS-U", "OKS-Best", "OKS-Avg", "OASIS-Best")
 def figure_2(pictures: PictureSet, results: Mapping[str, Outcomes | None], out: Path) -> Drawn:
     """Plot precision at top 1 to 5 of the methods compared."""
     curves = {
-        name: [list(one.mean_precision[:TOP]) for one in found.judgements]
+        name: [list(one.mean_precision[:TOP]) for one in result.judgements]
         for name in COMPARED
-        if (found := results.get(name)) is not None
+        if (result := results.get(name)) is not None
     }
     return draw(
         out / f"figure-2-{pictures.name}.png",
@@ -44,17 +44,17 @@ def figure_3(
     *,
     ratios: Sequence[float],
     random_state: int,
-    told: Callable[[], None],
+    advance: Callable[[], None],
 ) -> Drawn:
     """Plot the mean average precision against the share of positive pairs learned from."""
     curves: dict[str, list[list[float]]] = {name: [[] for _ in splits] for name in LEARNED}
     for ratio in ratios:
         results = run_methods(
-            data, splits, methods=LEARNED, ratio=ratio, random_state=random_state, told=told
+            data, splits, methods=LEARNED, ratio=ratio, random_state=random_state, advance=advance
         )
-        for name, found in results.items():
-            if found is not None:
-                for curve, one in zip(curves[name], found.judgements, strict=True):
+        for name, result in results.items():
+            if result is not None:
+                for curve, one in zip(curves[name], result.judgements, strict=True):
                     curve.append(one.mean_average_precision)
     return draw(
         out / f"figure-3-{data.pictures.name}.png",

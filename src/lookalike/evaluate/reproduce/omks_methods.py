@@ -78,8 +78,10 @@ class Experiment:
     def valued(self, scores: Sequence[NDArray[Any]]) -> float:
         """Return the mean average precision of each validation part by itself, on average."""
         parts = zip(scores, self.split.choices, strict=True)
-        found = [self._judge(some, held, held).mean_average_precision for some, (_, held) in parts]
-        return float(np.mean(found))
+        outcome = [
+            self._judge(some, held, held).mean_average_precision for some, (_, held) in parts
+        ]
+        return float(np.mean(outcome))
 
     def _judge(
         self, scores: NDArray[Any], queries: NDArray[np.intp], items: NDArray[np.intp]
@@ -199,8 +201,8 @@ def oks_best(experiment: Experiment) -> Outcome:
 def oks_average(experiment: Experiment) -> Outcome:
     """OKS with the mean of all kernels."""
     K = average_kernel(experiment)
-    found = learn_kernel(experiment, K, experiment.ratio)
-    return Outcome(experiment.judged(found.whole.scores), found.seconds)
+    result = learn_kernel(experiment, K, experiment.ratio)
+    return Outcome(experiment.judged(result.whole.scores), result.seconds)
 
 
 def average_kernel(experiment: Experiment) -> Floats:
@@ -308,8 +310,8 @@ def kitml_average(experiment: Experiment) -> Outcome:
     split = experiment.split
     K = average_kernel(experiment)
     values, axes = np.linalg.eigh(K[np.ix_(split.train, split.train)].astype(np.float64))
-    kept = values > 1e-6 * values[-1]
-    rows = (K[:, split.train] @ (axes[:, kept] / np.sqrt(values[kept]))).astype(np.float32)
+    is_kept = values > 1e-6 * values[-1]
+    rows = (K[:, split.train] @ (axes[:, is_kept] / np.sqrt(values[is_kept]))).astype(np.float32)
     begin = time.process_time()
     learned = KITML(kernel="linear", random_state=experiment.seed)
     learned.fit(rows[split.train], experiment.labels[split.train])

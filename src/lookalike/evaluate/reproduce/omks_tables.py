@@ -75,7 +75,7 @@ def four_parts(labels: NDArray[np.str_], *, splits: int, random_state: int) -> l
         )
     tenth = size // 10
     ends = np.cumsum([size - 5 * tenth, tenth, tenth])
-    found = []
+    result = []
     for number in range(splits):
         rng = np.random.default_rng([random_state, number])
         orders = [rng.permutation(np.flatnonzero(labels == one))[:size] for one in classes]
@@ -83,8 +83,8 @@ def four_parts(labels: NDArray[np.str_], *, splits: int, random_state: int) -> l
         train, validation, query, test = (
             np.sort(np.concatenate([part[at] for part in parts])) for at in range(4)
         )
-        found.append(Split(((train, validation),), train, query, test))
-    return found
+        result.append(Split(((train, validation),), train, query, test))
+    return result
 
 
 def as_in_paper_1(
@@ -94,7 +94,7 @@ def as_in_paper_1(
 
     Every part has two pictures of each class, so there are fewer parts for small classes.
     """
-    found = []
+    result = []
     for number, fold in enumerate(folds):
         rng = np.random.default_rng([random_state, number])
         train = fold.train_rows
@@ -105,8 +105,8 @@ def as_in_paper_1(
             own = rng.permutation(np.flatnonzero(labels[train] == one))
             part[own] = np.arange(len(own)) % parts
         choices = tuple((train[part != at], train[part == at]) for at in range(parts))
-        found.append(Split(choices, train, fold.test_rows, fold.test_rows))
-    return found
+        result.append(Split(choices, train, fold.test_rows, fold.test_rows))
+    return result
 
 
 def run_methods(
@@ -116,34 +116,34 @@ def run_methods(
     methods: Iterable[str],
     ratio: float,
     random_state: int,
-    told: Callable[[], None] = lambda: None,
+    advance: Callable[[], None] = lambda: None,
 ) -> dict[str, Outcomes | None]:
     """Run methods on each split; None for those that are too slow for so many pictures."""
-    found: dict[str, list[Outcome]] = {name: [] for name in methods}
+    outcome: dict[str, list[Outcome]] = {name: [] for name in methods}
     for number, split in enumerate(splits):
         experiment = Experiment(
             data.views, data.pictures.labels, split, ratio, random_state + number
         )
-        for name, outcomes in found.items():
+        for name, outcomes in outcome.items():
             if not METHODS[name].slow or len(split.train) <= MAX_SLOW:
                 outcomes.append(METHODS[name].run(experiment))
-            told()
-    return {name: Outcomes(tuple(some)) if some else None for name, some in found.items()}
+            advance()
+    return {name: Outcomes(tuple(some)) if some else None for name, some in outcome.items()}
 
 
 def best_of(results: Mapping[str, Outcomes | None]) -> set[str]:
     """Return the best method and those that a paired t-test cannot tell from it."""
     values = {
-        name: np.array([one.mean_average_precision for one in found.judgements])
-        for name, found in results.items()
-        if found is not None
+        name: np.array([one.mean_average_precision for one in result.judgements])
+        for name, result in results.items()
+        if result is not None
     }
     best = max(values, key=lambda name: float(values[name].mean()))
     equal = {best}
     for name, some in values.items():
         # Two methods that differ by the same on every split have no test.
-        told = len(some) > 1 and (values[best] - some).std() > 1e-12
-        if told and float(stats.ttest_rel(values[best], some).pvalue) >= LEVEL:
+        is_clear = len(some) > 1 and (values[best] - some).std() > 1e-12
+        if is_clear and float(stats.ttest_rel(values[best], some).pvalue) >= LEVEL:
             equal.add(name)
     return equal
 
@@ -157,11 +157,11 @@ def table_1(
     for pictures, _ in results.values():
         columns += [pictures.title, "best", "paper"]
     rows: list[list[Cell]] = []
-    best = {name: best_of(found) for name, (_, found) in results.items()}
-    for name in dict.fromkeys(one for _, found in results.values() for one in found):
+    best = {name: best_of(result) for name, (_, result) in results.items()}
+    for name in dict.fromkeys(one for _, result in results.values() for one in result):
         row: list[Cell] = [name]
-        for key, (pictures, found) in results.items():
-            outcomes = found.get(name)
+        for key, (pictures, result) in results.items():
+            outcomes = result.get(name)
             ours: Cell = "*" if outcomes is None else outcomes.mean_average_precision.scaled(100)
             theirs = paper.TABLE_1.get(pictures.classes, {}).get(name)
             row += [ours, "+" if name in best[key] else "", theirs]
@@ -187,8 +187,8 @@ def table_2(results: Mapping[str, tuple[PictureSet, Mapping[str, Outcomes | None
     rows: list[list[Cell]] = []
     for name in ("KITML-Best", "OKS-Best", "OMKS"):
         row: list[Cell] = [name]
-        for pictures, found in results.values():
-            outcomes = found.get(name)
+        for pictures, result in results.values():
+            outcomes = result.get(name)
             ours = None if outcomes is None else Spread.of(one.seconds for one in outcomes.each)
             row += [ours, paper.TABLE_2.get(pictures.classes, {}).get(name)]
         rows.append(row)

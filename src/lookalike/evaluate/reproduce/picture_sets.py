@@ -82,16 +82,17 @@ def picture_sets(
 def _from_tables(data: Path, tables: list[Path]) -> list[PictureSet]:
     by_set: dict[str, list[tuple[int, Path]]] = {}
     for path in tables:
-        found = re.fullmatch(r"(.+)_fold(\d+)\.csv", path.name)
-        if found:
-            by_set.setdefault(found.group(1), []).append((int(found.group(2)), path))
+        pattern = re.fullmatch(r"(.+)_fold(\d+)\.csv", path.name)
+        if pattern:
+            by_set.setdefault(pattern.group(1), []).append((int(pattern.group(2)), path))
     if not by_set:
         raise InvalidInput(
             f"{data / 'splits'} must contain files named <set>_fold<number>.csv, such as "
             f"10_fold0.csv; got {tables[0].name}."
         )
     return [
-        _joined(data, name, [path for _, path in sorted(found)]) for name, found in by_set.items()
+        _joined(data, name, [path for _, path in sorted(pattern)])
+        for name, pattern in by_set.items()
     ]
 
 

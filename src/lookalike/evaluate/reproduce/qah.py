@@ -15,7 +15,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.evaluate.delta import class_gains, delta_average_precision
 from lookalike.evaluate.plots import Series, curve_plot
 from lookalike.evaluate.reproduce.oasis_figures import Drawn
-from lookalike.evaluate.reproduce.vectors import kept_vectors
+from lookalike.evaluate.reproduce.vectors import stored_vectors
 from lookalike.evaluate.reproduce.wsabie_data import tagged_pictures
 from lookalike.evaluate.tables import Cell, Table
 from lookalike.features import Reduction
@@ -95,7 +95,7 @@ def reproduce(
     steps = (16, 48) if quick else BITS
     total = DESCRIBING + 2 * len(steps)
     learned_from = sum(pictures.sizes[:2])
-    described = kept_vectors(
+    described = stored_vectors(
         pictures.files,
         learned_from,
         out / "vectors",
@@ -113,22 +113,22 @@ def reproduce(
     order = np.random.default_rng(random_state).permutation(np.arange(learned_from, len(vectors)))
     train = vectors[:learned_from], named[:learned_from]
     test = vectors[order], [named[row] for row in order]
-    found: dict[tuple[str, int], Outcome] = {}
+    outcomes: dict[tuple[str, int], Outcome] = {}
     for bits in steps:
         for name, encoder in _encoders(bits, quick, random_state).items():
-            found[name, bits] = outcome(encoder, train, test)
-            progress(DESCRIBING + len(found), total)
+            outcomes[name, bits] = outcome(encoder, train, test)
+            progress(DESCRIBING + len(outcomes), total)
     notes = (
         *pictures.notes,
         f"{learned_from:,} pictures to learn from, {len(order):,} test pictures, "
         f"{len(set().union(*named)):,} labels.",
     )
     made = [
-        _distances(found["deep", 48]),
-        _gains(found, notes),
-        _classes(found["deep", 48], test[1]),
+        _distances(outcomes["deep", 48]),
+        _gains(outcomes, notes),
+        _classes(outcomes["deep", 48], test[1]),
     ]
-    panels = _draw(found, made[2], out)
+    panels = _draw(outcomes, made[2], out)
     for number, panel in panels.items():
         points = Table(["curve", "x", "y"], panel.rows)
         write_whole(out / f"figure-{number}.csv", points.csv().encode())
@@ -154,12 +154,12 @@ def outcome(
     ones = np.unpackbits(codes, axis=1, count=encoder.bits).astype(np.float64)
     plain = hamming_scores(ones, queries, None)
     values = encoder.values(test[0][queries])
-    asked = codes[queries], test[0][queries]
+    queried = codes[queries], test[0][queries]
     adaptive, by_class, by_margin = (
         hamming_scores(ones, queries, weights)
         for weights in (
-            model.query_weights(*asked, values),
-            model.query_weights(*asked),
+            model.query_weights(*queried, values),
+            model.query_weights(*queried),
             model.margin_weights(values),
         )
     )
@@ -190,9 +190,9 @@ def hamming_scores(
     ones: NDArray[np.float64], queries: NDArray[np.intp], weights: NDArray[Any] | None
 ) -> NDArray[np.float64]:
     """Return negative (weighted) Hamming distances of all codes to some, as a share of the most."""
-    asked = ones[queries]
-    each = np.ones_like(asked) if weights is None else np.asarray(weights, np.float64)
-    far = (each * asked) @ (1 - ones).T + (each * (1 - asked)) @ ones.T
+    query_vectors = ones[queries]
+    each = np.ones_like(query_vectors) if weights is None else np.asarray(weights, np.float64)
+    far = (each * query_vectors) @ (1 - ones).T + (each * (1 - query_vectors)) @ ones.T
     # Sums of the same weights in another order are the same distance.
     scores: NDArray[np.float64] = -np.round(far / each.sum(axis=1, keepdims=True), 9)
     return scores
@@ -206,9 +206,9 @@ def _encoders(bits: int, quick: bool, seed: int) -> dict[str, Encoder]:
     }
 
 
-def _distances(found: Outcome) -> Table:
+def _distances(outcomes: Outcome) -> Table:
     rows: list[list[Cell]] = [
-        [at, None if at else AT_DISTANCE_0, float(count)] for at, count in enumerate(found.at)
+        [at, None if at else AT_DISTANCE_0, float(count)] for at, count in enumerate(outcomes.at)
     ]
     return Table(
         ["distance", "paper", "ours"],
@@ -219,9 +219,9 @@ def _distances(found: Outcome) -> Table:
     )
 
 
-def _gains(found: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Table:
+def _gains(outcomes: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Table:
     rows: list[list[Cell]] = []
-    for (name, bits), one in found.items():
+    for (name, bits), one in outcomes.items():
         for part, (plain, adaptive) in (
             ("entire", (one.plain, one.adaptive)),
             ("entire, class weights alone", (one.plain, one.by_class)),
@@ -251,8 +251,8 @@ def _gains(found: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Table
     )
 
 
-def _classes(found: Outcome, labels: Sequence[set[str]]) -> Table:
-    gains = class_gains(found.plain, found.adaptive, labels[: len(found.plain)])
+def _classes(outcomes: Outcome, labels: Sequence[set[str]]) -> Table:
+    gains = class_gains(outcomes.plain, outcomes.adaptive, labels[: len(outcomes.plain)])
     gains.sort(key=lambda one: -one.gain)
     worse = sum(one.worse() for one in gains)
     rows: list[list[Cell]] = [
@@ -274,9 +274,9 @@ def _classes(found: Outcome, labels: Sequence[set[str]]) -> Table:
     )
 
 
-def _draw(found: dict[tuple[str, int], Outcome], classes: Table, out: Path) -> dict[int, Drawn]:
+def _draw(outcomes: dict[tuple[str, int], Outcome], classes: Table, out: Path) -> dict[int, Drawn]:
     """Draw the figures; those of the paper are bars and, in Figure 3, on a logarithmic axis."""
-    at = found["deep", 48].at
+    at = outcomes["deep", 48].at
     places = np.arange(1, len(classes.rows) + 1)
     figures = np.array([row[2:4] for row in classes.rows], np.float64).reshape(-1, 2)
     some = np.flatnonzero(at > 0)
@@ -288,10 +288,10 @@ def _draw(found: dict[tuple[str, int], Outcome], classes: Table, out: Path) -> d
             for how, pick in (("Hamming", 0), ("adaptive", 1))
             for bits, values in [
                 (
-                    [bits for name, bits in found if name == codes],
+                    [bits for name, bits in outcomes if name == codes],
                     [
                         (one.plain, one.adaptive)[pick]
-                        for (name, _), one in found.items()
+                        for (name, _), one in outcomes.items()
                         if name == codes
                     ],
                 )

@@ -132,7 +132,7 @@ class Search:
         if reranker is None:
             return list(hits.ids)
         return [
-            reranker.rerank(_Asked(self, place), Hits(ids[None], scores[None])).ids[0]
+            reranker.rerank(_Query(self, place), Hits(ids[None], scores[None])).ids[0]
             for place, (ids, scores) in enumerate(zip(hits.ids, hits.scores, strict=True))
         ]
 
@@ -161,7 +161,7 @@ def _lists(truth: Truth, own: int, with_own: bool) -> tuple[frozenset[int], froz
     return (positive, junk) if with_own else (positive - {own}, junk | {own})
 
 
-class _Asked:
+class _Query:
     """A query as rerankers see it."""
 
     def __init__(self, search: Search, place: int) -> None:

@@ -18,7 +18,7 @@ from lookalike.core.fingerprint import fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.evaluate.protocols import Fold
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
-from lookalike.features import Embedding, Feature, Known, Vectors, Visterms
+from lookalike.features import Embedding, Feature, Unchanged, Vectors, Visterms
 from lookalike.features.pipeline import map_pictures
 from lookalike.images import Limits, Refused, decode, read_bytes
 
@@ -76,11 +76,11 @@ def fold_vectors(
     rows = np.concatenate([fold.train_rows, fold.test_rows])
     files = [pictures.files[row] for row in rows]
     train = len(fold.train_rows)
-    vectors = kept_vectors(files, train, cache, dimension=DIMENSION, random_state=random_state)
+    vectors = stored_vectors(files, train, cache, dimension=DIMENSION, random_state=random_state)
     return FoldVectors.split(sp.csr_matrix(vectors), pictures.labels[rows], train)
 
 
-def kept_vectors(
+def stored_vectors(
     files: Sequence[Path],
     train: int,
     cache: Path,
@@ -154,11 +154,11 @@ def exact_vectors(files: Sequence[Path], feature: Feature) -> Iterator[Vectors]:
         files, lambda _, picture: feature.describe([picture.image]), side=feature.decode_side
     )
     for outcome in outcomes:
-        if isinstance(outcome, Refused | Known):
+        if isinstance(outcome, Refused | Unchanged):
             raise _unreadable(outcome.path, getattr(outcome, "reason", "known already"))
         yield outcome
 
 
 def _unreadable(path: Path, reason: str) -> InvalidInput:
-    told = reason.removesuffix(".")
-    return InvalidInput(f"{path} cannot be read: {told}. Remove or repair it, then run again.")
+    text = reason.removesuffix(".")
+    return InvalidInput(f"{path} cannot be read: {text}. Remove or repair it, then run again.")

@@ -13,7 +13,7 @@ from lookalike.evaluate.reproduce import wsabie_figures as figures
 from lookalike.evaluate.reproduce import wsabie_methods as methods
 from lookalike.evaluate.reproduce import wsabie_tables as tables
 from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_report
-from lookalike.evaluate.reproduce.vectors import FeatureName, kept_vectors
+from lookalike.evaluate.reproduce.vectors import FeatureName, stored_vectors
 from lookalike.evaluate.reproduce.wsabie_data import TaggedPictures, tagged_pictures
 from lookalike.evaluate.reproduce.wsabie_methods import Chosen, Judged, Part, Study, choose
 from lookalike.evaluate.tables import Table
@@ -72,7 +72,7 @@ def reproduce(
     if dimension is not None:
         plan = replace(plan, visterms=dimension)
     count = _Count(progress, DESCRIBING + methods.fits(plan) + len(LOSSES))
-    vectors = kept_vectors(
+    vectors = stored_vectors(
         pictures.files,
         pictures.sizes[0],
         out / "vectors",

@@ -114,9 +114,9 @@ def tagged_pictures(
                 f"{data} has none of {', '.join(TABLE_NAMES)}, so it has no column {words!r}. "
                 f"Give the table of words as labels."
             )
-        rows, said = _from_folders(data)
+        rows, answer = _from_folders(data)
     else:
-        rows, said = _from_table(data, source, words)
+        rows, answer = _from_table(data, source, words)
     tree = None
     if isa is not None:
         tree = read_tag_tree(isa, levels)
@@ -142,7 +142,7 @@ def tagged_pictures(
         tuple(row.words for row in ordered),
         (sizes["train"], sizes["val"], sizes["test"]),
         tree,
-        (" ".join(note for note in (said, drawn, dropped) if note),),
+        (" ".join(note for note in (answer, drawn, dropped) if note),),
     )
 
 
@@ -165,7 +165,7 @@ def _from_folders(data: Path) -> tuple[list[_Row], str]:
 
 
 def _from_table(data: Path, source: Path, words: str | None) -> tuple[list[_Row], str]:
-    found: dict[str, tuple[dict[str, None], str]] = {}
+    result: dict[str, tuple[dict[str, None], str]] = {}
     name = ""
     for line, row in read_rows(source):
         where = f"{source}, line {line}"
@@ -179,19 +179,19 @@ def _from_table(data: Path, source: Path, words: str | None) -> tuple[list[_Row]
             raise InvalidInput(
                 f"{where}: a picture must be in train, val or test; got {split!r:.80}. Correct it."
             )
-        said, before = found.setdefault(file, ({}, part))
+        answer, before = result.setdefault(file, ({}, part))
         if before != part:
             raise InvalidInput(f"{where}: {file} is in {part}, but in {before} before. Remove one.")
-        said.update((checked_name(where, word), None) for word in _cut(name, row[name]))
-    if not found:
+        answer.update((checked_name(where, word), None) for word in _cut(name, row[name]))
+    if not result:
         raise InvalidInput(f"{source} has a header but no rows. Add a row for each picture.")
-    missing = [file for file in found if not (data / file).is_file()]
+    missing = [file for file in result if not (data / file).is_file()]
     if missing:
         raise InvalidInput(
-            f"{data / missing[0]} does not exist; {len(missing)} of the {len(found)} pictures in "
+            f"{data / missing[0]} does not exist; {len(missing)} of the {len(result)} pictures in "
             f"{source} are missing."
         )
-    rows = [_Row(file, tuple(said), part) for file, (said, part) in found.items() if said]
+    rows = [_Row(file, tuple(answer), part) for file, (answer, part) in result.items() if answer]
     return rows, f"Words are the column {name} of {source.name}."
 
 
@@ -199,13 +199,13 @@ def _column_of(source: Path, row: dict[str, str], words: str | None) -> str:
     if words is not None:
         return column(source, row, (label_name(words).lower(),))
     names = ("words", *MANY_LABEL_COLUMNS, *ONE_LABEL_COLUMNS)
-    found = next((name for name in names if name in row), None)
-    if found is None:
+    result = next((name for name in names if name in row), None)
+    if result is None:
         raise InvalidInput(
             f"{source}: none of its columns is named {', '.join(names)}; it has "
             f"{', '.join(row)}. Give the column of words as words."
         )
-    return found
+    return result
 
 
 def _cut(name: str, cell: str) -> list[str]:
@@ -222,20 +222,20 @@ def _in_parts(rows: list[_Row], random_state: int, source: Path) -> tuple[list[_
     present = {row.part for row in rows}
     if present == {""}:
         parts = _drawn(len(rows), SHARES, PARTS, rng)
-        told = "60, 20 and 20 % of the pictures were drawn to train, validate and test."
+        text = "60, 20 and 20 % of the pictures were drawn to train, validate and test."
     elif present == set(PARTS):
         return rows, f"The parts are those of {source.name}."
     elif present == {"train", "test"}:
         parts = np.array([row.part for row in rows])
         train = np.flatnonzero(parts == "train")
         parts[train] = _drawn(len(train), (0.8, 0.2), PARTS[:2], rng)
-        told = f"The parts are those of {source.name}; a fifth of train was drawn to validate."
+        text = f"The parts are those of {source.name}; a fifth of train was drawn to validate."
     else:
         raise InvalidInput(
             f"{source}: some pictures must be in train and some in test; it has "
             f"{', '.join(sorted(part or 'none' for part in present))}."
         )
-    return [_Row(r.file, r.words, str(p)) for r, p in zip(rows, parts, strict=True)], told
+    return [_Row(r.file, r.words, str(p)) for r, p in zip(rows, parts, strict=True)], text
 
 
 def _drawn(

@@ -12,7 +12,7 @@ from lookalike.evaluate.reproduce.oasis_figures import Drawn
 from lookalike.evaluate.reproduce.wsabie_methods import CURVE, Judged, Study, train
 
 
-def figure_1(found: Mapping[str, Judged], out: Path) -> list[Drawn]:
+def figure_1(outcome: Mapping[str, Judged], out: Path) -> list[Drawn]:
     """Plot precision and sibling precision at k of all methods."""
     panels = [
         _draw(
@@ -20,20 +20,20 @@ def figure_1(found: Mapping[str, Judged], out: Path) -> list[Drawn]:
             "Figure 1: precision at k",
             {
                 name: (CURVE, [judged.figures.precision[k] for k in CURVE])
-                for name, judged in found.items()
+                for name, judged in outcome.items()
             },
             x_label="k",
             y_label="precision at k, %",
         )
     ]
-    if all(judged.figures.sibling_precision for judged in found.values()):
+    if all(judged.figures.sibling_precision for judged in outcome.values()):
         panels.append(
             _draw(
                 out / "figure-1-siblings.png",
                 "Figure 1: sibling precision at k",
                 {
                     name: (CURVE, [judged.figures.sibling_precision[1][k] for k in CURVE])
-                    for name, judged in found.items()
+                    for name, judged in outcome.items()
                 },
                 x_label="k",
                 y_label="sibling precision at k, %",
@@ -70,7 +70,7 @@ def trace(model: Annotator, study: Study) -> tuple[list[float], list[float]]:
             ends.setdefault(passes, time.perf_counter() - started)
 
     train(again, study, progress=note)
-    study.told()
+    study.advance()
     seconds = [ends[passes] for passes, _ in again.history_]
     return seconds, [precision for _, precision in again.history_]
 

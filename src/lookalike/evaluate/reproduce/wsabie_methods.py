@@ -107,7 +107,7 @@ class Study:
     tree: TagTree | None
     plan: Plan
     seed: int
-    told: Callable[[], None]
+    advance: Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,13 +140,13 @@ class Judged:
     def percent(self) -> list[float | None]:
         """Return p@1, p@10, p_sib@10 and MAP."""
         siblings = self.figures.sibling_precision
-        found = (
+        outcome = (
             self.figures.precision[1],
             self.figures.precision[10],
             siblings[1][10] if siblings else None,
             self.figures.mean_average_precision,
         )
-        return [None if value is None else 100 * value for value in found]
+        return [None if value is None else 100 * value for value in outcome]
 
 
 def embeddings(
@@ -235,9 +235,9 @@ def _tried(candidate: Annotator, study: Study) -> Chosen:
     started = time.perf_counter()
     model = train(candidate, study)
     seconds = time.perf_counter() - started
-    found = evaluate_annotation(model, study.check.X, study.check.y, cutoffs=(1,))
-    study.told()
-    return Chosen(model, found.mean_average_precision, seconds)
+    outcome = evaluate_annotation(model, study.check.X, study.check.y, cutoffs=(1,))
+    study.advance()
+    return Chosen(model, outcome.mean_average_precision, seconds)
 
 
 def judge(chosen: Chosen, study: Study) -> Judged:

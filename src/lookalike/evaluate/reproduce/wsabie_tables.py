@@ -42,10 +42,10 @@ def table_1(study: Study, name: str, notes: tuple[str, ...]) -> Table:
     return Table(["number of", name, *paper.SETS], rows, title="Table 1: the data", notes=notes)
 
 
-def table_2(study: Study, found: Mapping[str, Judged]) -> Table:
+def table_2(study: Study, outcome: Mapping[str, Judged]) -> Table:
     """Compare the methods of section 6.3 with WSABIE."""
     rows: list[list[Cell]] = []
-    for name, judged in found.items():
+    for name, judged in outcome.items():
         theirs = paper.TABLE_2.get(name, ((None,) * 4, (None,) * 4))
         rows.append([name, *judged.percent(), *theirs[0], *theirs[1], settings_of(judged.model)])
     settings = len(study.plan.neighbours)
@@ -54,7 +54,7 @@ def table_2(study: Study, found: Mapping[str, Judged]) -> Table:
         rows,
         title="Table 2: test part, in %",
         notes=(
-            f"{_errors(study, found['WSABIE'])} Settings are those of largest mean average "
+            f"{_errors(study, outcome['WSABIE'])} Settings are those of largest mean average "
             f"precision on the validation part, of {settings} for each method, D and leaf.",
             *_no_tree(study),
         ),
@@ -77,10 +77,10 @@ def table_3(study: Study, model: WSABIE) -> Table:
     return Table(["word", "nearest words"], rows, title="Table 3: nearest words", notes=notes)
 
 
-def table_4(study: Study, found: Mapping[int, Judged]) -> Table:
+def table_4(study: Study, outcome: Mapping[int, Judged]) -> Table:
     """Compare dimensions of the embedding."""
     rows: list[list[Cell]] = []
-    for dimension, judged in found.items():
+    for dimension, judged in outcome.items():
         theirs = paper.TABLE_4.get(dimension, (None,) * 4)
         rows.append([dimension, *judged.percent(), *theirs, settings_of(judged.model)])
     return Table(
@@ -92,10 +92,10 @@ def table_4(study: Study, found: Mapping[int, Judged]) -> Table:
     )
 
 
-def table_5(found: Mapping[tuple[str, str], Judged]) -> Table:
+def table_5(outcome: Mapping[tuple[str, str], Judged]) -> Table:
     """Compare the WARP and the AUC loss."""
     rows: list[list[Cell]] = []
-    for (model, loss), judged in found.items():
+    for (model, loss), judged in outcome.items():
         theirs = paper.TABLE_5[model, loss]
         ours = judged.percent()[:2]
         shown = settings_of(judged.model)
@@ -132,10 +132,10 @@ def table_6(study: Study, models: Mapping[str, Annotator]) -> Table:
     )
 
 
-def table_7(study: Study, found: Mapping[tuple[int, ...], tuple[Judged, str]]) -> Table:
+def table_7(study: Study, outcome: Mapping[tuple[int, ...], tuple[Judged, str]]) -> Table:
     """Compare ensembles of embeddings of several dimensions."""
     rows: list[list[Cell]] = []
-    for dimensions, (judged, weights) in found.items():
+    for dimensions, (judged, weights) in outcome.items():
         theirs = paper.TABLE_7.get(dimensions, (None,) * 4)
         name = " + ".join(f"WSABIE-{dimension}" for dimension in dimensions)
         rows.append([name, *judged.percent(), *theirs, weights])
@@ -151,10 +151,10 @@ def table_7(study: Study, found: Mapping[tuple[int, ...], tuple[Judged, str]]) -
     )
 
 
-def table_of_neighbours(study: Study, found: Mapping[int | None, Judged]) -> Table:
+def table_of_neighbours(study: Study, outcome: Mapping[int | None, Judged]) -> Table:
     """Compare approximate k-NN by its leaves with exact k-NN (section 6.4)."""
     rows: list[list[Cell]] = []
-    for leaf, judged in found.items():
+    for leaf, judged in outcome.items():
         rows.append(
             [
                 "all: exact" if leaf is None else f"{leaf:,}",
@@ -163,13 +163,13 @@ def table_of_neighbours(study: Study, found: Mapping[int | None, Judged]) -> Tab
                 settings_of(judged.model),
             ]
         )
-    told = ", ".join(f"{leaf:,}: {value}" for leaf, value in paper.LEAVES.items())
+    text = ", ".join(f"{leaf:,}: {value}" for leaf, value in paper.LEAVES.items())
     return Table(
         ["pictures in a leaf", *paper.MEASURES, "s", "chosen"],
         rows,
         title="Section 6.4: k-NN, test part, in %",
         notes=(
-            f"p@1 in the paper, on ImageNet with 2.5 million training pictures: {told}, exact: "
+            f"p@1 in the paper, on ImageNet with 2.5 million training pictures: {text}, exact: "
             f"{paper.EXACT[0]}; on Web-data exact: {paper.EXACT[1]}.",
         ),
         digits=2,

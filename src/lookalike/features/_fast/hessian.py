@@ -15,10 +15,10 @@ CONVERGED = 0.05
 
 
 @njit(**LOOP, fastmath=True)
-def determinants(image: F32, factor: float, found: F32) -> None:
+def determinants(image: F32, factor: float, result: F32) -> None:
     """Write factor · det H of each pixel, H the Hessian by finite differences; 0 at the border."""
     height, width = image.shape
-    found[:] = 0
+    result[:] = 0
     for i in range(np.uint64(1), np.uint64(height - 1)):
         above, here, below = image[i - np.uint64(1)], image[i], image[i + np.uint64(1)]
         for j in range(np.uint64(1), np.uint64(width - 1)):
@@ -27,7 +27,7 @@ def determinants(image: F32, factor: float, found: F32) -> None:
             xx = here[left] - twice + here[right]
             yy = above[j] - twice + below[j]
             xy = (above[left] - above[right] - below[left] + below[right]) * np.float32(0.25)
-            found[i, j] = (xx * yy - xy * xy) * np.float32(factor)
+            result[i, j] = (xx * yy - xy * xy) * np.float32(factor)
 
 
 @njit(**LOOP)
@@ -45,13 +45,13 @@ def is_extreme(layers: F32, k: int, i: int, j: int) -> bool:
 
 
 @njit(**LOOP)
-def extremes(layers: F32, threshold: float, edge: float, border: int, found: F32) -> int:
+def extremes(layers: F32, threshold: float, edge: float, border: int, result: F32) -> int:
     """Write x, y, layer and response of the extremes of one octave, and return their number.
 
     Places are those of the parabola through the neighbours (Brown and Lowe, 2002), moved at most
     five times to the next sample. Left out are responses below ``threshold`` in size, places along
     an edge (the curvatures of the response differ more than ``edge``), and, past the length of
-    ``found``, the rest.
+    ``result``, the rest.
     """
     depth, height, width = layers.shape
     low = np.float32(0.8 * threshold)
@@ -136,15 +136,15 @@ def extremes(layers: F32, threshold: float, edge: float, border: int, found: F32
                     a, b = a + down, b + right
                     if a < border or b < border or a >= height - border or b >= width - border:
                         break
-                if not is_near or count >= found.shape[0]:
+                if not is_near or count >= result.shape[0]:
                     continue
                 response = layers[k, a, b] + 0.5 * (dx * x + dy * y + ds * s)
                 if abs(response) < threshold:
                     continue
-                found[count, 0] = b + x
-                found[count, 1] = a + y
-                found[count, 2] = k + s
-                found[count, 3] = response
+                result[count, 0] = b + x
+                result[count, 1] = a + y
+                result[count, 2] = k + s
+                result[count, 3] = response
                 count += 1
     return count
 

@@ -36,9 +36,9 @@ def pack(words: F32) -> Words:
 def nearest(rows: F32, words: Words) -> tuple[I32, F32]:
     """Return the nearest word of each row, the first of ties, and |w|²/2 - x·w."""
     wide = _widened(rows, -(-len(rows) // GROUP) * GROUP)
-    found, lows = np.empty(len(wide), np.int32), np.empty(len(wide), np.float32)
-    nearest_words(wide, words.panels, words.half_norms, found, lows)
-    return found[: len(rows)], lows[: len(rows)]
+    result, lows = np.empty(len(wide), np.int32), np.empty(len(wide), np.float32)
+    nearest_words(wide, words.panels, words.half_norms, result, lows)
+    return result[: len(rows)], lows[: len(rows)]
 
 
 def kmeans(rows: F32, start: F32, tell: Callable[[], None]) -> F32:
@@ -60,14 +60,14 @@ def kmeans(rows: F32, start: F32, tell: Callable[[], None]) -> F32:
                 len(turns),
             )
         )
-        found = np.concatenate([part[0] for part in parts])
+        result = np.concatenate([part[0] for part in parts])
         tell()
-        if np.array_equal(found, before):
+        if np.array_equal(result, before):
             break
-        before = found
+        before = result
         sums = np.zeros(words.shape, np.float64)
         counts = np.zeros(len(words), np.int64)
-        gather_by_word(rows, found, sums, counts)
+        gather_by_word(rows, result, sums, counts)
         means = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
         alone = np.flatnonzero(counts == 0)
         if alone.size:

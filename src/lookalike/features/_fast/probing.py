@@ -17,14 +17,14 @@ def probe(
     panels: F32,
     half_norms: F32,
     panel_starts: I64,
-    found: I32,
+    result: I32,
     lows: F32,
 ) -> None:
     """Merge the words of each cell into the nearest of the rows that probe it.
 
     Cell c has the panels from ``panel_starts[c]`` on, of 64 words side by side as
     :func:`~lookalike.features._fast.kmeans.pack` makes them, and is probed by the rows ``members``
-    from ``member_starts[c]`` on. ``found`` and ``lows``, of shape (rows, k), have the words w of
+    from ``member_starts[c]`` on. ``result`` and ``lows``, of shape (rows, k), have the words w of
     least |w|²/2 − x·w so far, nearest first, and those values. Four rows at a time share each read
     of a panel, which stays in the cache.
     """
@@ -57,17 +57,17 @@ def probe(
                         b[j] = b[j] - b0 * v0 - b1 * v1 - b2 * v2 - b3 * v3
                         c[j] = c[j] - c0 * v0 - c1 * v1 - c2 * v2 - c3 * v3
                         d[j] = d[j] - d0 * v0 - d1 * v1 - d2 * v2 - d3 * v3
-                _merge(a, p, found[at_a], lows[at_a])
+                _merge(a, p, result[at_a], lows[at_a])
                 if m + _1 < end:
-                    _merge(b, p, found[at_b], lows[at_b])
+                    _merge(b, p, result[at_b], lows[at_b])
                 if m + _2 < end:
-                    _merge(c, p, found[at_c], lows[at_c])
+                    _merge(c, p, result[at_c], lows[at_c])
                 if m + _3 < end:
-                    _merge(d, p, found[at_d], lows[at_d])
+                    _merge(d, p, result[at_d], lows[at_d])
 
 
 @njit(**LOOP, fastmath={"nnan", "nsz", "reassoc"}, forceinline=True)
-def _merge(values: F32, panel: np.uint64, found: I32, lows: F32) -> None:
+def _merge(values: F32, panel: np.uint64, result: I32, lows: F32) -> None:
     """Insert the words of a panel into the sorted nearest of a row, after those as near."""
     last = lows.size - 1
     least = values[0]
@@ -81,7 +81,7 @@ def _merge(values: F32, panel: np.uint64, found: I32, lows: F32) -> None:
             at = last
             while at > 0 and low < lows[at - 1]:
                 lows[at] = lows[at - 1]
-                found[at] = found[at - 1]
+                result[at] = result[at - 1]
                 at -= 1
             lows[at] = low
-            found[at] = np.int32(panel * _PANEL + j)
+            result[at] = np.int32(panel * _PANEL + j)

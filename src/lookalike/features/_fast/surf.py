@@ -20,7 +20,7 @@ def box(table: I64, top: int, left: int, bottom: int, right: int) -> int:
 
 
 @njit(**LOOP)
-def hessian(table: I64, size: int, step: int, found: F64) -> None:
+def hessian(table: I64, size: int, step: int, result: F64) -> None:
     """Write det H at every ``step``-th pixel, for the box filter of ``size`` × ``size``.
 
     det = Dxx·Dyy − (0.9·Dxy)², each divided by size²; 0 where the filter does not fit.
@@ -28,12 +28,12 @@ def hessian(table: I64, size: int, step: int, found: F64) -> None:
     height, width = table.shape[0] - 1, table.shape[1] - 1
     lobe, half = size // 3, size // 2
     area = float(size * size)
-    for i in range(found.shape[0]):
+    for i in range(result.shape[0]):
         y = i * step
-        for j in range(found.shape[1]):
+        for j in range(result.shape[1]):
             x = j * step
             if y < half or x < half or y + half >= height or x + half >= width:
-                found[i, j] = 0.0
+                result[i, j] = 0.0
                 continue
             xx = box(table, y - lobe + 1, x - half, y + lobe, x + half + 1) - 3 * box(
                 table, y - lobe + 1, x - lobe // 2, y + lobe, x + lobe // 2 + 1
@@ -48,7 +48,7 @@ def hessian(table: I64, size: int, step: int, found: F64) -> None:
                 - box(table, y + 1, x + 1, y + lobe + 1, x + lobe + 1)
             )
             mixed = 0.9 * (xy / area)
-            found[i, j] = (xx / area) * (yy / area) - mixed * mixed
+            result[i, j] = (xx / area) * (yy / area) - mixed * mixed
 
 
 @njit(**LOOP)
@@ -70,11 +70,11 @@ def is_peak(layers: F64, k: int, i: int, j: int) -> bool:
 
 
 @njit(**LOOP)
-def peaks(layers: F64, sizes: I64, step: int, threshold: float, found: F64) -> int:
+def peaks(layers: F64, sizes: I64, step: int, threshold: float, result: F64) -> int:
     """Write x, y, scale and response of the maxima of one octave, and return their number.
 
     Places are those of the parabola through the neighbours (Brown and Lowe, 2002); maxima for which
-    it lies more than one sample away are dropped, as are those past the length of ``found``.
+    it lies more than one sample away are dropped, as are those past the length of ``result``.
     """
     count = 0
     for k in range(1, layers.shape[0] - 1):
@@ -83,12 +83,12 @@ def peaks(layers: F64, sizes: I64, step: int, threshold: float, found: F64) -> i
                 if layers[k, i, j] <= threshold or not is_peak(layers, k, i, j):
                     continue
                 ok, x, y, s = _offset(layers, k, i, j)
-                if ok and count < len(found):
+                if ok and count < len(result):
                     size = sizes[k] + s * (sizes[k + 1] - sizes[k])
-                    found[count, 0] = (j + x) * step
-                    found[count, 1] = (i + y) * step
-                    found[count, 2] = 1.2 * size / 9
-                    found[count, 3] = layers[k, i, j]
+                    result[count, 0] = (j + x) * step
+                    result[count, 1] = (i + y) * step
+                    result[count, 2] = 1.2 * size / 9
+                    result[count, 3] = layers[k, i, j]
                     count += 1
     return count
 

@@ -35,8 +35,8 @@ def edges(pixels: Pixels) -> NDArray[np.float32]:
     down = cv2.Sobel(smooth, cv2.CV_16S, 0, 1)
     steep = np.sort((np.abs(right) + np.abs(down)).ravel())
     strong = max(_MIN_STRONG, float(steep[int(_SHARE * len(steep))]))
-    found = cv2.Canny(right, down, _WEAK * strong, strong) > 0
-    return direction_histogram(right[found], down[found], found.size)
+    is_found = cv2.Canny(right, down, _WEAK * strong, strong) > 0
+    return direction_histogram(right[is_found], down[is_found], is_found.size)
 
 
 def direction_histogram(

@@ -50,7 +50,7 @@ def summed(grey: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def interest_points(table: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return x, y, scale and response of the strongest points, strongest first."""
-    found = []
+    result = []
     for octave, sizes in enumerate(OCTAVES):
         step = 2**octave
         shape = [-(-(side - 1) // step) for side in table.shape]
@@ -60,7 +60,7 @@ def interest_points(table: NDArray[np.int64]) -> NDArray[np.float64]:
         # No two maxima are neighbours, so at most one sample in four of a layer is one.
         room = np.empty((layers[0].size // 4 * (len(sizes) - 2) + 1, 4))
         count = peaks(layers, np.array(sizes), step, THRESHOLD, room)
-        found.append(room[:count])
-    points = np.concatenate(found)
+        result.append(room[:count])
+    points = np.concatenate(result)
     order = np.lexsort((points[:, 0], points[:, 1], -points[:, 3]))
     return points[order[:MAX_POINTS]]

@@ -40,7 +40,7 @@ def offer(scores: F32, ids: I64, score: np.float32, number: np.int64) -> None:
 @njit(**LOOP)
 def is_among(number: np.int64, excluded: I64) -> bool:
     """Return whether ``number`` is among a few excluded ids."""
-    found = False
+    is_found = False
     for other in excluded:
-        found |= other == number
-    return found
+        is_found |= other == number
+    return is_found

@@ -17,7 +17,7 @@ from lookalike.index._fast.bits import (
     MAX_CODE,
     TOP,
     TOTAL,
-    Asked,
+    BitQuery,
     Layout,
     collect,
     cost_limit,
@@ -59,7 +59,7 @@ def heaviest(adds: F64, most: int) -> F64:
 
 @njit(**LOOP)
 def near_ranges(
-    cells: Cells, covered: int, adds: F64, asked: Asked, limit: float, ranges: I64
+    cells: Cells, covered: int, adds: F64, query: BitQuery, limit: float, ranges: I64
 ) -> int:
     """List where codes lie whose cost may be within a limit, by the first place and the one after.
 
@@ -67,22 +67,22 @@ def near_ranges(
     """
     count, farthest = cells.rings.shape[0], cells.rings.shape[1] - 2
     sums = heaviest(adds, farthest)
-    reach = limit + asked.state[TOTAL] * 2.0**-40
-    tables = np.empty_like(asked.tables)
-    state = np.zeros_like(asked.state)
-    state[TOTAL] = asked.state[TOTAL]
-    set_limit(reach + sums[farthest], asked.halves, tables, state)
-    found = 0
+    reach = limit + query.state[TOTAL] * 2.0**-40
+    tables = np.empty_like(query.tables)
+    state = np.zeros_like(query.state)
+    state[TOTAL] = query.state[TOTAL]
+    set_limit(reach + sums[farthest], query.halves, tables, state)
+    result = 0
     after = 0
     for block in range(cells.centres.shape[0]):
         near = near_lanes(
-            cells.centres, block, tables, asked.values.shape[0], np.uint8(state[MAX_CODE])
+            cells.centres, block, tables, query.values.shape[0], np.uint8(state[MAX_CODE])
         )
         near &= lanes_within(block, 0, count)
         cell = block * LANES
         while near:
             if near & np.uint32(1):
-                cost = asked.state[TOP] - exact_score(cells.centres, cell, asked.values)
+                cost = query.state[TOP] - exact_score(cells.centres, cell, query.values)
                 ring = 0
                 while ring <= farthest and cost - sums[ring] > reach:
                     ring += 1
@@ -90,15 +90,15 @@ def near_ranges(
                 end = int(cells.rings[cell, farthest + 1])
                 if begin < end:
                     # A group may have codes of two cells.
-                    ranges[found, 0] = max(begin // GROUP * GROUP, after)
+                    ranges[result, 0] = max(begin // GROUP * GROUP, after)
                     after = max(min((end + GROUP - 1) // GROUP * GROUP, covered), after)
-                    ranges[found, 1] = after
-                    found += 1
+                    ranges[result, 1] = after
+                    result += 1
             near >>= np.uint32(1)
             cell += 1
-    ranges[found, 0] = max(cells.loose // GROUP * GROUP, after)
-    ranges[found, 1] = max(covered, after)
-    return found + 1
+    ranges[result, 0] = max(cells.loose // GROUP * GROUP, after)
+    ranges[result, 1] = max(covered, after)
+    return result + 1
 
 
 @njit(**LOOP)
@@ -107,7 +107,7 @@ def offer_near(
     cells: Cells,
     adds: F64,
     excluded: I64,
-    batch: Asked,
+    batch: BitQuery,
     scores: F32,
     ids: I64,
     first: int,
@@ -126,46 +126,54 @@ def offer_near(
     centres = Layout(cells.centres, 0, layout.rows[:0], np.zeros(1, np.int64))
     none = np.empty(0, np.int64)
     for query in range(left.size):
-        asked = query_of(batch, query)
+        bit_query = query_of(batch, query)
         nearest[:] = -np.inf
         which[:] = FREE
-        set_limit(np.inf, asked.halves, asked.tables, asked.state)
-        offer_places(centres, 0, count, none, asked, nearest, which)
-        set_limit(np.inf, asked.halves, asked.tables, asked.state)
+        set_limit(np.inf, bit_query.halves, bit_query.tables, bit_query.state)
+        offer_places(centres, 0, count, none, bit_query, nearest, which)
+        set_limit(np.inf, bit_query.halves, bit_query.tables, bit_query.state)
         after = 0
         for cell in np.sort(which):
             if cell == FREE:
                 break
             begin = max(int(cells.rings[cell, 0]), after)
             after = max(int(cells.rings[cell, -1]), after)
-            offer_places(layout, begin, after, excluded[query], asked, scores[query], ids[query])
-        limit = cost_limit(asked.state, scores[query, 0])
-        asked.state[CAP] = limit
+            offer_places(
+                layout, begin, after, excluded[query], bit_query, scores[query], ids[query]
+            )
+        limit = cost_limit(bit_query.state, scores[query, 0])
+        bit_query.state[CAP] = limit
         scores[query] = -np.inf
         ids[query] = FREE
         if limit == np.inf:
             continue
-        found = near_ranges(cells, layout.covered, adds[query], asked, limit, ranges)
-        if (ranges[:found, 1] - ranges[:found, 0]).sum() > most:
+        result = near_ranges(cells, layout.covered, adds[query], bit_query, limit, ranges)
+        if (ranges[:result, 1] - ranges[:result, 0]).sum() > most:
             continue
-        set_limit(limit, asked.halves, asked.tables, asked.state)
-        for begin, end in ranges[:found]:
-            offer_places(layout, begin, end, excluded[query], asked, scores[query], ids[query])
+        set_limit(limit, bit_query.halves, bit_query.tables, bit_query.state)
+        for begin, end in ranges[:result]:
+            offer_places(layout, begin, end, excluded[query], bit_query, scores[query], ids[query])
         left[query] = False
 
 
 @njit(**LOOP)
 def collect_near(
-    layout: Layout, cells: Cells, adds: F64, asked: Asked, least: np.float32, scores: F32, ids: I64
+    layout: Layout,
+    cells: Cells,
+    adds: F64,
+    query: BitQuery,
+    least: np.float32,
+    scores: F32,
+    ids: I64,
 ) -> int:
     """Write the codes in cells whose score is at least ``least``; return how many there are."""
     ranges = np.empty((cells.rings.shape[0] + 1, 2), np.int64)
-    limit = cost_limit(asked.state, least)
-    near = near_ranges(cells, layout.covered, adds, asked, limit, ranges)
-    found = 0
+    limit = cost_limit(query.state, least)
+    near = near_ranges(cells, layout.covered, adds, query, limit, ranges)
+    result = 0
     for begin, end in ranges[:near]:
-        found = collect(layout, begin, end, asked, least, found, scores, ids)
-    return found
+        result = collect(layout, begin, end, query, least, result, scores, ids)
+    return result
 
 
 @njit(**LOOP)

@@ -37,7 +37,7 @@ class Layout(NamedTuple):
     names: I64
 
 
-class Asked(NamedTuple):
+class BitQuery(NamedTuple):
     """A query: the score of each byte, the cost of each half byte, its table entry, the state."""
 
     values: F64
@@ -47,9 +47,11 @@ class Asked(NamedTuple):
 
 
 @njit(**LOOP)
-def query_of(batch: Asked, query: int) -> Asked:
+def query_of(batch: BitQuery, query: int) -> BitQuery:
     """Return one query of a batch."""
-    return Asked(batch.values[query], batch.halves[query], batch.tables[query], batch.state[query])
+    return BitQuery(
+        batch.values[query], batch.halves[query], batch.tables[query], batch.state[query]
+    )
 
 
 @njit(**LOOP)
@@ -150,27 +152,27 @@ def name_at(place: int, layout: Layout) -> np.int64:
 
 @njit(**LOOP)
 def offer_places(
-    layout: Layout, begin: int, end: int, excluded: I64, asked: Asked, scores: F32, ids: I64
+    layout: Layout, begin: int, end: int, excluded: I64, query: BitQuery, scores: F32, ids: I64
 ) -> None:
     """Merge the codes from one place to below another into a query's best."""
-    state = asked.state
-    columns = asked.values.shape[0]
+    state = query.state
+    columns = query.values.shape[0]
     most = np.uint8(state[MAX_CODE])
     for number in range(begin // LANES, (end + LANES - 1) // LANES):
-        near = near_lanes(layout.blocks, number, asked.tables, columns, most)
+        near = near_lanes(layout.blocks, number, query.tables, columns, most)
         if near == 0:
             continue
         near &= lanes_within(number, begin, end)
         place = number * LANES
         while near:
             if near & np.uint32(1):
-                score = np.float32(exact_score(layout.blocks, place, asked.values))
+                score = np.float32(exact_score(layout.blocks, place, query.values))
                 if score >= scores[0]:
                     name = name_at(place, layout)
                     better = score > scores[0] or name < ids[0]
                     if better and not is_among(name, excluded):
                         offer(scores, ids, score, name)
-                        set_limit(cost_limit(state, scores[0]), asked.halves, asked.tables, state)
+                        set_limit(cost_limit(state, scores[0]), query.halves, query.tables, state)
                         most = np.uint8(state[MAX_CODE])
             near >>= np.uint32(1)
             place += 1
@@ -178,7 +180,7 @@ def offer_places(
 
 @njit(**LOOP)
 def offer_all(
-    layout: Layout, begin: int, end: int, excluded: I64, batch: Asked, scores: F32, ids: I64
+    layout: Layout, begin: int, end: int, excluded: I64, batch: BitQuery, scores: F32, ids: I64
 ) -> None:
     """Merge the codes from one place to below another into the best of each query of a batch."""
     for query in range(batch.state.shape[0]):
@@ -203,9 +205,9 @@ def collect(
     layout: Layout,
     begin: int,
     end: int,
-    asked: Asked,
+    query: BitQuery,
     least: np.float32,
-    found: int,
+    result: int,
     scores: F32,
     ids: I64,
 ) -> int:
@@ -213,25 +215,25 @@ def collect(
 
     Those for which there is no room are counted only.
     """
-    columns = asked.values.shape[0]
-    most = np.uint8(asked.state[MAX_CODE])
+    columns = query.values.shape[0]
+    most = np.uint8(query.state[MAX_CODE])
     for number in range(begin // LANES, (end + LANES - 1) // LANES):
-        near = near_lanes(layout.blocks, number, asked.tables, columns, most)
+        near = near_lanes(layout.blocks, number, query.tables, columns, most)
         if near == 0:
             continue
         near &= lanes_within(number, begin, end)
         place = number * LANES
         while near:
             if near & np.uint32(1):
-                score = np.float32(exact_score(layout.blocks, place, asked.values))
+                score = np.float32(exact_score(layout.blocks, place, query.values))
                 if score >= least:
-                    if found < ids.size:
-                        scores[found] = score
-                        ids[found] = name_at(place, layout)
-                    found += 1
+                    if result < ids.size:
+                        scores[result] = score
+                        ids[result] = name_at(place, layout)
+                    result += 1
             near >>= np.uint32(1)
             place += 1
-    return found
+    return result
 
 
 @njit(**LOOP)

@@ -51,7 +51,7 @@ def measure_rows(vectors: F32, rows: U64, key: U64, sums: U64, lengths: F64) -> 
 
 
 @njit(**LOOP)
-def copy_rows(rows: U64, places: I64, key: U64, sums: U64, found: U64) -> int:
+def copy_rows(rows: U64, places: I64, key: U64, sums: U64, result: U64) -> int:
     """Copy some of the rows; return how many of the copies have another sum than they should.
 
     A word is summed up when it is copied: that takes hardly longer than copying it. The sums are
@@ -61,7 +61,7 @@ def copy_rows(rows: U64, places: I64, key: U64, sums: U64, found: U64) -> int:
     for i in range(places.size):
         if i + SOON < places.size:
             prefetch(rows, places[i + SOON])
-        row, copy, total = rows[places[i]], found[i], uint64(0)
+        row, copy, total = rows[places[i]], result[i], uint64(0)
         for j in range(row.size):
             word = row[j]
             copy[j] = word

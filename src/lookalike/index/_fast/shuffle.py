@@ -66,8 +66,8 @@ def _shuffled_lanes(
                 (after, builder.lshr(codes, four)),
             ):
                 entries = builder.load(builder.gep(table, [place]), align=1)
-                found = builder.call(shuffle, [entries, half])
-                builder.store(builder.call(add, [builder.load(total), found]), total)
+                result = builder.call(shuffle, [entries, half])
+                builder.store(builder.call(add, [builder.load(total), result]), total)
         spread = builder.insert_element(ir.Constant(_LANE_BYTES, ir.Undefined), limit, _zero())
         limits = builder.shuffle_vector(
             spread,

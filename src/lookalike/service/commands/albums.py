@@ -8,7 +8,7 @@ import typer
 
 from lookalike.core.text import counted
 from lookalike.service.album_export import album_rows, album_table
-from lookalike.service.options import HERE, AsJson, Where, from_home
+from lookalike.service.options import HERE, AsJson, CollectionPath, from_home
 from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def albums(
             help="Write the pictures of the album to a file, with their paths and labels.",
         ),
     ] = None,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """List the albums, or the pictures of one, best first.
@@ -69,12 +69,12 @@ def albums(
     screen.result({"name": album.name, "opened": album.opened, "pictures": rows, "file": out})
 
 
-def _list(screen: Screen, found: "list[Album]") -> None:
-    if not found:
+def _list(screen: Screen, result: "list[Album]") -> None:
+    if not result:
         screen.say("No albums yet. Save a search or a selection on the page: lookalike serve")
     screen.table(
         ["album", "pictures", "new", "last opened"],
-        [[one.name, len(one.members), len(one.new), one.opened] for one in found],
+        [[one.name, len(one.members), len(one.new), one.opened] for one in result],
         numbers=["pictures", "new"],
     )
     screen.result(
@@ -89,7 +89,7 @@ def _list(screen: Screen, found: "list[Album]") -> None:
                     "opened": one.opened,
                     "trouble": one.trouble,
                 }
-                for one in found
+                for one in result
             ]
         }
     )

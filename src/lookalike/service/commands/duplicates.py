@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.core.text import counted
-from lookalike.service.options import HERE, AsJson, By, Where, or_another
+from lookalike.service.options import HERE, AsJson, By, CollectionPath, or_another
 from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def duplicates(
     sheet: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page with the groups.")
     ] = None,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Find groups of near-duplicates: resized, recompressed or slightly cropped copies.
@@ -63,18 +63,18 @@ def duplicates(
         kept("Nothing was changed."),
     ):
         with screen.bar("Looking for duplicates") as progress:
-            found = store.duplicates.find(by=by, radius=radius, like=like, progress=progress)
-        rows = _rows(store, found if as_json else found[:ON_SHEET])
+            result = store.duplicates.find(by=by, radius=radius, like=like, progress=progress)
+        rows = _rows(store, result if as_json else result[:ON_SHEET])
         if sheet is not None:
-            _write_sheet(sheet, store, found, rows)
+            _write_sheet(sheet, store, result, rows)
         labels = store.labels.of(rows) if as_json else {}
-    extra = sum(len(group.pictures) - 1 for group in found)
+    extra = sum(len(group.pictures) - 1 for group in result)
     screen.say(
-        f"{counted(len(found), 'group')} of near-duplicates; {counted(extra, 'picture')} could go."
-        if found
+        f"{counted(len(result), 'group')} of near-duplicates; {counted(extra, 'picture')} could go."
+        if result
         else "No near-duplicates found."
     )
-    _show(screen, found, rows)
+    _show(screen, result, rows)
     if sheet is not None:
         screen.say(f"Groups written to {sheet}.")
     screen.result(
@@ -93,7 +93,7 @@ def duplicates(
                         for number, score in _present(group, rows)
                     ],
                 }
-                for group in found
+                for group in result
             ],
             "duplicates": extra,
             "sheet": sheet,
@@ -102,7 +102,7 @@ def duplicates(
 
 
 def _rows(store: "Collection", groups: "Iterable[Duplicates]") -> "dict[int, PictureRow]":
-    from lookalike.collection import Where as Filter
+    from lookalike.collection import CollectionPath as Filter
 
     ids = tuple(number for group in groups for number in group.pictures)
     some = store.pictures.browse(len(ids), where=Filter(pictures=ids)) if ids else []

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lookalike.service.options import HERE, AsJson, By, Where, from_home, or_another
+from lookalike.service.options import HERE, AsJson, By, CollectionPath, from_home, or_another
 from lookalike.service.screen import Screen
 
 
@@ -20,7 +20,7 @@ def export(
         ),
     ] = Path("learned.safetensors"),
     by: By = None,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Write what was learned to a file, to search vectors kept elsewhere.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.core.errors import CollectionError
-from lookalike.service.options import HERE, AsJson, Where
+from lookalike.service.options import HERE, AsJson, CollectionPath
 from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def history(
     before: Annotated[
         int | None, typer.Option(min=1, metavar="EVENT", help="List those before this one.")
     ] = None,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """List what was said and done, newest first: votes, tags, imports, removals, learning.
@@ -41,13 +41,13 @@ def history(
         about = [_about(store, event) for event in events]
     rows = []
     for event, pictures in zip(events, about, strict=True):
-        told = f"{event.sentence}{pictures}"
+        text = f"{event.sentence}{pictures}"
         rows.append(
             [
                 event.number,
                 event.at,
                 shown(event.who),
-                f"{told} (undone)" if event.undone else told,
+                f"{text} (undone)" if event.undone else text,
             ]
         )
     if rows:
@@ -89,7 +89,7 @@ def undo(
         int, typer.Argument(min=1, help="Its number in lookalike history.", show_default=False)
     ],
     *,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Take back an event: a vote, a tag, an import of labels, a removal, or an undo itself."""

@@ -14,7 +14,7 @@ import typer
 
 from lookalike.core.text import counted
 from lookalike.service.commands.learn import show_learned
-from lookalike.service.options import HERE, REFUSED, AsJson, Where, read_settings
+from lookalike.service.options import HERE, REFUSED, AsJson, CollectionPath, read_settings
 from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def index(
         ),
     ],
     *,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     feature: Annotated[
         list[str] | None,
         typer.Option(
@@ -176,10 +176,10 @@ def index(
                 pictures, removed=removed, limits=limits, threads=threads, progress=progress
             )
         # Only now: a feature may have to be fitted on pictures, and files may have moved.
-        for ranker, asked in missing.items():
+        for ranker, queries in missing.items():
             with screen.bar(f"Describing pictures by {ranker}") as progress:
                 store.add_feature(
-                    asked,
+                    queries,
                     name=ranker,
                     index=index_kind,
                     limits=limits,
@@ -224,10 +224,10 @@ def _opened_or_made(
     from lookalike.service.feature_options import unfinished
 
     if (place / "manifest.json").exists():
-        asked = wanted.rankers()
+        rankers = wanted.rankers()
         with Collection.open(place) as store:
             missing: dict[str, Feature] = {}
-            for ranker in asked:
+            for ranker in rankers:
                 missing |= unfinished(store, ranker)
             yield store, missing
         return
@@ -297,7 +297,7 @@ def _show_refused(screen: Screen, refused: "Sequence[Refused]", title: str) -> N
 
 
 def _show_rankers(
-    screen: Screen, rankers: "Sequence[RankerInfo]", asked: "Mapping[str, Feature]"
+    screen: Screen, rankers: "Sequence[RankerInfo]", queries: "Mapping[str, Feature]"
 ) -> None:
     """Show the rankers if there are several, and what is wrong with them.
 
@@ -320,7 +320,7 @@ def _show_rankers(
             screen.say(
                 f"The ranker {info.name} is not ready. Finish it with --feature {info.feature}."
             )
-        elif info.undescribed and info.name not in asked:
+        elif info.undescribed and info.name not in queries:
             screen.say(
                 f"{counted(info.undescribed, 'picture')} not described by {info.name}. To try "
                 f"again: --feature {info.feature}."

@@ -7,7 +7,7 @@ import typer
 
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted
-from lookalike.service.options import HERE, AsJson, Where, from_home
+from lookalike.service.options import HERE, AsJson, CollectionPath, from_home
 from lookalike.service.screen import Screen
 
 
@@ -21,7 +21,7 @@ def labels(
             help="A .csv or .json file; an existing one is replaced.",
         ),
     ] = Path("labels.csv"),
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Write the labels of pictures to a table, each with its source.

@@ -11,7 +11,7 @@ import typer
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted
 from lookalike.service.figures import COMMONEST, COSINE, figures_table
-from lookalike.service.options import HERE, AsJson, Seed, Where, or_another, read_settings
+from lookalike.service.options import HERE, AsJson, CollectionPath, Seed, or_another, read_settings
 from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def learn(
         ),
     ] = None,
     seed: Seed = 0,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Learn what is similar and which words fit, from labels, folders or clicks.
@@ -117,7 +117,7 @@ def learn(
 
     chosen = read_settings(settings)
     if labels is None and clicks is None and not folders and codes is None:
-        _check_known(collection)
+        _check_place(collection)
     screen = Screen(as_json)
     stop = "The collection is unchanged; run the same command again to learn."
     bar, other = screen.bar("Learning"), partial(or_another, option="--feature")
@@ -146,8 +146,8 @@ def learn(
         weights = store.models.view_weights(feature)
     show_learned(screen, learned, in_use)
     if learned.codes is not None:
-        found = learned.codes
-        screen.say(f"Codes: {'' if found.figures else 'nothing learned. '}{found.reason}")
+        result = learned.codes
+        screen.say(f"Codes: {'' if result.figures else 'nothing learned. '}{result.reason}")
     if learned.labels is not None:
         body = learned.labels.body
         screen.say(
@@ -221,7 +221,7 @@ def _clicks(path: Path) -> dict[str, dict[str | Path, float]]:
     return chosen
 
 
-def _check_known(place: Path) -> None:
+def _check_place(place: Path) -> None:
     """Raise an error if there is nothing to learn from."""
     from lookalike.collection import Collection
 

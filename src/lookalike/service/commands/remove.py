@@ -10,7 +10,7 @@ import typer
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted
 from lookalike.service.commands.upkeep import put_back
-from lookalike.service.options import HERE, AsJson, Where, from_home
+from lookalike.service.options import HERE, AsJson, CollectionPath, from_home
 from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ EVERY = 1_000_000_000
 Pictures = Annotated[list[str], typer.Argument(metavar="PICTURES", show_default=False)]
 
 
-def remove(pictures: Pictures, collection: Where = HERE, as_json: AsJson = False) -> None:
+def remove(pictures: Pictures, collection: CollectionPath = HERE, as_json: AsJson = False) -> None:
     """Move pictures, or all in a folder, to the bin; the files themselves are kept.
 
     They stay out when their folder is indexed again. lookalike restore brings them back with
@@ -45,17 +45,17 @@ def remove(pictures: Pictures, collection: Where = HERE, as_json: AsJson = False
 
 def _inside(store: "Collection", name: str) -> "Sequence[int | str]":
     """Return the pictures in a folder and below it, or what else was named."""
-    from lookalike.collection import Where as Filter
+    from lookalike.collection import CollectionPath as Filter
     from lookalike.core.errors import NotFound
 
     if not Path(name).is_dir():
         return [name]
     # As paths are stored: without "..", which Path.absolute keeps.
     folder = Filter(folder=os.path.abspath(name))  # noqa: PTH100
-    found = [row.id for row in store.pictures.browse(EVERY, where=folder)]
-    if not found:
+    rows = [row.id for row in store.pictures.browse(EVERY, where=folder)]
+    if not rows:
         raise NotFound(f"{store.path} has no pictures in the folder {name}.")
-    return found
+    return rows
 
 
 def restore(
@@ -70,7 +70,7 @@ def restore(
             "--replace", help="With a backup: delete what was there instead of keeping it beside."
         ),
     ] = False,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Bring pictures back from the bin, or put a backup in the place of the collection.
@@ -108,7 +108,7 @@ def bin(  # noqa: A001
             "Your own files are kept.",
         ),
     ] = False,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """List the pictures in the bin, or empty it."""
@@ -123,7 +123,7 @@ def bin(  # noqa: A001
             return
         rows = store.bin.browse(EVERY)
     _show(screen, rows, "in the bin")
-    screen.result({"collection": collection, "pictures": _told(rows)})
+    screen.result({"collection": collection, "pictures": _as_rows(rows)})
 
 
 def missing(
@@ -131,7 +131,7 @@ def missing(
     gone: Annotated[
         bool, typer.Option("--remove", help="Move all missing pictures to the bin.")
     ] = False,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Look for all files, and list the pictures whose files are missing.
@@ -140,7 +140,7 @@ def missing(
     indexed, wherever it lies then.
     """
     from lookalike.collection import Collection
-    from lookalike.collection import Where as Filter
+    from lookalike.collection import CollectionPath as Filter
 
     screen = Screen(as_json)
     lost = Filter(missing=True)
@@ -151,7 +151,7 @@ def missing(
     _show(screen, rows, "missing")
     if gone:
         screen.say(f"{removed:,} moved to the bin.")
-    screen.result({"collection": collection, "pictures": _told(rows), "removed": removed})
+    screen.result({"collection": collection, "pictures": _as_rows(rows), "removed": removed})
 
 
 def _show(screen: Screen, rows: "list[PictureRow]", what: str) -> None:
@@ -162,5 +162,5 @@ def _show(screen: Screen, rows: "list[PictureRow]", what: str) -> None:
         screen.say(f"… and {len(rows) - SHOWN:,} more; use --json for all.")
 
 
-def _told(rows: "Iterable[PictureRow]") -> list[dict[str, Any]]:
+def _as_rows(rows: "Iterable[PictureRow]") -> list[dict[str, Any]]:
     return [{"id": row.id, "places": list(row.places), "missing": row.missing} for row in rows]

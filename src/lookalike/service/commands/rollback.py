@@ -6,7 +6,7 @@ import typer
 
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted
-from lookalike.service.options import HERE, AsJson, Where
+from lookalike.service.options import HERE, AsJson, CollectionPath
 from lookalike.service.screen import Screen
 
 
@@ -17,7 +17,7 @@ def rollback(
         str | None,
         typer.Option(metavar="NAME", help="With --votes: only those of this person."),
     ] = None,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Undo the last learning: use the models from before it again."""

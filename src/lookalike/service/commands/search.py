@@ -9,12 +9,12 @@ import typer
 from lookalike.core.errors import UnreadablePicture
 from lookalike.core.text import counted
 from lookalike.service.figures import shown_score
-from lookalike.service.options import HERE, AsJson, By, Where, or_another
+from lookalike.service.options import HERE, AsJson, By, CollectionPath, or_another
 from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match, WordCounts
-    from lookalike.collection import Where as Among
+    from lookalike.collection import CollectionPath as Among
     from lookalike.service.contact_sheet import Tile
 
 CLOSE = 3
@@ -49,7 +49,7 @@ def search(
     sheet: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page with the results.")
     ] = None,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Find the pictures most similar to one, or those that words fit.
@@ -60,8 +60,8 @@ def search(
     if (picture is None) == (word is None):
         raise typer.BadParameter("give either a PICTURE or --word WORD.")
     from lookalike.collection import Collection
-    from lookalike.collection import Where as Among
-    from lookalike.service.word_texts import nothing_found
+    from lookalike.collection import CollectionPath as Among
+    from lookalike.service.word_texts import no_matches_text
 
     screen, counts, learned, warning = Screen(as_json), None, not no_learning, ""
     among = None if album is None else Among(album=album)
@@ -85,10 +85,10 @@ def search(
         _show_words(screen, matches, counts)
     else:
         near = f" Did you mean {' or '.join(repr(one.word) for one in close)}?" if close else ""
-        screen.say(f"{nothing_found(str(word), counts)}{near}")
+        screen.say(f"{no_matches_text(str(word), counts)}{near}")
     if sheet is not None:
         screen.say(f"Results written to {sheet}.")
-    found = [{"rank": rank, **asdict(match)} for rank, match in enumerate(matches, start=1)]
+    result = [{"rank": rank, **asdict(match)} for rank, match in enumerate(matches, start=1)]
     screen.result(
         {
             "query": picture,
@@ -98,7 +98,7 @@ def search(
             "learned": learned,
             "warning": warning,
             "counts": None if counts is None else asdict(counts),
-            "matches": found,
+            "matches": result,
             "sheet": sheet,
         }
     )
@@ -163,7 +163,7 @@ def _write_sheet(sheet: Path, store: "Collection", picture: str, matches: "list[
     page = contact_sheet(
         f"Most similar to {Path(picture).name}",
         [_lead(store)],
-        [Query(query, [Strip("Found", _tiles(store, matches))])],
+        [Query(query, [Strip("Files", _tiles(store, matches))])],
     )
     write_whole(sheet, page.encode())
 

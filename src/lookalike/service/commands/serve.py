@@ -17,7 +17,7 @@ import typer
 
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.core.text import counted
-from lookalike.service.options import HERE, AsJson, Where, from_home
+from lookalike.service.options import HERE, AsJson, CollectionPath, from_home
 from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def serve(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Change nothing: searches and browsing only.")
     ] = False,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Serve the web page and the API of a collection until Ctrl-C or SIGTERM.
@@ -171,10 +171,10 @@ def listening(settings: "Settings") -> Iterator[socket.socket]:
 
     host, port = settings.host, settings.port
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        door = socket.create_server(found[0][4][:2], family=found[0][0])
+        door = socket.create_server(addresses[0][4][:2], family=addresses[0][0])
     except OSError as error:
         raise InvalidInput(
             f"serve: cannot listen on {host or '*'}:{port}: "
@@ -279,7 +279,7 @@ def _read_key(key: str | None, file: Path | None) -> str | None:
 
 
 def _folder(path: Path) -> Path:
-    found = from_home(path)
-    if not found.is_dir():
+    result = from_home(path)
+    if not result.is_dir():
         raise InvalidInput(f"serve: --allow must name a folder; {path} is not one.")
-    return found.absolute()
+    return result.absolute()

@@ -11,7 +11,7 @@ import typer
 
 from lookalike.core.errors import InvalidInput
 from lookalike.core.text import counted, is_utf8
-from lookalike.service.options import HERE, REFUSED, AsJson, By, Where, or_another
+from lookalike.service.options import HERE, REFUSED, AsJson, By, CollectionPath, or_another
 from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def tag(
         Path | None,
         typer.Option(metavar="FILE", help="Hierarchy of the words, as CSV or JSON, for XMP."),
     ] = None,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Find words for pictures, with the annotator learned before.
@@ -97,35 +97,35 @@ def tag(
     stop = "Nothing was written; run the same command again."
     bar = screen.bar("Reading pictures")
     with kept(stop), Collection.open(collection) as store, or_another(store), bar as progress:
-        found = store.words.tag(
+        result = store.words.tag(
             pictures, k, by=by, min_confidence=min_confidence, progress=progress
         )
-        said = _said(store, found.pictures) if write is Form.xmp else {}
+        answer = _words_and_labels(store, result.pictures) if write is Form.xmp else {}
         likeliest = math.nan
-        if found.pictures and not any(picture.tags for picture in found.pictures):
+        if result.pictures and not any(picture.tags for picture in result.pictures):
             every = store.words.tag(
                 pictures, 1, by=by, min_confidence=0.0, progress=progress
             ).pictures
             sure = [picture.tags[0].confidence for picture in every if picture.tags]
             likeliest = max(sure, default=math.nan)
-    if not found.pictures and not found.refused:
+    if not result.pictures and not result.refused:
         raise InvalidInput(
             f"tag: no pictures found in {', '.join(pictures)}. Name a picture, a folder of "
             f"pictures, or a quoted pattern such as 'photos/*.jpg'."
         )
     if write is Form.xmp:
-        written = _write_sidecars(found.pictures, said, above, screen)
+        written = _write_sidecars(result.pictures, answer, above, screen)
     elif place is not None:
-        written = _write_table(found.pictures, place, as_csv=write is Form.csv)
+        written = _write_table(result.pictures, place, as_csv=write is Form.csv)
     else:
         written = _Written()
-        _show(screen, found.pictures)
-    if any(tag.source == "start" for picture in found.pictures for tag in picture.tags):
+        _show(screen, result.pictures)
+    if any(tag.source == "start" for picture in result.pictures for tag in picture.tags):
         screen.say("No words were learned yet; these are start words.")
-    tagged = sum(bool(picture.tags) for picture in found.pictures)
+    tagged = sum(bool(picture.tags) for picture in result.pictures)
     least = f" with a confidence of {min_confidence:g} or more" if min_confidence else ""
     screen.say(
-        f"Found words{least} for {tagged:,} of {counted(len(found.pictures), 'picture')}.",
+        f"Found words{least} for {tagged:,} of {counted(len(result.pictures), 'picture')}.",
         *filter(None, [written.summary]),
     )
     if not math.isnan(likeliest):
@@ -133,7 +133,7 @@ def tag(
             f"The likeliest word has a confidence of {likeliest:.2f}. To see it: "
             f"--min-confidence {math.floor(100 * likeliest) / 100:g}"
         )
-    refused = [*found.refused, *written.refused]
+    refused = [*result.refused, *written.refused]
     if refused:
         screen.table(
             ["file", "reason"],
@@ -146,11 +146,11 @@ def tag(
             "by": by,
             "min_confidence": min_confidence,
             "likeliest": likeliest,
-            "pictures": [asdict(picture) for picture in found.pictures],
+            "pictures": [asdict(picture) for picture in result.pictures],
             "written": written.files,
             "unchanged": written.unchanged,
             "refused": [asdict(entry) for entry in refused],
-            "ignored": found.ignored,
+            "ignored": result.ignored,
         }
     )
     if refused:
@@ -189,8 +189,8 @@ def _show(screen: Screen, pictures: "Sequence[TaggedPicture]") -> None:
 
 
 def _shown(tag: "Tag") -> str:
-    known = not math.isnan(tag.confidence)
-    return f"{tag.word} {tag.confidence:.2f}" if known else tag.word
+    is_known = not math.isnan(tag.confidence)
+    return f"{tag.word} {tag.confidence:.2f}" if is_known else tag.word
 
 
 def _write_table(pictures: "Sequence[TaggedPicture]", place: Path, *, as_csv: bool) -> _Written:
@@ -213,7 +213,7 @@ def _write_table(pictures: "Sequence[TaggedPicture]", place: Path, *, as_csv: bo
     return _Written([place], refused=refused, summary=f"Words written to {place}.")
 
 
-def _said(
+def _words_and_labels(
     store: "Collection", pictures: "Sequence[TaggedPicture]"
 ) -> "dict[Path, tuple[list[str], set[str]]]":
     """Return what people said of pictures: labels, and the found words that they refused."""
@@ -235,7 +235,7 @@ def _said(
 
 def _write_sidecars(
     pictures: "Sequence[TaggedPicture]",
-    said: "Mapping[Path, tuple[list[str], set[str]]]",
+    answer: "Mapping[Path, tuple[list[str], set[str]]]",
     tree: "TagTree | None",
     screen: Screen,
 ) -> _Written:
@@ -244,10 +244,10 @@ def _write_sidecars(
 
     tags, learned = {}, {}
     for picture in pictures:
-        labels, refused = said.get(picture.path, ([], set()))
+        labels, refused = answer.get(picture.path, ([], set()))
         known = {word_key(label) for label in labels}
-        found = [tag.word for tag in picture.tags if word_key(tag.word) not in known]
-        learned[picture.path] = [word for word in found if word not in refused]
+        result = [tag.word for tag in picture.tags if word_key(tag.word) not in known]
+        learned[picture.path] = [word for word in result if word not in refused]
         tags[picture.path] = [*dict.fromkeys(labels), *learned[picture.path]]
     stop = "The sidecars written so far are kept; run the same command again to continue."
     with kept(stop), screen.bar("Writing sidecars") as progress:

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from lookalike.core.text import counted
-from lookalike.service.options import HERE, AsJson, Where, from_home
+from lookalike.service.options import HERE, AsJson, CollectionPath, from_home
 from lookalike.service.screen import Screen
 
 DAMAGED = 1
 
 
-def check(*, collection: Where = HERE, as_json: AsJson = False) -> None:
+def check(*, collection: CollectionPath = HERE, as_json: AsJson = False) -> None:
     """Check all of a collection, and say what to do about what is damaged or missing.
 
     Reads the database, the log, every record, thumbnail and label, and every file. Nothing is
@@ -23,8 +23,8 @@ def check(*, collection: Where = HERE, as_json: AsJson = False) -> None:
 
     screen = Screen(as_json)
     with Collection.open(collection) as store, screen.bar("Checking") as progress:
-        found = store.upkeep.check(progress)
-    for finding in found.findings:
+        result = store.upkeep.check(progress)
+    for finding in result.findings:
         screen.say(
             f"{'Damaged' if finding.damage else 'Note'}: {finding.problem}",
             f"  in {finding.where}",
@@ -32,12 +32,12 @@ def check(*, collection: Where = HERE, as_json: AsJson = False) -> None:
             style="red" if finding.damage else "",
         )
     checked = (
-        f"{counted(found.pictures, 'picture')}, {counted(found.events, 'event')} and "
-        f"{counted(found.files, 'file')} checked"
+        f"{counted(result.pictures, 'picture')}, {counted(result.events, 'event')} and "
+        f"{counted(result.files, 'file')} checked"
     )
-    screen.say(f"{checked}: nothing is damaged." if found.sound else f"{checked}.")
-    screen.result({"collection": collection, "sound": found.sound, **asdict(found)})
-    if not found.sound:
+    screen.say(f"{checked}: nothing is damaged." if result.sound else f"{checked}.")
+    screen.result({"collection": collection, "sound": result.sound, **asdict(result)})
+    if not result.sound:
         raise typer.Exit(DAMAGED)
 
 
@@ -47,7 +47,7 @@ def backup(
         typer.Argument(metavar="TO", callback=from_home, help="A folder that does not exist yet."),
     ],
     *,
-    collection: Where = HERE,
+    collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
     """Back up a collection into a new folder, while a server may go on serving it.

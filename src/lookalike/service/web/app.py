@@ -139,10 +139,10 @@ async def _tell_invalid(request: Request, error: Exception) -> Response:
 async def _tell_http(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
-    told = str(error.detail)
-    if error.status_code == 404 and told == "Not Found":
-        told = f"Page not found: {request.url.path:.200}."
-    return refuse(request.scope, error.status_code, told, error.headers)
+    text = str(error.detail)
+    if error.status_code == 404 and text == "Not Found":
+        text = f"Page not found: {request.url.path:.200}."
+    return refuse(request.scope, error.status_code, text, error.headers)
 
 
 def _for_people(request: Request, answer: Response, message: str) -> Response:

@@ -111,7 +111,7 @@ def _show_image(number: int, request: Request) -> Response:
         "ETag": f'"{row.sha256}{"" if kind else f"-{RENDITION_SIDE}"}"',
         "Cache-Control": _ASK,
     }
-    if _is_known(request, headers["ETag"]):
+    if _has_etag(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     if kind is not None:
         file, size, place = opened_original(state.collection, row, settings)
@@ -197,9 +197,9 @@ def opened_original(
 def _has_content(file: BufferedReader, sha256: str) -> bool:
     """Return whether a file has this content, and go back to its start."""
     with suppress(OSError):
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
-        return found == sha256
+        return digest == sha256
     return False
 
 
@@ -216,11 +216,11 @@ def _is_named(place: Path, folders: Iterable[Path]) -> bool:
 
 def _small(request: Request, jpeg: bytes, caching: str) -> Response:
     headers = {"ETag": f'"{content_hash(jpeg)}"', "Cache-Control": caching}
-    if _is_known(request, headers["ETag"]):
+    if _has_etag(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return Response(jpeg, media_type="image/jpeg", headers=headers)
 
 
-def _is_known(request: Request, etag: str) -> bool:
+def _has_etag(request: Request, etag: str) -> bool:
     given = request.headers.get("if-none-match", "")
     return any(one.strip().removeprefix("W/") in {etag, "*"} for one in given.split(","))

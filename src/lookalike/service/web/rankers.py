@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lookalike.collection import Collection, RankerInfo, Standing
     from lookalike.service.web.api.parameters import Search
 
-Asked = TypeVar("Asked", bound="Search")
+AnySearch = TypeVar("AnySearch", bound="Search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RankerView:
         """The ranker that is used where none is named."""
         return self.rankers[0].name
 
-    def asked(self, search: Asked) -> Asked:
+    def fill_in(self, search: AnySearch) -> AnySearch:
         """Return a search that names the ranker in view."""
         return search if search.by == self.by else search.model_copy(update={"by": self.by})
 

@@ -46,8 +46,8 @@ class Selection(Statement):
             raise InvalidInput("selection: give either pictures, or all_of a list.")
         if self.all_of is None:
             return list(dict.fromkeys(self.pictures))
-        found = collection.queries.all_of(self.all_of.saved())
-        left = found[~np.isin(found, np.array(self.without, np.int64))]
+        result = collection.queries.all_of(self.all_of.saved())
+        left = result[~np.isin(result, np.array(self.without, np.int64))]
         if not left.size:
             raise InvalidInput("selection: no pictures are selected.")
         ids: list[int] = left.tolist()

@@ -44,13 +44,13 @@ def pair_products(
     unknowns: I32,
     own: F32,
     near: U8,
-    found: I32,
+    result: I32,
     products: F32,
     first: int,
 ) -> int:
     """Write ∂S_ij/∂M of the touched picture i with j, and return how many entries it has.
 
-    An unknown off the diagonal may occur twice. Entries past the length of ``found`` are counted,
+    An unknown off the diagonal may occur twice. Entries past the length of ``result`` are counted,
     not written.
     """
     count = 0
@@ -60,15 +60,15 @@ def pair_products(
             continue
         value = values[at]
         if own[word] != 0:
-            if first + count < found.size:
-                found[first + count] = np.int32(word)
+            if first + count < result.size:
+                result[first + count] = np.int32(word)
                 products[first + count] = own[word] * value
             count += 1
         for place in range(np.uint64(starts[word]), np.uint64(starts[word + np.uint64(1)])):
             other = own[np.uint64(others[place])]
             if other != 0:
-                if first + count < found.size:
-                    found[first + count] = unknowns[place]
+                if first + count < result.size:
+                    result[first + count] = unknowns[place]
                     products[first + count] = other * value
                 count += 1
     return count
@@ -86,7 +86,7 @@ def all_products(
     others: I32,
     unknowns: I32,
     pair_ends: I64,
-    found: I32,
+    result: I32,
     products: F32,
     is_counting: bool,
 ) -> None:
@@ -101,7 +101,7 @@ def all_products(
                 touch(before, ends, words, values, starts, others, own, near, False)
             touch(i, ends, words, values, starts, others, own, near, True)
             before = i
-        first = found.size if is_counting else pair_ends[p]
+        first = result.size if is_counting else pair_ends[p]
         count = pair_products(
             np.int64(pairs[p, 1]),
             ends,
@@ -112,7 +112,7 @@ def all_products(
             unknowns,
             own,
             near,
-            found,
+            result,
             products,
             first,
         )
@@ -122,14 +122,14 @@ def all_products(
 
 @njit(**LOOP, fastmath=True)
 def pair_scores(
-    rows: I64, begin: int, end: int, pair_ends: I64, found: I32, products: F32, M: F64, scores: F64
+    rows: I64, begin: int, end: int, pair_ends: I64, result: I32, products: F32, M: F64, scores: F64
 ) -> None:
     """Write S of the pairs ``rows[begin:end]``: the products times the unknowns."""
     for r in range(begin, end):
         p = rows[r]
         total = 0.0
         for at in range(np.uint64(pair_ends[p]), np.uint64(pair_ends[p + 1])):
-            total += np.float64(products[at]) * M[np.uint64(found[at])]
+            total += np.float64(products[at]) * M[np.uint64(result[at])]
         scores[p] = total
 
 
@@ -159,7 +159,7 @@ def add_gradient(
     begin: int,
     end: int,
     pair_ends: I64,
-    found: I32,
+    result: I32,
     products: F32,
     slopes: F64,
     gradient: F64,
@@ -171,12 +171,12 @@ def add_gradient(
         if slope == 0:
             continue
         for at in range(np.uint64(pair_ends[p]), np.uint64(pair_ends[p + 1])):
-            gradient[np.uint64(found[at])] += slope * np.float64(products[at])
+            gradient[np.uint64(result[at])] += slope * np.float64(products[at])
 
 
 @njit(**LOOP)
 def self_scores(
-    ends: I64, words: I32, values: F32, starts: I64, others: I32, unknowns: I32, M: F64, found: F64
+    ends: I64, words: I32, values: F32, starts: I64, others: I32, unknowns: I32, M: F64, result: F64
 ) -> None:
     """Write S_pp = pᵀMp of each picture."""
     own = np.zeros(starts.size - 1, np.float32)
@@ -192,7 +192,7 @@ def self_scores(
                 other = own[np.uint64(others[place])]
                 if other != 0:
                     total += value * np.float64(other) * M[np.uint64(unknowns[place])]
-        found[i] = total
+        result[i] = total
         for at in range(ends[i], ends[i + 1]):
             own[np.uint64(words[at])] = 0
 
@@ -218,7 +218,7 @@ def online_steps(
     own, near = np.zeros(size, np.float32), np.zeros(size, np.uint8)
     gradient = np.zeros(M.size, np.float64)
     room = 1024
-    found, products = np.empty(room, np.int32), np.empty(room, np.float32)
+    result, products = np.empty(room, np.int32), np.empty(room, np.float32)
     changed, changes = np.empty(room, np.int32), np.empty(room, np.float64)
     firsts, counts, scores = np.zeros(6, np.int64), np.zeros(5, np.int64), np.zeros(5, np.float64)
     steps = 0
@@ -233,18 +233,29 @@ def online_steps(
                 touch(a, ends, words, values, starts, others, own, near, True)
                 firsts[kind] = at
                 counts[kind] = pair_products(
-                    b, ends, words, values, starts, others, unknowns, own, near, found, products, at
+                    b,
+                    ends,
+                    words,
+                    values,
+                    starts,
+                    others,
+                    unknowns,
+                    own,
+                    near,
+                    result,
+                    products,
+                    at,
                 )
                 touch(a, ends, words, values, starts, others, own, near, False)
                 at += counts[kind]
-            if at <= found.size or attempt == 1:
+            if at <= result.size or attempt == 1:
                 break
-            found, products = np.empty(2 * at, np.int32), np.empty(2 * at, np.float32)
+            result, products = np.empty(2 * at, np.int32), np.empty(2 * at, np.float32)
             changed, changes = np.empty(2 * at, np.int32), np.empty(2 * at, np.float64)
         for kind in range(5):
             total = 0.0
             for at in range(firsts[kind], firsts[kind] + counts[kind]):
-                total += np.float64(products[at]) * M[found[at]]
+                total += np.float64(products[at]) * M[result[at]]
             scores[kind] = total
         own_i, own_j, own_l = scores[2], scores[3], scores[4]
         if own_i <= TINY or own_j <= TINY or own_l <= TINY:
@@ -266,16 +277,16 @@ def online_steps(
             else:
                 slope = -less / own_l
             for at in range(firsts[kind], firsts[kind] + counts[kind]):
-                gradient[found[at]] += slope * np.float64(products[at])
+                gradient[result[at]] += slope * np.float64(products[at])
         # Each unknown counts once, however often it occurs: the second time its slope is 0.
         last = firsts[4] + counts[4]
         square, different = 0.0, 0
         for at in range(last):
-            slope = gradient[found[at]]
+            slope = gradient[result[at]]
             if slope != 0:
                 square += slope * slope
-                gradient[found[at]] = 0.0
-                changed[different] = found[at]
+                gradient[result[at]] = 0.0
+                changed[different] = result[at]
                 changes[different] = slope
                 different += 1
         if square > 0:

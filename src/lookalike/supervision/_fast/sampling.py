@@ -250,12 +250,12 @@ def unpaired(state: U64, out: U32, known: U32, offsets: U32, others: U32) -> Non
 
 
 @njit(**LOOP)
-def have_strangers(asked: U32, order: U32, offsets: U32, labels: U32) -> NDArray[np.bool_]:
-    """Return for each item in ``asked`` whether any item in ``order`` shares no label with it."""
-    found = np.zeros(len(asked), dtype=np.bool_)
-    for a in range(uint64(len(asked))):
+def have_strangers(queries: U32, order: U32, offsets: U32, labels: U32) -> NDArray[np.bool_]:
+    """Return for each item in ``queries`` whether any item in ``order`` shares no label with it."""
+    result = np.zeros(len(queries), dtype=np.bool_)
+    for a in range(uint64(len(queries))):
         for e in range(uint64(len(order))):
-            if _first_shared(offsets, labels, asked[a], order[e]) == NONE:
-                found[a] = True
+            if _first_shared(offsets, labels, queries[a], order[e]) == NONE:
+                result[a] = True
                 break
-    return found
+    return result

@@ -39,13 +39,13 @@ def albums(request: Request) -> list[Album]:
 
 
 @router.post("", summary="Save an album", status_code=201)
-def save(request: Request, said: NewAlbum) -> Album:
+def save(request: Request, body: NewAlbum) -> Album:
     """Save a search or filter under a name, or exactly the pictures given, or both."""
     collection = collection_of(request)
-    speaker(request, said.user)
-    pictures = said.ids(collection) if said.pictures or said.all_of is not None else []
-    search = None if said.search is None else said.search.saved()
-    return collection.albums.save(said.name, search, pictures=pictures, most=said.most)
+    speaker(request, body.user)
+    pictures = body.ids(collection) if body.pictures or body.all_of is not None else []
+    search = None if body.search is None else body.search.saved()
+    return collection.albums.save(body.name, search, pictures=pictures, most=body.most)
 
 
 @router.get("/{id}", summary="Get an album")

@@ -66,7 +66,7 @@ def pictures(collection: Collection, rows: Iterable[PictureRow]) -> tuple[Pictur
 
 
 def matches(
-    collection: Collection, found: Iterable[Match], verdicts: Mapping[int, int]
+    collection: Collection, result: Iterable[Match], verdicts: Mapping[int, int]
 ) -> tuple[PictureMatch, ...]:
     """Return matches with their labels, addresses and votes, without those removed meanwhile."""
     return tuple(
@@ -77,7 +77,7 @@ def matches(
             verdict=verdicts.get(match.id, 0),
             source=match.source,
         )
-        for match, row, labels in collection.pictures.facts_of(found)
+        for match, row, labels in collection.pictures.facts_of(result)
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from lookalike.collection import Collection, Duplicates, Entry, Where
+from lookalike.collection import Collection, Duplicates, Entry, Filter
 from lookalike.service.answers import DuplicateGroup, DuplicatePage, Picture
 from lookalike.service.web.api.answers import pictures
 from lookalike.service.web.api.errors import Route
@@ -71,15 +71,15 @@ class Distinct(Statement):
 
 
 @router.get("", summary="List near-duplicates")
-def duplicates(request: Request, asked: Annotated[DuplicateSearch, Query()]) -> DuplicatePage:
+def duplicates(request: Request, parameters: Annotated[DuplicateSearch, Query()]) -> DuplicatePage:
     """Return groups of resized, recompressed or slightly cropped copies.
 
     The first request after a start compares all pictures, which takes a minute or two for
     100,000; later ones look only at what is new.
     """
-    groups = asked.groups(request)
-    after = asked.offset + asked.k
-    page = groups[asked.offset : after]
+    groups = parameters.groups(request)
+    after = parameters.offset + parameters.k
+    page = groups[parameters.offset : after]
     known = details(collection_of(request), page, EACH)
     return DuplicatePage(
         groups=tuple(
@@ -96,28 +96,28 @@ def duplicates(request: Request, asked: Annotated[DuplicateSearch, Query()]) -> 
 
 
 @router.post("/keep", summary="Keep one of some duplicates")
-def keep(request: Request, said: KeepChoice) -> Entry:
+def keep(request: Request, body: KeepChoice) -> Entry:
     """Move the others to the bin, as one event, if the one to keep is still in the collection.
 
     It gets what was said of the others: words, and albums in which they were saved.
     """
-    who = speaker(request, said.user)
+    who = speaker(request, body.user)
     return collection_of(request).duplicates.keep_one(
-        said.picture, said.remove, who=who, key=said.key
+        body.picture, body.remove, who=who, key=body.key
     )
 
 
 @router.post("/distinct", summary="Say that pictures are not duplicates")
-def distinct(request: Request, said: Distinct) -> Entry:
+def distinct(request: Request, body: Distinct) -> Entry:
     """Record that pictures are not duplicates, so that they are not shown as such again."""
-    who = speaker(request, said.user)
+    who = speaker(request, body.user)
     return collection_of(request).duplicates.tell_apart(
-        said.pictures, said.of, verdict=said.verdict, who=who, key=said.key
+        body.pictures, body.of, verdict=body.verdict, who=who, key=body.key
     )
 
 
 def details(collection: Collection, groups: list[Duplicates], each: int) -> dict[int, Picture]:
     """Return the first pictures of groups, by id."""
     ids = tuple(number for group in groups for number in group.pictures[:each])
-    rows = collection.pictures.browse(len(ids), where=Where(pictures=ids)) if ids else []
+    rows = collection.pictures.browse(len(ids), where=Filter(pictures=ids)) if ids else []
     return {picture.id: picture for picture in pictures(collection, rows)}

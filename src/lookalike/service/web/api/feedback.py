@@ -64,43 +64,43 @@ class Undo(VoteStatement):
 
 
 @router.post("/votes", summary="Vote on matches")
-def vote(request: Request, said: Vote) -> Feedback:
+def vote(request: Request, body: Vote) -> Feedback:
     """Record which matches fit a search and which do not; the next search uses it.
 
     The same vote sent twice counts once.
     """
     collection = collection_of(request)
-    check_ranker(collection, said.by)
+    check_ranker(collection, body.by)
     event = collection.vote(
-        ask(said.like, said.unlike),
-        picked=said.picked,
-        rejected=said.rejected,
-        shown=said.shown,
-        who=speaker(request, said.user),
-        key=said.key,
+        ask(body.like, body.unlike),
+        picked=body.picked,
+        rejected=body.rejected,
+        shown=body.shown,
+        who=speaker(request, body.user),
+        key=body.key,
     )
-    return Feedback(event, standing_of(collection, said.by))
+    return Feedback(event, standing_of(collection, body.by))
 
 
 @router.post("/tags", summary="Label a picture")
-def tag(request: Request, said: Label) -> Entry:
+def tag(request: Request, body: Label) -> Entry:
     """Add a label to a picture, or with `shows` false record that the word does not fit it."""
-    who = speaker(request, said.user)
+    who = speaker(request, body.user)
     return collection_of(request).label(
-        said.picture, said.word, shows=said.shows, who=who, key=said.key
+        body.picture, body.word, shows=body.shows, who=who, key=body.key
     )
 
 
 @router.post("/undo", summary="Undo an event")
-def undo(request: Request, said: Undo) -> Feedback:
+def undo(request: Request, body: Undo) -> Feedback:
     """Undo a vote, label, correction, import of labels, removal, restoration, reset or undo.
 
     This is itself an event.
     """
-    collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
-    check_ranker(collection, said.by)
-    event = collection.undo(said.event, who=who, key=said.key)
-    return Feedback(event, standing_of(collection, said.by))
+    collection, who = collection_of(request), speaker(request, body.user, takes_back=True)
+    check_ranker(collection, body.by)
+    event = collection.undo(body.event, who=who, key=body.key)
+    return Feedback(event, standing_of(collection, body.by))
 
 
 class Reset(VoteStatement):
@@ -110,21 +110,21 @@ class Reset(VoteStatement):
 
 
 @router.post("/reset", summary="Discard votes")
-def reset(request: Request, said: Reset) -> Feedback:
+def reset(request: Request, body: Reset) -> Feedback:
     """Discard all votes so far, or those of one person; this can be undone."""
-    collection, who = collection_of(request), speaker(request, said.user, takes_back=True)
-    check_ranker(collection, said.by)
-    event = collection.votes.reset(of=said.of, who=who, key=said.key)
-    return Feedback(event, standing_of(collection, said.by))
+    collection, who = collection_of(request), speaker(request, body.user, takes_back=True)
+    check_ranker(collection, body.by)
+    event = collection.votes.reset(of=body.of, who=who, key=body.key)
+    return Feedback(event, standing_of(collection, body.by))
 
 
 @router.post("/rollback", summary="Go back to earlier models")
-def rollback(request: Request, said: Statement) -> InUse:
+def rollback(request: Request, body: Statement) -> InUse:
     """Go back to the models used before the last learning from labels.
 
     Labels that were imported for that learning stay; undoing the event `labels` takes them back.
     """
-    speaker(request, said.user, takes_back=True)
+    speaker(request, body.user, takes_back=True)
     with jobs_of(request).writing():
         return collection_of(request).rollback()
 

@@ -109,9 +109,9 @@ def job(request: Request, name: JobId) -> JobState:
 @router.delete("/jobs/{id}", summary="Stop a job")
 def stop(request: Request, name: JobId) -> JobState:
     """Stop a job at its next step; finished work is kept."""
-    found = _job(request, name)
-    jobs_of(request).stop(found)
-    return found.snapshot()
+    result = _job(request, name)
+    jobs_of(request).stop(result)
+    return result.snapshot()
 
 
 @router.get(
@@ -128,15 +128,15 @@ def stop(request: Request, name: JobId) -> JobState:
 )
 async def follow(request: Request, name: JobId) -> StreamingResponse:
     """Stream the progress of a job; a client that reconnects gets its state at once."""
-    found = _job(request, name)
+    result = _job(request, name)
     closing = jobs_of(request).closing
-    return StreamingResponse(stream(found, closing), media_type=MEDIA_TYPE, headers=HEADERS)
+    return StreamingResponse(stream(result, closing), media_type=MEDIA_TYPE, headers=HEADERS)
 
 
 def _job(request: Request, name: str) -> Job:
-    found = jobs_of(request).get(name)
-    if found is None:
+    result = jobs_of(request).get(name)
+    if result is None:
         raise NotFound(
             f"There is no job {name}. Only the last 50 are kept; list them with GET /api/jobs."
         )
-    return found
+    return result

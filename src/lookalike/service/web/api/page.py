@@ -37,7 +37,7 @@ def operations(document: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 def _fields(document: dict[str, Any], operation: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the parameters and the fields of the body of an operation."""
-    found = [
+    result = [
         _field(document, given["name"], given["schema"], given["in"], given.get("required", False))
         | ({"about": given["description"]} if "description" in given else {})
         for given in operation.get("parameters", [])
@@ -47,13 +47,13 @@ def _fields(document: dict[str, Any], operation: dict[str, Any]) -> list[dict[st
         options = [_resolved(document, one) for one in schema.get("oneOf", [schema])]
         for option in options:
             needed = option.get("required", [])
-            found += [
+            result += [
                 _field(document, name, inner, "body", name in needed)
                 for name, inner in option.get("properties", {}).items()
             ]
         if not any("properties" in option for option in options):
-            found.append({"name": kind, "place": "body", "type": "the file", "about": ""})
-    return found
+            result.append({"name": kind, "place": "body", "type": "the file", "about": ""})
+    return result
 
 
 def _field(

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lookalike.collection import Ask, Ref, Where
+from lookalike.collection import Ask, Filter, Ref
 from lookalike.core.errors import InvalidInput
 from lookalike.service.web.api.patterns import DATE, REF
 from lookalike.service.web.security.users import User
@@ -105,9 +105,9 @@ class Filters(BaseModel):
         }
         return {name: value for name, value in kept.items() if value != []}
 
-    def where(self) -> Where | None:
+    def where(self) -> Filter | None:
         """Return the filter for the collection; None if there is none."""
-        found = Where(
+        result = Filter(
             folder=self.folder,
             tags=tuple(self.tag),
             taken_from=self.taken_from,
@@ -121,7 +121,7 @@ class Filters(BaseModel):
             album=self.album,
             without_album=self.without_album,
         )
-        return None if found == Where() else found
+        return None if result == Filter() else result
 
 
 class Statement(BaseModel):

@@ -80,24 +80,26 @@ class Range(Filters):
 
 
 @router.get("/pictures", summary="List pictures")
-def pictures(request: Request, asked: Annotated[Browse, Query()]) -> PicturePage:
+def pictures(request: Request, parameters: Annotated[Browse, Query()]) -> PicturePage:
     """Return one page of the pictures that pass the filters."""
-    collection, where = collection_of(request), asked.where()
-    found = collection.pictures.browse(asked.k, offset=asked.offset, where=where, order=asked.order)
-    total, after = collection.pictures.count(where), asked.offset + asked.k
-    more = total > after and after + asked.k <= MAX_REACH
+    collection, where = collection_of(request), parameters.where()
+    rows = collection.pictures.browse(
+        parameters.k, offset=parameters.offset, where=where, order=parameters.order
+    )
+    total, after = collection.pictures.count(where), parameters.offset + parameters.k
+    more = total > after and after + parameters.k <= MAX_REACH
     return PicturePage(
-        pictures=answers.pictures(collection, found),
+        pictures=answers.pictures(collection, rows),
         total=total,
         next=next_page(request, more, offset=after),
     )
 
 
 @router.get("/pictures/ids", summary="List the ids of pictures")
-def picture_ids(request: Request, asked: Annotated[Range, Query()]) -> list[int]:
+def picture_ids(request: Request, parameters: Annotated[Range, Query()]) -> list[int]:
     """Return the ids of a part of the list of pictures."""
     return collection_of(request).pictures.browse_ids(
-        asked.k, offset=asked.offset, where=asked.where(), order=asked.order
+        parameters.k, offset=parameters.offset, where=parameters.where(), order=parameters.order
     )
 
 
@@ -133,34 +135,37 @@ def look(request: Request, number: Id) -> Picture:
 
 
 @router.get("/bin", summary="List the bin")
-def binned(request: Request, asked: Annotated[Reach, Query()]) -> PicturePage:
+def binned(request: Request, parameters: Annotated[Reach, Query()]) -> PicturePage:
     """Return the pictures in the bin, the last removed first."""
     collection = collection_of(request)
-    found, total = collection.bin.browse(asked.k, offset=asked.offset), collection.bin.count()
-    after = asked.offset + asked.k
+    result, total = (
+        collection.bin.browse(parameters.k, offset=parameters.offset),
+        collection.bin.count(),
+    )
+    after = parameters.offset + parameters.k
     return PicturePage(
-        pictures=answers.pictures(collection, found),
+        pictures=answers.pictures(collection, result),
         total=total,
-        next=next_page(request, total > after and after + asked.k <= MAX_REACH, offset=after),
+        next=next_page(request, total > after and after + parameters.k <= MAX_REACH, offset=after),
     )
 
 
 @router.post("/bin/restore", summary="Restore pictures")
-def restore(request: Request, said: BinSelection) -> Count:
+def restore(request: Request, body: BinSelection) -> Count:
     """Bring pictures back from the bin, or all in it, with everything stored about them."""
-    who = speaker(request, said.user)
-    return Count(collection_of(request).restore(said.pictures, who=who, key=said.key))
+    who = speaker(request, body.user)
+    return Count(collection_of(request).restore(body.pictures, who=who, key=body.key))
 
 
 @router.post("/bin/empty", summary="Empty the bin")
-def empty(request: Request, said: BinSelection) -> Count:
+def empty(request: Request, body: BinSelection) -> Count:
     """Erase pictures of the bin, or all in it: what is stored about them, and uploaded files.
 
     Files in your folders are never touched. This cannot be undone.
     """
-    who = speaker(request, said.user)
+    who = speaker(request, body.user)
     with jobs_of(request).writing():
-        return Count(collection_of(request).bin.empty(said.pictures, who=who))
+        return Count(collection_of(request).bin.empty(body.pictures, who=who))
 
 
 @router.post(

@@ -24,14 +24,14 @@ _general = APIRouter(tags=["collection"], route_class=Route)
 
 
 @_general.get("/facets", summary="List the values to filter by")
-def facets(request: Request, asked: Annotated[Filters, Query()]) -> Facets:
+def facets(request: Request, parameters: Annotated[Filters, Query()]) -> Facets:
     """Return folders, formats and labels, most used first, and the months of filtered pictures."""
     collection = collection_of(request)
     return Facets(
         folders=dict(collection.pictures.folders()),
         formats=dict(collection.pictures.formats()),
         tags=dict(collection.labels.used()),
-        months=dict(collection.pictures.months(asked.where())),
+        months=dict(collection.pictures.months(parameters.where())),
     )
 
 

@@ -26,7 +26,7 @@ router = APIRouter(tags=["search"], route_class=Route)
 
 
 @router.get("/search", summary="Search by pictures or by words")
-def search(request: Request, asked: Annotated[Search, Query()]) -> SearchPage:
+def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPage:
     """Return the pictures most like some and unlike others, or those matching words, best first.
 
     Give `like`, once or several times, or `word`: one word or several, all of which must fit.
@@ -35,43 +35,46 @@ def search(request: Request, asked: Annotated[Search, Query()]) -> SearchPage:
     pictures pass them. What was picked in the same search before comes first, and what was
     rejected is left out.
     """
-    asked.check()
-    collection, wanted = collection_of(request), asked.ask()
+    parameters.check()
+    collection, wanted = collection_of(request), parameters.ask()
     # One more than asked for shows whether there is a next page.
-    most = asked.size(asked.k, asked.offset)
+    most = parameters.size(parameters.k, parameters.offset)
     verdicts: dict[int, int] = {}
     reach = counts = None
     warning = ""
     if wanted is not None:
-        found = collection.search(
+        hits = collection.search(
             wanted,
             max(most, 1),
-            by=asked.by,
-            learned=asked.learned,
-            offset=asked.offset,
-            where=asked.where(),
-            min_score=asked.min_score,
+            by=parameters.by,
+            learned=parameters.learned,
+            offset=parameters.offset,
+            where=parameters.where(),
+            min_score=parameters.min_score,
         )
         verdicts = collection.votes.verdicts(wanted)
-        reach = collection.queries.reach(wanted, by=asked.by) if asked.learned else None
+        reach = collection.queries.reach(wanted, by=parameters.by) if parameters.learned else None
     else:
-        found = collection.search_word(
-            asked.word or "",
+        hits = collection.search_word(
+            parameters.word or "",
             max(most, 1),
-            by=asked.by,
-            learned=asked.learned,
-            offset=asked.offset,
-            where=asked.where(),
-            min_score=asked.min_score,
+            by=parameters.by,
+            learned=parameters.learned,
+            offset=parameters.offset,
+            where=parameters.where(),
+            min_score=parameters.min_score,
         )
         counts = collection.words.count(
-            asked.word or "", by=asked.by, learned=asked.learned, where=asked.where()
+            parameters.word or "",
+            by=parameters.by,
+            learned=parameters.learned,
+            where=parameters.where(),
         )
-        warning = collection.words.damage(asked.by) if asked.learned else ""
-    after = asked.offset + asked.k
-    more = len(found) > asked.k and after + asked.k <= MAX_REACH
+        warning = collection.words.damage(parameters.by) if parameters.learned else ""
+    after = parameters.offset + parameters.k
+    more = len(hits) > parameters.k and after + parameters.k <= MAX_REACH
     return SearchPage(
-        matches=matches(collection, found[: min(asked.k, most)], verdicts),
+        matches=matches(collection, hits[: min(parameters.k, most)], verdicts),
         rejected=tuple(number for number, verdict in verdicts.items() if verdict < 0),
         counts=counts,
         reach=reach,
@@ -122,12 +125,16 @@ class Question(BaseModel):
 
 
 @router.get("/reasons", summary="Explain why a picture matches")
-def reasons(request: Request, asked: Annotated[Question, Query()]) -> Reasons:
+def reasons(request: Request, parameters: Annotated[Question, Query()]) -> Reasons:
     """Return in sentences why a picture matches: labels, words and learned directions."""
     collection = collection_of(request)
     return Reasons(
-        tuple(collection.queries.reasons(asked.ask(), asked.picture, asked.k, by=asked.by)),
-        collection.queries.view_parts(asked.ask(), asked.picture, by=asked.by),
+        tuple(
+            collection.queries.reasons(
+                parameters.ask(), parameters.picture, parameters.k, by=parameters.by
+            )
+        ),
+        collection.queries.view_parts(parameters.ask(), parameters.picture, by=parameters.by),
     )
 
 

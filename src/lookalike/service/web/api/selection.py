@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request
 
-from lookalike.collection import MAX_EXAMPLES, SavedSearch, Where, spread
+from lookalike.collection import MAX_EXAMPLES, Filter, SavedSearch, spread
 from lookalike.core.errors import InvalidInput
 from lookalike.service.answers import Count, Examples, SelectionEvent
 from lookalike.service.web.api.errors import Route
@@ -21,31 +21,31 @@ class SelectionLabel(Selection):
 
 
 @router.post("/tag", summary="Tag many pictures")
-def tag(request: Request, said: SelectionLabel) -> SelectionEvent:
+def tag(request: Request, body: SelectionLabel) -> SelectionEvent:
     """Add a label to pictures, or with `shows` false take it from those that have it.
 
     It is one event, which one undo takes back.
     """
-    collection, who = collection_of(request), speaker(request, said.user)
-    ids = said.ids(collection)
-    if not said.shows:
-        having = SavedSearch(where=Where(tags=(said.word,), pictures=tuple(ids)))
+    collection, who = collection_of(request), speaker(request, body.user)
+    ids = body.ids(collection)
+    if not body.shows:
+        having = SavedSearch(where=Filter(tags=(body.word,), pictures=tuple(ids)))
         ids = collection.queries.all_of(having).tolist()
         if not ids:
-            raise InvalidInput(f"None of these pictures is tagged “{said.word}”.")
-    event = collection.label(ids, said.word, shows=said.shows, who=who, key=said.key)
+            raise InvalidInput(f"None of these pictures is tagged “{body.word}”.")
+    event = collection.label(ids, body.word, shows=body.shows, who=who, key=body.key)
     return SelectionEvent(event, len(ids))
 
 
 @router.post("/remove", summary="Remove many pictures")
-def remove(request: Request, said: Selection) -> Count:
+def remove(request: Request, body: Selection) -> Count:
     """Move pictures to the bin; their files are kept, and so is everything stored about them."""
-    collection, who = collection_of(request), speaker(request, said.user)
-    return Count(collection.remove(said.ids(collection), who=who, key=said.key))
+    collection, who = collection_of(request), speaker(request, body.user)
+    return Count(collection.remove(body.ids(collection), who=who, key=body.key))
 
 
 @router.post("/examples", summary="Search with many pictures")
-def examples(request: Request, said: Selection) -> Examples:
+def examples(request: Request, body: Selection) -> Examples:
     """Return the pictures to be like, to search for what many pictures have in common."""
-    ids = said.ids(collection_of(request))
+    ids = body.ids(collection_of(request))
     return Examples(tuple(spread(sorted(ids), MAX_EXAMPLES)), len(ids))

@@ -113,11 +113,11 @@ class Decoder:
         CollectionError
             If it was closed.
         """
-        told, pixels = self._ask("pixels", data, side, box, limits)
+        answer, pixels = self._ask("pixels", data, side, box, limits)
         try:
-            width, height = told["size"]
+            width, height = answer["size"]
             image = Image.frombytes("RGB", (width, height), pixels)
-            return Picture(image, Facts(**told["facts"]))
+            return Picture(image, Facts(**answer["facts"]))
         except (KeyError, ValueError, TypeError) as error:
             raise _broke_down() from error
 
@@ -148,14 +148,14 @@ class Decoder:
             most = min(most, side * side if what == "jpeg" else most_pixels(side))
         worker = self._free.get()
         try:
-            told, body = self._twice(worker, header, data, 3 * most + _SPARE)
+            answer, body = self._twice(worker, header, data, 3 * most + _SPARE)
         finally:
             self._free.put(worker)
-        if "error" in told:
-            raise UnreadablePicture(str(told["error"])[:300])
-        if "fault" in told:
-            raise DecoderFailed(str(told["fault"])[:300])
-        return told, body
+        if "error" in answer:
+            raise UnreadablePicture(str(answer["error"])[:300])
+        if "fault" in answer:
+            raise DecoderFailed(str(answer["fault"])[:300])
+        return answer, body
 
     def _twice(
         self, worker: "_Worker", header: dict[str, Any], data: bytes, most: int
@@ -228,8 +228,8 @@ class _Worker:
                 ) from error
             self._process = process
         try:
-            told, _ = self._exchange(process, _START_SECONDS, None, b"", 0)
-            self.room = [str(part) for part in told.get("room", [])]
+            answer, _ = self._exchange(process, _START_SECONDS, None, b"", 0)
+            self.room = [str(part) for part in answer.get("room", [])]
         except BaseException as error:
             self.end()
             if isinstance(error, _LOST):

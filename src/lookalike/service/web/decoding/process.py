@@ -97,16 +97,16 @@ def _run(requests: IO[bytes], replies: IO[bytes], seconds: int, room: list[str])
             used = int(time.process_time()) + 1
             resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.RLIM_INFINITY))
             try:
-                told, body = answer(header, data)
+                outcome, body = answer(header, data)
             except UnreadablePicture as error:
-                told, body = {"error": str(error)}, b""
+                outcome, body = {"error": str(error)}, b""
             except MemoryError:
-                told, body = {"error": "too large: it does not fit in memory"}, b""
+                outcome, body = {"error": "too large: it does not fit in memory"}, b""
             except DecoderFailed as error:
-                told, body = {"fault": error.fault}, b""
+                outcome, body = {"fault": error.fault}, b""
             except Exception as error:
-                told, body = {"fault": f"{type(error).__name__}: {error}"}, b""
-            write_frame(replies, told, body)
+                outcome, body = {"fault": f"{type(error).__name__}: {error}"}, b""
+            write_frame(replies, outcome, body)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lookalike.collection import Added, Collection, Where
+from lookalike.collection import Added, Collection, Filter
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.core.text import shown
 from lookalike.images import Limits, Refused, find_pictures
@@ -43,7 +43,7 @@ def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) 
     InvalidInput
         If one is not absolute, is outside those folders with links resolved, or does not exist.
     """
-    found = []
+    result = []
     for source in sources:
         path = Path(source)
         if not path.is_absolute() or "\0" in source:
@@ -55,8 +55,8 @@ def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) 
             )
         if not os.path.exists(path):  # noqa: PTH110 - refuses odd names instead of raising
             raise InvalidInput(f"import: {shown(source)!r:.300} does not exist. Check the path.")
-        found.append(path)
-    return found
+        result.append(path)
+    return result
 
 
 def bring_in(
@@ -65,15 +65,15 @@ def bring_in(
     """Import files and folders; the folders become roots of the collection."""
     job.message = "Looking for pictures…"
     limits = rooms.limits(collection, settings)
-    found = find_pictures(sources, limits.within)
+    files = find_pictures(sources, limits.within)
     tally = _Tally(job)
-    tally.take(Added(ignored=found.ignored, refused=found.problems))
-    for added in _slices(jobs, job, collection, found.paths, limits):
+    tally.take(Added(ignored=files.ignored, refused=files.problems))
+    for added in _slices(jobs, job, collection, files.paths, limits):
         tally.take(added)
-    if found.folders:
+    if files.folders:
         with jobs.turn():
             # All files are known by now: this records the folders as roots.
-            note = partial(collection.add, found.folders, limits=limits)
+            note = partial(collection.add, files.folders, limits=limits)
             tally.take(when_free(job, note), again=True)
     tally.tell()
 
@@ -83,10 +83,10 @@ def rescan(jobs: "Jobs", job: "Job", collection: Collection, settings: Settings)
     job.message = "Looking for pictures…"
     roots = [root for root in collection.pictures.roots() if root.is_dir()]
     limits = rooms.limits(collection, settings)
-    found = find_pictures(roots, limits.within)
+    files = find_pictures(roots, limits.within)
     tally = _Tally(job)
-    tally.take(Added(ignored=found.ignored, refused=found.problems))
-    for added in _slices(jobs, job, collection, _not_ours(collection, found.paths), limits):
+    tally.take(Added(ignored=files.ignored, refused=files.problems))
+    for added in _slices(jobs, job, collection, _not_ours(collection, files.paths), limits):
         tally.take(added)
     tally.missing = note_missing(jobs, job, collection, None)
     tally.tell()
@@ -105,10 +105,10 @@ def follow(
     New files come first, so that a moved file has its new place before the old one is checked.
     """
     limits = rooms.limits(collection, settings)
-    found = find_pictures((path for path in changed if os.path.lexists(path)), limits.within)
+    files = find_pictures((path for path in changed if os.path.lexists(path)), limits.within)
     tally = _Tally(job)
-    tally.take(Added(ignored=found.ignored, refused=found.problems))
-    for added in _slices(jobs, job, collection, _not_ours(collection, found.paths), limits):
+    tally.take(Added(ignored=files.ignored, refused=files.problems))
+    for added in _slices(jobs, job, collection, _not_ours(collection, files.paths), limits):
         tally.take(added)
     if gone:
         tally.missing = note_missing(jobs, job, collection, gone)
@@ -140,12 +140,12 @@ def _slices(
         fitted = all(feature.is_fitted for feature in collection.features.values())
         part = paths[done : done + size] if fitted else paths
 
-        def told(count: int, _: int, before: int = done) -> None:
+        def report(count: int, _: int, before: int = done) -> None:
             job.progress(min(before + count, total), total)
 
         with jobs.turn():
             began = time.monotonic()
-            add = partial(collection.add, part, limits=limits, threads=THREADS, progress=told)
+            add = partial(collection.add, part, limits=limits, threads=THREADS, progress=report)
             added = when_free(job, add)
             took = time.monotonic() - began
         yield added
@@ -167,7 +167,7 @@ def note_missing(
     """
     with jobs.turn():
         lost = when_free(job, lambda: collection.pictures.find_missing(among))
-    missing, total = collection.pictures.count(Where(missing=True)), len(collection)
+    missing, total = collection.pictures.count(Filter(missing=True)), len(collection)
     jobs.trouble = ""
     if missing > max(SHARE * total, FEW):
         jobs.trouble = (
@@ -214,18 +214,18 @@ class _Tally:
 
     def tell(self) -> None:
         self._job.result = self._result()
-        told = [f"{self._counts['added']:,} added"]
+        lines = [f"{self._counts['added']:,} added"]
         for name, what in (
             ("known", "already in the collection"),
             ("copies", "copies"),
             ("moved", "moved"),
         ):
-            told += [f"{self._counts[name]:,} {what}"] if self._counts[name] else []
-        told += [f"{self._counts['removed']:,} in the bin"] if self._counts["removed"] else []
-        told += [f"{self.missing:,} missing"] if self.missing else []
-        told += [f"{self._counts['refused']:,} refused"] if self._counts["refused"] else []
+            lines += [f"{self._counts[name]:,} {what}"] if self._counts[name] else []
+        lines += [f"{self._counts['removed']:,} in the bin"] if self._counts["removed"] else []
+        lines += [f"{self.missing:,} missing"] if self.missing else []
+        lines += [f"{self._counts['refused']:,} refused"] if self._counts["refused"] else []
         reasons = [f"Most common reason: {shown(why)}." for why, _ in self._reasons.most_common(1)]
-        self._job.message = " ".join([f"{', '.join(told)}.", *reasons, *self._notes])
+        self._job.message = " ".join([f"{', '.join(lines)}.", *reasons, *self._notes])
 
     def _result(self) -> dict[str, object]:
         refusals = [

@@ -294,15 +294,15 @@ class Jobs:
             return
 
         def work(job: Job) -> None:
-            told = []
+            lines = []
             for ranker in rankers:
                 try:
-                    told.append(self._learn(job, feature=ranker))
+                    lines.append(self._learn(job, feature=ranker))
                 except InvalidInput as error:
                     why = str(error).removeprefix("learn: ")
                     why = why.removeprefix("nothing can be learned from this: ")
-                    told.append(f"Not enough tags to learn from yet. {why[:1].upper()}{why[1:]}")
-            job.message = " ".join(dict.fromkeys(told))
+                    lines.append(f"Not enough tags to learn from yet. {why[:1].upper()}{why[1:]}")
+            job.message = " ".join(dict.fromkeys(lines))
 
         with suppress(CollectionBusy, TooMuch):
             self._start(Job(kind="learn", work=work, same="learn by itself"))
@@ -310,19 +310,19 @@ class Jobs:
 
 def outcome(learned: Learned) -> str:
     """Return in short what learning came to and by which figures: words, then likeness."""
-    told = []
+    lines = []
     for name, trial in (("Words", learned.words), ("Likeness", learned.similarity)):
         if trial is None:
             continue
         if trial.published:
-            told.append(f"{name}: learned, in use ({trial.gained}).")
+            lines.append(f"{name}: learned, in use ({trial.gained}).")
         elif trial.after is None:
-            told.append(f"{name}: nothing learned. {trial.reason}")
+            lines.append(f"{name}: nothing learned. {trial.reason}")
         else:
-            told.append(f"{name}: no clear gain yet, unchanged ({trial.gained}).")
+            lines.append(f"{name}: no clear gain yet, unchanged ({trial.gained}).")
     if learned.codes is not None:
-        told.append(f"Codes: {learned.codes.reason}")
-    return " ".join(told)
+        lines.append(f"Codes: {learned.codes.reason}")
+    return " ".join(lines)
 
 
 def _end(job: Job, state: JobPhase, message: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Request, Response
 from fastapi import Path as InPath
 
-from lookalike.collection import Album, Where
+from lookalike.collection import Album, Filter
 from lookalike.service.web.api.parameters import MAX_ID, Search
 from lookalike.service.web.pages.results import by_pairs
 from lookalike.service.web.pages.routes import PageRoute, page, results_page, templates
@@ -43,8 +43,8 @@ class Card:
 @router.get("/albums")
 def albums(request: Request) -> Response:
     """Show all albums."""
-    found = collection_of(request).albums.all()
-    cards = [Card(album, (*album.new, *album.members)[:COVERS]) for album in found]
+    result = collection_of(request).albums.all()
+    cards = [Card(album, (*album.new, *album.members)[:COVERS]) for album in result]
     return page(request, "albums.html", albums=cards)
 
 
@@ -52,18 +52,18 @@ def albums(request: Request) -> Response:
 def album(request: Request, number: Number) -> Response:
     """Show an album: what is new in it, what was saved in it, and what its search finds."""
     collection = collection_of(request)
-    found = collection.albums.get(number)
-    search = found.search
-    asked = search_of(found)
-    searched = bool(asked.like or asked.word)
+    result = collection.albums.get(number)
+    search = result.search
+    saved = search_of(result)
+    searched = bool(saved.like or saved.word)
     return results_page(
         request,
         "album.html",
-        asked,
+        saved,
         room="albums",
         chips=[],
         searched=searched,
-        **content(collection, found),
+        **content(collection, result),
         by_pairs=by_pairs(search.by),
     )
 
@@ -72,8 +72,8 @@ def album(request: Request, number: Number) -> Response:
 def members(request: Request, number: Number) -> Response:
     """Return what is in an album."""
     collection = collection_of(request)
-    told = {**content(collection, collection.albums.get(number)), "by_pairs": []}
-    return templates.TemplateResponse(request, "parts/members.html", told)
+    answer = {**content(collection, collection.albums.get(number)), "by_pairs": []}
+    return templates.TemplateResponse(request, "parts/members.html", answer)
 
 
 def content(collection: "Collection", album: Album) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def content(collection: "Collection", album: Album) -> dict[str, Any]:
 def search_of(album: Album) -> Search:
     """Return the search of an album; of one of pictures alone, for what is not in it yet."""
     saved = album.search
-    where = saved.where or Where()
+    where = saved.where or Filter()
     own = bool(album.pictures) and not album.most
     given = {
         "like": [] if saved.ask is None else [str(ref) for ref in saved.ask.like],
@@ -119,7 +119,7 @@ def search_of(album: Album) -> Search:
 
 
 def _listed(collection: "Collection", album: Album) -> "list[PictureRow]":
-    where = Where(pictures=tuple(sorted(album.members)))
+    where = Filter(pictures=tuple(sorted(album.members)))
     return collection.pictures.browse(MEMBERS, where=where) if album.members else []
 
 
@@ -127,5 +127,5 @@ def _rows(collection: "Collection", ids: Sequence[int]) -> "list[PictureRow]":
     """Return pictures in the order of their ids."""
     if not ids:
         return []
-    found = collection.pictures.browse(len(ids), where=Where(pictures=tuple(ids)))
-    return sorted(found, key=lambda row: ids.index(row.id))
+    rows = collection.pictures.browse(len(ids), where=Filter(pictures=tuple(ids)))
+    return sorted(rows, key=lambda row: ids.index(row.id))

@@ -20,7 +20,7 @@ GROUPS, EACH = 20, 12
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-Asked = Annotated[DuplicateSearch, Query()]
+Parameters = Annotated[DuplicateSearch, Query()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +43,25 @@ class Group:
 
 
 @router.get("/duplicates")
-def show(request: Request, asked: Asked) -> Response:
+def show(request: Request, query: Parameters) -> Response:
     """Show the page; the groups follow, since finding them may take a while."""
-    return page(request, "duplicates.html", pairs=_pairs(asked), by=asked.by)
+    return page(request, "duplicates.html", pairs=_pairs(query), by=query.by)
 
 
 @router.get("/part/duplicates")
-def groups(request: Request, asked: Asked) -> Response:
+def groups(request: Request, query: Parameters) -> Response:
     """Return some groups."""
     collection = collection_of(request)
-    found = asked.groups(request)
-    some = found[asked.offset : asked.offset + GROUPS]
+    result = query.groups(request)
+    some = result[query.offset : query.offset + GROUPS]
     content = {
         "groups": _shown(collection, some),
-        "offset": asked.offset,
-        "count": len(found),
-        "extra": sum(len(group.pictures) - 1 for group in found),
-        "left": len(found) - asked.offset - len(some),
+        "offset": query.offset,
+        "count": len(result),
+        "extra": sum(len(group.pictures) - 1 for group in result),
+        "left": len(result) - query.offset - len(some),
         "may_write": getattr(request.state, "role", "write") == "write",
-        "pairs": _pairs(asked),
+        "pairs": _pairs(query),
     }
     return templates.TemplateResponse(request, "parts/duplicates.html", content)
 
@@ -74,9 +74,13 @@ def progress(request: Request) -> Response:
     return templates.TemplateResponse(request, "parts/duplicates_progress.html", content)
 
 
-def _pairs(asked: DuplicateSearch) -> Pairs:
+def _pairs(parameters: DuplicateSearch) -> Pairs:
     """Return what is looked for as it stands in an address."""
-    given: dict[str, Any] = {"by": asked.by, "radius": asked.radius, "like": asked.like}
+    given: dict[str, Any] = {
+        "by": parameters.by,
+        "radius": parameters.radius,
+        "like": parameters.like,
+    }
     return [(name, str(value)) for name, value in given.items() if value is not None]
 
 

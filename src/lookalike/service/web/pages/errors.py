@@ -52,10 +52,10 @@ def refuse(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Return the response for a refused request."""
-    told = printable(message)
+    sentence = printable(message)
     if not wants_page(scope):
-        return JSONResponse({"error": told}, status, headers)
-    text = f'<p>{escape(told)}</p>\n<p><a href="/">All pictures</a></p>'
+        return JSONResponse({"error": sentence}, status, headers)
+    text = f'<p>{escape(sentence)}</p>\n<p><a href="/">All pictures</a></p>'
     return HTMLResponse(page(_title(status), text), status, headers)
 
 

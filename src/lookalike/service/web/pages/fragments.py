@@ -25,11 +25,11 @@ from lookalike.service.web.pages.history import entry_views
 from lookalike.service.web.pages.results import (
     PAGE,
     Results,
-    asked_pairs,
     by_pairs,
     find,
     ranks,
     rejected_tiles,
+    search_pairs,
 )
 from lookalike.service.web.pages.routes import (
     HISTORY,
@@ -110,17 +110,17 @@ class FilterPanel(Search, GridView):
 
 
 @router.get("/chunk")
-def chunk(request: Request, asked: Annotated[Chunk, Query()]) -> Response:
+def chunk(request: Request, parameters: Annotated[Chunk, Query()]) -> Response:
     """Return the tiles of a section of the grid."""
     collection = collection_of(request)
     rows = collection.pictures.browse(
-        asked.count, offset=asked.start, where=asked.where(), order=asked.order
+        parameters.count, offset=parameters.start, where=parameters.where(), order=parameters.order
     )
-    pairs = filter_pairs(asked)
-    pairs += [("order", asked.order)] if asked.order != "newest" else []
-    pairs += by_pairs(asked.by)
-    shown = tiles(collection, rows, asked.start)
-    return _part(request, "chunk.html", by=asked.by, tiles=shown, pairs=pairs, near=True)
+    pairs = filter_pairs(parameters)
+    pairs += [("order", parameters.order)] if parameters.order != "newest" else []
+    pairs += by_pairs(parameters.by)
+    shown = tiles(collection, rows, parameters.start)
+    return _part(request, "chunk.html", by=parameters.by, tiles=shown, pairs=pairs, near=True)
 
 
 @router.get("/thumbnails")
@@ -133,23 +133,23 @@ def thumbnails(
     """
     collection = collection_of(request)
     pairs = [one.split("-") for one in of]
-    found = [lasting_thumbnail(collection, int(number), content) for number, content in pairs]
-    lines = b"\n".join(base64.b64encode(jpeg) for jpeg in found)
+    thumbnail = [lasting_thumbnail(collection, int(number), content) for number, content in pairs]
+    lines = b"\n".join(base64.b64encode(jpeg) for jpeg in thumbnail)
     return Response(lines, media_type="text/plain", headers={"Cache-Control": FOREVER})
 
 
 @router.get("/filters")
-def filters(request: Request, asked: Annotated[FilterPanel, Query()]) -> Response:
+def filters(request: Request, parameters: Annotated[FilterPanel, Query()]) -> Response:
     """Return the filter form with the values to choose from."""
     collection = collection_of(request)
-    on = dict(filter_pairs(asked))
-    kept = [pair for pair in asked_pairs(asked) if pair[0] not in on]
-    kept += [("order", asked.order)] if asked.order != "newest" else []
+    on = dict(filter_pairs(parameters))
+    kept = [pair for pair in search_pairs(parameters) if pair[0] not in on]
+    kept += [("order", parameters.order)] if parameters.order != "newest" else []
     return _part(
         request,
         "filters.html",
-        filters=asked,
-        path=asked.path,
+        filters=parameters,
+        path=parameters.path,
         kept=kept,
         folders=sorted(collection.pictures.folders()),
         formats=collection.pictures.formats(),
@@ -173,57 +173,59 @@ def tag_words(request: Request, word: Annotated[str, Query(max_length=200)] = ""
 @router.get("/matches")
 def matches(
     request: Request,
-    asked: Annotated[Search, Query()],
+    parameters: Annotated[Search, Query()],
     more: Annotated[bool, Query()] = False,
 ) -> Response:
     """Return the matches of a search, or with ``more`` the next ones."""
-    found = find(collection_of(request), asked, min(asked.k, 1000), asked.offset)
+    hits = find(collection_of(request), parameters, min(parameters.k, 1000), parameters.offset)
     name = "more.html" if more else "matches.html"
-    answer = _part(request, name, by=asked.by, **_shown_matches(asked, found))
+    answer = _part(request, name, by=parameters.by, **_shown_matches(parameters, hits))
     if not more:
-        answer.headers["HX-Replace-Url"] = address("/search", asked_pairs(asked))
+        answer.headers["HX-Replace-Url"] = address("/search", search_pairs(parameters))
     return answer
 
 
 @router.get("/rejected")
-def rejected(request: Request, asked: Annotated[Search, Query()]) -> Response:
+def rejected(request: Request, parameters: Annotated[Search, Query()]) -> Response:
     """Return what was rejected in a search, to bring back."""
-    found = Results(rejected_tiles(collection_of(request), asked))
-    return _part(request, "more.html", by=asked.by, fold=True, **_shown_matches(asked, found))
+    result = Results(rejected_tiles(collection_of(request), parameters))
+    return _part(
+        request, "more.html", by=parameters.by, fold=True, **_shown_matches(parameters, result)
+    )
 
 
 @router.post("/votes")
-def votes(request: Request, said: Annotated[VoteForm, Form()]) -> Response:
+def votes(request: Request, form: Annotated[VoteForm, Form()]) -> Response:
     """Record a vote and show the new ranking; a vote of 0 undoes the last one."""
     collection, who = collection_of(request), speaker(request, None)
-    asked, before = said.ask(), ranks(collection, said)
-    if asked is None:
-        said.check()
-        event = _say(collection, said, who)
-    elif not said.verdict and (own := collection.votes.of(asked, said.picture, who)):
-        event = _undo(collection, own, said.key, who)
+    query, before = form.ask(), ranks(collection, form)
+    if query is None:
+        form.check()
+        event = _say(collection, form, who)
+    elif not form.verdict and (own := collection.votes.of(query, form.picture, who)):
+        event = _undo(collection, own, form.key, who)
     else:
         # What only others rejected is brought back by a vote against theirs.
-        sign = said.verdict or (collection.votes.verdicts(asked).get(said.picture, 0) < 0)
+        sign = form.verdict or (collection.votes.verdicts(query).get(form.picture, 0) < 0)
         event = None
         if sign:
             event = collection.vote(
-                asked,
-                picked=(said.picture,) if sign > 0 else (),
-                rejected=() if sign > 0 else (said.picture,),
-                shown=tuple(said.shown),
+                query,
+                picked=(form.picture,) if sign > 0 else (),
+                rejected=() if sign > 0 else (form.picture,),
+                shown=tuple(form.shown),
                 who=who,
-                key=said.key,
+                key=form.key,
             )
-    return _ranked_again(request, said, event, before)
+    return _ranked_again(request, form, event, before)
 
 
 @router.post("/take-back")
-def take_back(request: Request, said: Annotated[UndoSearchForm, Form()]) -> Response:
+def take_back(request: Request, form: Annotated[UndoSearchForm, Form()]) -> Response:
     """Undo an event and show the new ranking."""
     who = speaker(request, None, takes_back=True)
-    event = collection_of(request).undo(said.event, who=who, key=said.key)
-    return _ranked_again(request, said, event)
+    event = collection_of(request).undo(form.event, who=who, key=form.key)
+    return _ranked_again(request, form, event)
 
 
 @router.get("/reasons")
@@ -235,16 +237,16 @@ def reasons(
     by: ByName = "",
 ) -> Response:
     """Show why a picture matches."""
-    collection, asked = collection_of(request), ask(like, unlike)
+    collection, query = collection_of(request), ask(like, unlike)
     told_reasons = collection.queries.reasons(
-        asked, picture, by=by or None, named=lambda one: f"{_MARK}{one}{_MARK}"
+        query, picture, by=by or None, named=lambda one: f"{_MARK}{one}{_MARK}"
     )
     return _part(
         request,
         "reasons.html",
         # What stands between two marks is a picture, which is shown rather than named.
         reasons=[reason.split(_MARK) for reason in told_reasons],
-        views=collection.queries.view_parts(asked, picture, by=by or None),
+        views=collection.queries.view_parts(query, picture, by=by or None),
         picture=picture,
         like=like,
     )
@@ -264,25 +266,25 @@ def suggestions(request: Request, picture: PictureId, by: ByName = "") -> Respon
 
 
 @router.post("/tags")
-def tags(request: Request, said: Annotated[LabelForm, Form()], by: ByName = "") -> Response:
+def tags(request: Request, form: Annotated[LabelForm, Form()], by: ByName = "") -> Response:
     """Record that a word fits a picture or does not, and show its tags."""
     event = collection_of(request).label(
-        said.picture,
-        label_name(said.word),
-        shows=said.shows,
+        form.picture,
+        label_name(form.word),
+        shows=form.shows,
         who=speaker(request, None),
-        key=said.key,
+        key=form.key,
     )
-    return _tags(request, said.picture, event, by)
+    return _tags(request, form.picture, event, by)
 
 
 @router.post("/tags/undo/{picture}")
 def undo_tag(
-    request: Request, picture: PictureId, said: Annotated[UndoForm, Form()], by: ByName = ""
+    request: Request, picture: PictureId, form: Annotated[UndoForm, Form()], by: ByName = ""
 ) -> Response:
     """Undo a change to a picture's tags, and show them."""
     who = speaker(request, None, takes_back=True)
-    event = collection_of(request).undo(said.event, who=who, key=said.key)
+    event = collection_of(request).undo(form.event, who=who, key=form.key)
     return _tags(request, picture, event, by)
 
 
@@ -314,18 +316,18 @@ def learned(request: Request, by: ByName = "") -> Response:
 
 
 @router.post("/undo")
-def undo(request: Request, said: Annotated[UndoForm, Form()], by: ByName = "") -> Response:
+def undo(request: Request, form: Annotated[UndoForm, Form()], by: ByName = "") -> Response:
     """Undo an event of the log and show what was learned."""
     who = speaker(request, None, takes_back=True)
-    collection_of(request).undo(said.event, who=who, key=said.key)
+    collection_of(request).undo(form.event, who=who, key=form.key)
     return learned(request, by)
 
 
 @router.post("/reset")
-def reset(request: Request, said: Annotated[ResetForm, Form()], by: ByName = "") -> Response:
+def reset(request: Request, form: Annotated[ResetForm, Form()], by: ByName = "") -> Response:
     """Discard all votes, or those of one person, and show what was learned."""
     who = speaker(request, None, takes_back=True)
-    collection_of(request).votes.reset(of=said.of, who=who)
+    collection_of(request).votes.reset(of=form.of, who=who)
     return learned(request, by)
 
 
@@ -343,12 +345,12 @@ def _part(request: Request, name: str, *, by: str | None = None, **context: Any)
     return templates.TemplateResponse(request, f"parts/{name}", everything)
 
 
-def _say(collection: "Collection", said: VoteForm, who: str) -> Entry | None:
+def _say(collection: "Collection", form: VoteForm, who: str) -> Entry | None:
     """Record a vote in a search by word: the word fits, does not fit, or the vote is undone."""
-    word = said.word or ""
-    if not said.verdict and (last := collection.labels.history(said.picture, word)):
-        return _undo(collection, [event.number for event in last], said.key, who)
-    return collection.label(said.picture, word, shows=said.verdict > 0, who=who, key=said.key)
+    word = form.word or ""
+    if not form.verdict and (last := collection.labels.history(form.picture, word)):
+        return _undo(collection, [event.number for event in last], form.key, who)
+    return collection.label(form.picture, word, shows=form.verdict > 0, who=who, key=form.key)
 
 
 def _undo(collection: "Collection", events: list[int], key: str | None, who: str) -> Entry | None:
@@ -360,18 +362,23 @@ def _undo(collection: "Collection", events: list[int], key: str | None, who: str
     return undone
 
 
-def _shown_matches(asked: Search, found: Any) -> dict[str, Any]:
-    return {"asked": asked, "found": found, "pairs": asked_pairs(asked), "page_size": PAGE}
+def _shown_matches(parameters: Search, result: Any) -> dict[str, Any]:
+    return {
+        "asked": parameters,
+        "found": result,
+        "pairs": search_pairs(parameters),
+        "page_size": PAGE,
+    }
 
 
 def _ranked_again(
-    request: Request, asked: Search, event: Entry | None, before: dict[int, int] | None = None
+    request: Request, parameters: Search, event: Entry | None, before: dict[int, int] | None = None
 ) -> Response:
-    found = find(collection_of(request), asked, asked.k)
+    hits = find(collection_of(request), parameters, parameters.k)
     if before:
-        tiles = [replace(tile, was=before.get(tile.id, 0)) for tile in found.tiles]
-        found = replace(found, tiles=tiles)
-    answer = _part(request, "matches.html", by=asked.by, **_shown_matches(asked, found))
+        tiles = [replace(tile, was=before.get(tile.id, 0)) for tile in hits.tiles]
+        hits = replace(hits, tiles=tiles)
+    answer = _part(request, "matches.html", by=parameters.by, **_shown_matches(parameters, hits))
     return _tell(answer, event)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lookalike.collection import Where, WordCounts
+from lookalike.collection import Filter, WordCounts
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
@@ -16,7 +16,7 @@ from lookalike.service.figures import shown_score
 from lookalike.service.web.api.answers import thumbnail_address
 from lookalike.service.web.api.parameters import MAX_K, Search
 from lookalike.service.web.pages.views import Pairs, Tile, alt_text, filter_pairs
-from lookalike.service.word_texts import nothing_found
+from lookalike.service.word_texts import no_matches_text
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match
@@ -50,7 +50,7 @@ class Results:
     tiles: list[Tile]
     more: bool = False
     trouble: str = ""
-    said: int = 0
+    votes: int = 0
     rejected: int = 0
     instead: list[str] = field(default_factory=list)
     counts: WordCounts | None = None
@@ -58,7 +58,7 @@ class Results:
     damage: str = ""
 
 
-def asked_pairs(search: Search) -> Pairs:
+def search_pairs(search: Search) -> Pairs:
     """Return a search as query parameters, with filters, without paging."""
     pairs: Pairs = [("like", ref) for ref in search.like]
     pairs += [("unlike", ref) for ref in search.unlike]
@@ -114,7 +114,7 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
     picked = sum(verdict > 0 for verdict in verdicts.values())
     # Without what was learned, nothing is left out.
     rejected = len(verdicts) - picked if search.learned else 0
-    return Results(tiles, len(matches) > k, said=picked, rejected=rejected, reach=reach)
+    return Results(tiles, len(matches) > k, votes=picked, rejected=rejected, reach=reach)
 
 
 def _without_learning(
@@ -133,7 +133,7 @@ def rejected_tiles(collection: "Collection", search: Search) -> list[Tile]:
     verdicts = {} if ask is None else collection.votes.verdicts(ask)
     rejected = [number for number, verdict in verdicts.items() if verdict < 0]
     rows = (
-        collection.pictures.browse(len(rejected), where=Where(pictures=tuple(rejected)))
+        collection.pictures.browse(len(rejected), where=Filter(pictures=tuple(rejected)))
         if rejected
         else []
     )
@@ -155,7 +155,7 @@ def ranks(collection: "Collection", search: Search) -> dict[int, int]:
     ask = search.ask()
     if ask is None:
         return {}
-    found = collection.search(
+    matches = collection.search(
         ask,
         MAX_K,
         by=search.by,
@@ -163,7 +163,7 @@ def ranks(collection: "Collection", search: Search) -> dict[int, int]:
         where=search.where(),
         min_score=search.min_score,
     )
-    return {match.id: rank for rank, match in enumerate(found, start=1)}
+    return {match.id: rank for rank, match in enumerate(matches, start=1)}
 
 
 def _find_words(collection: "Collection", search: Search, k: int, offset: int) -> Results:
@@ -180,7 +180,7 @@ def _find_words(collection: "Collection", search: Search, k: int, offset: int) -
     if not matches and where is None and not offset:
         instead = collection.words.like((counts.unknown or (text,))[0], INSTEAD)
         words = [one.word for one in instead]
-        return Results([], trouble=nothing_found(text, counts), instead=words, damage=damage)
+        return Results([], trouble=no_matches_text(text, counts), instead=words, damage=damage)
     verdicts = {match.id: 1 for match in matches if match.source == "given"}
     tiles = _tiles(collection, matches[:k], offset, verdicts, scores=False)
     by_start = {match.id: match.score for match in matches if match.source == "start"}

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.templating import Jinja2Templates
 from pydantic import Field
 
-from lookalike.collection import PictureRow, Where
+from lookalike.collection import Filter, PictureRow
 from lookalike.core.errors import CollectionError, InvalidInput, LookalikeError, NotFound
 from lookalike.core.text import shown, without_method, word_key
 from lookalike.service.web.api.answers import thumbnail_address
@@ -17,7 +17,7 @@ from lookalike.service.web.api.errors import Route
 from lookalike.service.web.api.parameters import MAX_NAME, By, Filters, Order, Search
 from lookalike.service.web.pages.assets import DIGEST
 from lookalike.service.web.pages.history import entry_views
-from lookalike.service.web.pages.results import PAGE, asked_pairs, by_pairs, find, option_pairs
+from lookalike.service.web.pages.results import PAGE, by_pairs, find, option_pairs, search_pairs
 from lookalike.service.web.pages.views import (
     CHUNK,
     Pairs,
@@ -134,33 +134,33 @@ def page(
 
 
 @router.get("/")
-def grid(request: Request, asked: Annotated[GridView, Query()]) -> Response:
+def grid(request: Request, parameters: Annotated[GridView, Query()]) -> Response:
     """Show all pictures by month; the page itself contains only the first."""
-    collection, where = collection_of(request), asked.where()
+    collection, where = collection_of(request), parameters.where()
     if where is None and not collection.pictures.count():
         return add(request)
-    if asked.order == "added":
+    if parameters.order == "added":
         parts = [Section("", "Recently added", 0, collection.pictures.count(where))]
     else:
         months = collection.pictures.months(where)
-        parts = sections(months if asked.order == "newest" else months[::-1])
+        parts = sections(months if parameters.order == "newest" else months[::-1])
     parts = [part for part in parts if part.count]
-    rows = collection.pictures.browse(FIRST, where=where, order=asked.order) if parts else []
-    kept: Pairs = [("order", asked.order)] if asked.order != "newest" else []
-    kept += by_pairs(asked.by)
+    rows = collection.pictures.browse(FIRST, where=where, order=parameters.order) if parts else []
+    kept: Pairs = [("order", parameters.order)] if parameters.order != "newest" else []
+    kept += by_pairs(parameters.by)
     return page(
         request,
         "grid.html",
-        filters=asked,
+        filters=parameters,
         kept=kept,
-        by=asked.by,
+        by=parameters.by,
         sections=parts,
         months=[(part.key, part.title, part.count) for part in parts],
         shown=sum(part.count for part in parts),
         first=tiles(collection, rows, 0),
         chunk=CHUNK,
-        pairs=filter_pairs(asked) + kept,
-        order=asked.order,
+        pairs=filter_pairs(parameters) + kept,
+        order=parameters.order,
     )
 
 
@@ -174,23 +174,25 @@ def results_page(request: Request, template: str, given: Search, **more: Any) ->
     """Render the results of a search."""
     collection, ask = collection_of(request), given.ask()
     view = RankerView.of(collection, given.by)
-    asked = view.asked(given)
-    kept: Pairs = [("like", ref) for ref in asked.like] + [("unlike", ref) for ref in asked.unlike]
-    kept += ([("word", asked.word)] if asked.word else []) + option_pairs(asked)
-    rest = filter_pairs(asked) + option_pairs(asked)
-    nothing = ask is None and not asked.word
+    parameters = view.fill_in(given)
+    kept: Pairs = [("like", ref) for ref in parameters.like] + [
+        ("unlike", ref) for ref in parameters.unlike
+    ]
+    kept += ([("word", parameters.word)] if parameters.word else []) + option_pairs(parameters)
+    rest = filter_pairs(parameters) + option_pairs(parameters)
+    nothing = ask is None and not parameters.word
     return page(
         request,
         template,
-        filters=asked,
+        filters=parameters,
         kept=kept,
-        by=asked.by,
+        by=parameters.by,
         view=view,
-        asked=asked,
+        asked=parameters,
         nothing=nothing,
         examples=examples(collection, ask, rest) if ask else [],
-        found=None if nothing else find(collection, asked, PAGE),
-        pairs=asked_pairs(asked),
+        found=None if nothing else find(collection, parameters, PAGE),
+        pairs=search_pairs(parameters),
         page_size=PAGE,
         **more,
     )
@@ -200,17 +202,17 @@ def results_page(request: Request, template: str, given: Search, **more: Any) ->
 def picture(request: Request, number: int, given: Annotated[PictureView, Query()]) -> Response:
     """Show a picture and what is known about it."""
     collection = collection_of(request)
-    asked = RankerView.of(collection, given.by).asked(given)
+    parameters = RankerView.of(collection, given.by).fill_in(given)
     row = collection.pictures.get(number)
-    searched = bool(asked.like or asked.word)
-    pairs = asked_pairs(asked)
-    if asked.order != "newest":
-        pairs.append(("order", asked.order))
-    before, after = _neighbours(collection, row, asked)
+    searched = bool(parameters.like or parameters.word)
+    pairs = search_pairs(parameters)
+    if parameters.order != "newest":
+        pairs.append(("order", parameters.order))
+    before, after = _neighbours(collection, row, parameters)
     return page(
         request,
         "picture.html",
-        by=asked.by,
+        by=parameters.by,
         row=row,
         thumbnail=thumbnail_address(row.id, row.sha256),
         labels=collection.labels.of([number]).get(number, []),
@@ -218,7 +220,7 @@ def picture(request: Request, number: int, given: Annotated[PictureView, Query()
         after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),
         back=address("/search" if searched else "/", pairs),
         searched=searched,
-        **_voting(collection, asked, number),
+        **_voting(collection, parameters, number),
         folder=row.places[0].parent if row.places else None,
         missing=row.missing is not None or not any(map(os.path.lexists, row.places)),
     )
@@ -244,7 +246,7 @@ def add(request: Request) -> Response:
         has_folders=bool(collection.pictures.roots()),
         refused=refused[:REFUSED],
         refused_count=len(refused),
-        missing_count=collection.pictures.count(Where(missing=True)),
+        missing_count=collection.pictures.count(Filter(missing=True)),
         bin_count=collection.bin.count(),
     )
 
@@ -280,33 +282,33 @@ def _weights(collection: "Collection", by: str | None) -> dict[str, float]:
         return {}
 
 
-def _voting(collection: "Collection", asked: PictureView, number: int) -> dict[str, Any]:
+def _voting(collection: "Collection", parameters: PictureView, number: int) -> dict[str, Any]:
     """Return how a picture opened from a search is voted on, and how it was."""
-    ask = asked.ask()
+    ask = parameters.ask()
     if ask is not None:
         verdict = collection.votes.verdicts(ask).get(number, 0)
         voting = "picture" if number not in (*ask.like, *ask.unlike) else ""
     else:
-        word = word_key(asked.word or "")
+        word = word_key(parameters.word or "")
         verdict = int(word in map(word_key, collection.labels.of([number])[number]))
-        verdict -= number in collection.labels.refused(asked.word or "", [number])
-        voting = "word" if asked.word else ""
-    return {"voting": voting, "verdict": verdict, "asked_pairs": asked_pairs(asked)}
+        verdict -= number in collection.labels.refused(parameters.word or "", [number])
+        voting = "word" if parameters.word else ""
+    return {"voting": voting, "verdict": verdict, "asked_pairs": search_pairs(parameters)}
 
 
 def _neighbours(
-    collection: "Collection", row: PictureRow, asked: PictureView
+    collection: "Collection", row: PictureRow, parameters: PictureView
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     """Return the previous and next pictures in the list, with their positions."""
-    if asked.at is None:
+    if parameters.at is None:
         return None, None
-    start = max(asked.at - 1, 0)
+    start = max(parameters.at - 1, 0)
     try:
-        if asked.like or asked.word:
-            ids = [tile.id for tile in find(collection, asked, 3, start).tiles]
+        if parameters.like or parameters.word:
+            ids = [tile.id for tile in find(collection, parameters, 3, start).tiles]
         else:
             rows = collection.pictures.browse(
-                3, offset=start, where=asked.where(), order=asked.order
+                3, offset=start, where=parameters.where(), order=parameters.order
             )
             ids = [one.id for one in rows]
     except CollectionError:

@@ -137,11 +137,11 @@ def sections(months: Sequence[tuple[str, int]]) -> list[Section]:
     >>> [(part.title, part.start) for part in sections([("2024-05", 7), ("", 2)])]
     [('May 2024', 0), ('No date', 7)]
     """
-    found, start = [], 0
+    result, start = [], 0
     for key, count in months:
-        found.append(Section(key, month(key), start, count))
+        result.append(Section(key, month(key), start, count))
         start += count
-    return found
+    return result
 
 
 def month(key: str) -> str:
@@ -214,9 +214,9 @@ def tiles(collection: "Collection", rows: Sequence[PictureRow], start: int) -> l
 
 def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
     """Return the pictures of a query; one that is gone is shown without a thumbnail."""
-    asked = [(ref, False) for ref in ask.like] + [(ref, True) for ref in ask.unlike]
-    pairs = [("unlike" if unlike else "like", str(ref)) for ref, unlike in asked]
-    labels = collection.labels.of([ref for ref, _ in asked if isinstance(ref, int)])
+    refs = [(ref, False) for ref in ask.like] + [(ref, True) for ref in ask.unlike]
+    pairs = [("unlike" if unlike else "like", str(ref)) for ref, unlike in refs]
+    labels = collection.labels.of([ref for ref, _ in refs if isinstance(ref, int)])
 
     def link(parts: Pairs) -> str:
         likes = [pair for pair in parts if pair[0] == "like"]
@@ -224,8 +224,8 @@ def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
             address("/search", likes + [p for p in parts if p not in likes] + kept) if likes else ""
         )
 
-    found = []
-    for place, (ref, unlike) in enumerate(asked):
+    result = []
+    for place, (ref, unlike) in enumerate(refs):
         others = pairs[:place] + pairs[place + 1 :]
         without = link(others) or address("/", kept)
         turned = link([*others, ("like" if unlike else "unlike", str(ref))])
@@ -237,5 +237,5 @@ def examples(collection: "Collection", ask: Ask, kept: Pairs) -> list[Example]:
                 thumbnail, number = thumbnail_address(ref, row.sha256), ref
             except CollectionError:
                 alt, thumbnail = "a removed picture", ""
-        found.append(Example(ref, alt, thumbnail, number, unlike, without, turned))
-    return found
+        result.append(Example(ref, alt, thumbnail, number, unlike, without, turned))
+    return result

@@ -31,7 +31,7 @@ class AuditFile(logging.FileHandler):
         self.broken = True
 
 
-def is_kept() -> bool:
+def is_enabled() -> bool:
     """Return whether lines can be written; try again where the last one could not be."""
     files = [handler for handler in AUDIT.handlers if isinstance(handler, AuditFile)]
     if any(file.broken for file in files):

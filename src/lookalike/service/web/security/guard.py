@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lookalike.service.web.pages.errors import UNEXPECTED, Refusal, refuse, wants_page
-from lookalike.service.web.security.audit import AUDIT, is_kept
+from lookalike.service.web.security.audit import AUDIT, is_enabled
 from lookalike.service.web.security.bodies import Body, Closing
 from lookalike.service.web.security.keys import Keys, Visitor, enter_page, local
 from lookalike.service.web.settings import Settings, is_loopback
@@ -112,10 +112,10 @@ class Guard:
 
     def _note(self, scope: Scope, status: int) -> None:
         """Write a line about a change: what was asked for, what came of it, who, from where."""
-        found = self._keys.visitor(_headers(scope))
+        result = self._keys.visitor(_headers(scope))
         who = str(scope.get("state", {}).get("who", ""))
         address = scope["client"][0] if scope.get("client") else ""
-        role = "nobody" if found is None else f"{found.role} by {found.way}"
+        role = "nobody" if result is None else f"{result.role} by {result.way}"
         parts = (scope["method"], scope["path"][:300], status, role, who, address)
         AUDIT.info("%s %r %s, %s, %r from %s", *parts)
 
@@ -139,7 +139,7 @@ class Guard:
         role = "read" if visitor is None or self._settings.read_only else visitor.role
         if scope["method"] not in _SAFE:
             self._check_change(scope["path"], headers, host, visitor)
-            if not is_kept():
+            if not is_enabled():
                 raise Refusal(
                     503,
                     "Nothing was changed: the file that notes every change cannot be written. "
@@ -168,12 +168,12 @@ class Guard:
     def _check_host(self, scope: Scope, headers: MutableMapping[str, str]) -> str:
         """Refuse host names that an attacker's DNS could point here."""
         host = headers.get("host", "").lower()
-        found = _HOST.fullmatch(host)
-        if found is None:
+        pattern = _HOST.fullmatch(host)
+        if pattern is None:
             raise Refusal(400, "The request must have one Host header, with a name or an address.")
-        name = found[1]
-        known = name in _LOCAL or name in {one.lower() for one in self._settings.public_hosts}
-        if not known and not self._is_own_address(name):
+        name = pattern[1]
+        is_known = name in _LOCAL or name in {one.lower() for one in self._settings.public_hosts}
+        if not is_known and not self._is_own_address(name):
             raise Refusal(
                 421,
                 f"This server does not accept the host name {name:.80}. Use the address that it "
@@ -311,11 +311,11 @@ def _secured(headers: Any) -> list[tuple[bytes, bytes]]:
 
 def _headers(scope: Scope) -> dict[str, str]:
     """Return the headers by lower-case name; repeated ones are joined, and so match nothing."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        found[key] = f"{found[key]}, {text}" if key in found else text
-    return found
+        result[key] = f"{result[key]}, {text}" if key in result else text
+    return result
 
 
 def _check_site(scope: Scope, headers: MutableMapping[str, str]) -> None:

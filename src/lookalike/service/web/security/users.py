@@ -48,14 +48,14 @@ def client_of(address: str) -> str:
     ('192.0.2.7', '2001:db8::/64')
     """
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address
-    if isinstance(found, IPv6Address):
-        found = found.ipv4_mapped or found
-    if found.is_loopback:
+    if isinstance(ip, IPv6Address):
+        ip = ip.ipv4_mapped or ip
+    if ip.is_loopback:
         return "this computer"
-    return str(ip_network((found, 64), strict=False)) if found.version == 6 else str(found)
+    return str(ip_network((ip, 64), strict=False)) if ip.version == 6 else str(ip)
 
 
 class Rates:
@@ -82,8 +82,8 @@ class Rates:
             left = min(self._most, left + (now - since) * self._most / 60)
             used = {name: at for name, at in names.items() if now - at < HOUR}
             enough = left >= 1
-            known = not who or who in used or len(used) < self._names
-            if enough and known:
+            is_known = not who or who in used or len(used) < self._names
+            if enough and is_known:
                 left, used = left - 1, {**used, who: now} if who else used
             self._left[client] = (left, now, used)
             if len(self._left) > self._clients:
@@ -95,7 +95,7 @@ class Rates:
                 f"moment.",
                 wait,
             )
-        if not known:
+        if not is_known:
             raise TooMuch(
                 f"Too many names: one client may speak for {self._names} people an hour. Use a "
                 f"name that was used before.",

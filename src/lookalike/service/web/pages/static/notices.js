@@ -34,9 +34,9 @@ export const GONE = "The server is not responding. Is “lookalike serve” stil
 // Returns the server's error message, whatever form it came in.
 export function message(status, text) {
   try {
-    const told = JSON.parse(text);
-    if (typeof told.error === "string") return told.error;
-    if (typeof told.detail === "string") return told.detail;
+    const answer = JSON.parse(text);
+    if (typeof answer.error === "string") return answer.error;
+    if (typeof answer.detail === "string") return answer.detail;
   } catch {
     // Not JSON.
   }
@@ -81,10 +81,10 @@ export function listenForTrouble() {
   body.addEventListener("htmx:sendError", () => toast(GONE, { bad: true }));
   // htmx asks before each request; confirmation comes in between.
   body.addEventListener("htmx:confirm", (event) => {
-    const asked = event.detail.elt.dataset;
-    if (!asked.sure) return;
+    const data = event.detail.elt.dataset;
+    if (!data.sure) return;
     event.preventDefault();
-    sure(asked.sure, asked.sureText, asked.sureYes).then((yes) => {
+    sure(data.sure, data.sureText, data.sureYes).then((yes) => {
       if (yes) event.detail.issueRequest(true);
     });
   });

@@ -17,7 +17,7 @@ function startWords() {
   if (innerWidth > 700) field.placeholder = "Words, names of files or folders, or drop a picture";
   let chosen = -1;
   let timer = 0;
-  let asked = 0;
+  let latest = 0;
 
   function close() {
     list.hidden = true;
@@ -27,7 +27,7 @@ function startWords() {
   }
 
   async function look() {
-    const mine = ++asked;
+    const mine = ++latest;
     let html;
     try {
       const answer = await fetch(`/part/words?start=${encodeURIComponent(field.value)}`);
@@ -36,7 +36,7 @@ function startWords() {
     } catch {
       return; // Suggestions are a convenience; searching will report that the server is gone.
     }
-    if (mine !== asked || document.activeElement !== field) return;
+    if (mine !== latest || document.activeElement !== field) return;
     list.innerHTML = html;
     chosen = -1;
     list.hidden = !list.children.length;

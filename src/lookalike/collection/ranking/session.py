@@ -23,7 +23,7 @@ class Decoding:
 
 
 @dataclass(frozen=True)
-class Opened:
+class Session:
     """The parts of an open collection, its publish gate, and what decodes for it."""
 
     folder: Folder
