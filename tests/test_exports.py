@@ -26,6 +26,14 @@ EXPORTS = {
         "Ridge",
         "Tag",
     ],
+    "lookalike.checks": [
+        "check_annotator",
+        "check_encoder",
+        "check_feature",
+        "check_index",
+        "check_reranker",
+        "check_similarity",
+    ],
     "lookalike.codes": [
         "ENCODERS",
         "S3PLH",

@@ -78,6 +78,18 @@ def test_each_part_is_short():
         assert len(body) <= MAX_LINES, body[0]
 
 
+def test_the_parts_pass_their_checks(outside):
+    run = "import sys, my_parts; my_parts.test_my_parts(); sys.exit('pytest' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", run],
+        env=environment(outside),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_commands_and_the_page(outside, pictures, tmp_path):
     place = str(tmp_path / "c")
     within, query = [outside], str(pictures / "rot" / "rot-0.png")

@@ -16,6 +16,7 @@ __all__ = ["Client", "Collection", "__version__"]
 _HOMES = {"Client": "lookalike.service.client", "Collection": "lookalike.collection"}
 _STAGES = (
     "annotation",
+    "checks",
     "codes",
     "collection",
     "core",

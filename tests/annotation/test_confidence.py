@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.annotation import WSABIE, confidence
+from lookalike.annotation import WSABIE
 from lookalike.annotation.confidence import MIN_PICTURES, Confidence, enough
 from lookalike.core.errors import InvalidInput
 
@@ -153,21 +153,19 @@ def test_without_held_out_pictures_confidence_is_unknown() -> None:
         model.annotate(X, 2, min_confidence=80)
 
 
-def test_of_many_pictures_with_many_words_some_are_taken_from_everywhere(monkeypatch):
-    monkeypatch.setattr(confidence, "_MAX_SCORES", 1000)
-    assert enough(50, 10).tolist() == list(range(50))
-    rows = enough(1000, 10)
+def test_of_many_pictures_with_many_words_some_are_taken_from_everywhere():
+    assert enough(50, 10, 1000).tolist() == list(range(50))
+    rows = enough(1000, 10, 1000)
     assert (len(rows), rows[0], rows[-1]) == (100, 0, 999)
     assert np.diff(rows).max() <= 11
-    assert len(enough(1000, 100_000)) == MIN_PICTURES
+    assert len(enough(1000, 100_000, 1000)) == MIN_PICTURES
 
 
-def test_sorted_pictures_give_the_confidence_of_all(monkeypatch):
+def test_sorted_pictures_give_the_confidence_of_all():
     scores, has = drawn(np.random.default_rng(3), 2000, 3.0)
     order = np.argsort(scores.max(axis=1), kind="stable")
     whole = Confidence.learned(scores, has)
-    monkeypatch.setattr(confidence, "_MAX_SCORES", 30 * 500)
-    rows = order[enough(len(order), 30)]
+    rows = order[enough(len(order), 30, 30 * 500)]
     some = Confidence.learned(scores[rows], has[rows])
     assert len(rows) == 500
     best = scores.max(axis=1)[:, None]

@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lookalike.annotation.base as base
 from lookalike.annotation import WSABIE
 from lookalike.annotation._fast.glance import may_be_best
 from lookalike.annotation.glance import Glance
 from tests.reference import glance as slow
+
+LARGE = 1 << 22
+"""The numbers of words' vectors from which a few pictures are ranked by a glance."""
 
 
 @given(
@@ -73,22 +75,22 @@ def test_equal_words_stay_in_order_of_their_numbers():
     assert Glance(vectors).candidates(np.float32([1, 0, 1]), 3).tolist() == list(range(40))
 
 
-def test_a_few_pictures_rank_as_many_do(monkeypatch):
+def test_a_few_pictures_rank_as_many_do():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((60, 12))
-    model = WSABIE(dimension=8, epochs=3, random_state=0).fit(X, [f"w{i % 30}" for i in range(60)])
+    model = WSABIE(dimension=LARGE // 30, epochs=3, random_state=0).fit(
+        X, [f"w{i % 30}" for i in range(60)]
+    )
     together = model.rank(X, 5)
-    monkeypatch.setattr(base, "_LARGE", 0)
     for begin in range(0, 60, 4):
         few = model.rank(X[begin : begin + 4], 5)
         np.testing.assert_array_equal(few.words, together.words[begin : begin + 4])
         np.testing.assert_allclose(few.scores, together.scores[begin : begin + 4], rtol=1e-5)
 
 
-def test_words_learned_later_are_seen(monkeypatch):
-    monkeypatch.setattr(base, "_LARGE", 0)
+def test_words_learned_later_are_seen():
     X = np.eye(4)
-    model = WSABIE(dimension=4, epochs=5, random_state=0).fit(X[:3], ["a", "b", "c"])
+    model = WSABIE(dimension=LARGE // 3, epochs=5, random_state=0).fit(X[:3], ["a", "b", "c"])
     model.rank(X[:1], 2)
     model.partial_fit(X[3:], ["d"], epochs=30)
     assert model.words_[model.rank(X[3:], 1).words[0, 0]] == "d"

@@ -8,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.annotation import WSABIE, Parts
-from lookalike.annotation import parts as module
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
 
@@ -40,13 +39,9 @@ def test_rows_come_back(parts: Parts) -> None:
     assert parts.uses.sum() == 1800
 
 
-def test_a_pass_visits_every_row_once_and_mixes(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "RUN", 16)
-    monkeypatch.setattr(module, "BLOCK_BYTES", 30_000)
+def test_a_pass_visits_every_row_once_and_mixes(parts: Parts) -> None:
     skip = np.array([3, 4, 500])
-    blocks = list(parts.blocks(np.random.default_rng(0), skip))
+    blocks = list(parts.blocks(np.random.default_rng(0), skip, run=16, block_bytes=30_000))
     assert len(blocks) > 3
     numbers = np.concatenate([vectors[:, 0].toarray().ravel() for vectors, _ in blocks])
     skipped = parts.rows(skip)[0][:, 0].toarray().ravel()

@@ -8,23 +8,14 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 
+from lookalike.checks.encoder import EncoderContract, small
 from lookalike.codes import ENCODERS, Encoder, LSHCodes, RidgeCodes
-from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 from lookalike.evaluate import mean_average_precision
+from tests.contract import each, passes
 
 QUICK = {"deep_belief": {"hidden": (12,), "epochs": 2, "batches": 2, "batch_size": 40}}
-
-
-def small(seed=0, rows=60, width=7):
-    rng = np.random.default_rng(seed)
-    y = np.arange(rows) % 3
-    X = rng.standard_normal((rows, width)) * 0.3
-    X[np.arange(rows), y] += 1
-    return X.astype(np.float32), y
 
 
 def made(name, bits=12):
@@ -37,35 +28,18 @@ def encoder(request):
     return made(request.param)
 
 
-def test_a_code_does_not_depend_on_the_batch(encoder):
-    X, y = small(rows=101)
-    encoder.fit(X, y)
-    codes = encoder.encode(X)
-    assert codes.dtype == np.uint8
-    assert codes.shape == (101, 2)
-    assert not (codes[:, -1] & 15).any()
-    # Nothing is all 0 or all 1, so the codes say something.
-    assert len(np.unique(codes, axis=0)) > 1
-    order = np.random.default_rng(1).permutation(101)
-    np.testing.assert_array_equal(encoder.encode(X[order]), codes[order])
-    for size in (1, 2, 15, 16, 17, 33):
-        again = [encoder.encode(X[at : at + size]) for at in range(0, 101, size)]
-        np.testing.assert_array_equal(np.concatenate(again), codes)
-    np.testing.assert_array_equal(encoder.encode(X[3]), codes[3:4])
-    np.testing.assert_array_equal(encoder.encode(sp.csr_matrix(X)), codes)
-    assert encoder.encode(X[:0]).shape == (0, 2)
+@each(EncoderContract)
+def test_contract(encoder, rule):
+    passes(rule, EncoderContract, encoder)
 
 
-def test_values_are_those_of_the_bits_and_made_block_by_block(encoder, monkeypatch):
+def test_values_are_the_same_block_by_block(encoder, monkeypatch):
     X, y = small(rows=101)
     encoder.fit(X, y)
     values = encoder.values(X)
-    assert (values.dtype, values.shape) == (np.float32, (101, 12))
-    np.testing.assert_array_equal(np.packbits(values > 0, axis=1), encoder.encode(X))
     monkeypatch.setattr("lookalike.codes.base._NUMBERS", 30 * 7)
     for form in (X, sp.csr_matrix(X)):
         np.testing.assert_allclose(encoder.values(form), values, rtol=1e-4, atol=1e-5)
-    assert encoder.values(X[:0]).shape == (0, 12)
 
 
 def undecided(encoder, X):
@@ -127,75 +101,12 @@ def test_codes_do_not_depend_on_the_processor(tmp_path):
         assert ran.stdout.splitlines() == here
 
 
-@pytest.mark.parametrize("bits", [1, 5, 8, 33])
-@pytest.mark.parametrize("name", ENCODERS.names)
-def test_any_number_of_bits_and_several_labels(name, bits):
-    X, y = small()
-    labels = [{str(one), "all"} if row % 2 else {str(one)} for row, one in enumerate(y)]
-    encoder = made(name, bits).fit(X, labels)
-    codes = encoder.encode(X)
-    assert codes.shape == (60, (bits + 7) // 8)
-    ones = np.unpackbits(codes, axis=1, count=bits)
-    assert (ones.min(axis=0) < ones.max(axis=0)).all()
-
-
 @pytest.mark.parametrize("rows", [100, 101])
 def test_each_bit_of_a_deep_belief_net_divides_the_pictures_evenly(rows):
     X, y = small(rows=rows)
     codes = made("deep_belief").fit(5 + 3 * X, y).encode(5 + 3 * X)
     ones = np.unpackbits(codes, axis=1, count=12).sum(axis=0)
     assert set(ones) <= {rows // 2, rows - rows // 2}
-
-
-def test_saved_and_loaded_it_encodes_alike(encoder, tmp_path):
-    X, y = small()
-    encoder.fit(X, y)
-    encoder.save(tmp_path / "a", fingerprint="vectors")
-    loaded = ENCODERS.load(tmp_path / "a")
-    assert type(loaded) is type(encoder)
-    assert loaded.fingerprint_ == "vectors"
-    assert loaded.fingerprint == encoder.fingerprint
-    assert loaded.bits == 12
-    np.testing.assert_array_equal(loaded.encode(X), encoder.encode(X))
-    arrays, manifest = load_arrays(tmp_path / "a", kind=encoder.file_kind)
-    for name, array in arrays.items():
-        for wrong in (array[:-1], np.full_like(array, np.nan), array.astype(np.float64)):
-            changed = {**arrays, name: wrong}
-            save_arrays(tmp_path / "b", changed, kind=encoder.file_kind, manifest=manifest)
-            with pytest.raises(DamagedFile):
-                ENCODERS.load(tmp_path / "b")
-
-
-def test_the_same_seed_gives_the_same_codes(encoder):
-    X, y = small()
-    twin = clone(encoder).fit(X, y)
-    encoder.fit(X, y)
-    np.testing.assert_array_equal(encoder.encode(X), twin.encode(X))
-    assert encoder.fingerprint == twin.fingerprint
-    other = clone(encoder).set_params(bits=11).fit(X, y)
-    assert other.fingerprint != encoder.fingerprint
-
-
-def test_bad_input_is_refused(encoder):
-    X, y = small()
-    with pytest.raises(NotFitted):
-        encoder.encode(X)
-    with pytest.raises(NotFitted):
-        encoder.save("nowhere")
-    for bits in (0, -1, 2.5, None, True):
-        with pytest.raises(InvalidInput, match="bits must be"):
-            clone(encoder).set_params(bits=bits).fit(X, y)
-    for bad in (X[:1], X[0], [[np.nan] * 7] * 3, [["a"]] * 3):
-        with pytest.raises(InvalidInput):
-            clone(encoder).fit(bad, y[: len(bad)])
-    encoder.fit(X, y)
-    for bad in (X[:, :3], [[np.inf] * 7], np.zeros((2, 7, 1))):
-        with pytest.raises(InvalidInput):
-            encoder.encode(bad)
-    if encoder.needs_labels:
-        for bad in (None, y[:5], ["one"] * 60, sp.eye(60, format="csr")):
-            with pytest.raises(InvalidInput):
-                clone(encoder).fit(X, bad)
 
 
 def test_every_name_of_the_registry_is_an_encoder():

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from lookalike.checks.encoder import small
 from lookalike.codes import ENCODERS, HammingSimilarity
 from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.index import BitIndex
-from tests.codes.test_contract import QUICK, small
+from tests.codes.test_contract import QUICK
 
 
 def fitted(**settings):

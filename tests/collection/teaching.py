@@ -1,6 +1,7 @@
 """Words for the pictures of an album, and what a user sees of what was learned."""
 
 from lookalike.collection import InUse
+from tests.collection.beside import beside
 
 QUICK = {"steps": 50, "blend": 0.5}
 
@@ -26,7 +27,7 @@ def clicks(collection):
 
 
 def in_use(collection):
-    row = collection._session.rankers.row()
+    row = beside(collection).rankers.row()
     return InUse(row.similarity, row.annotator)
 
 

@@ -21,6 +21,7 @@ from lookalike.core.errors import (
     UnreadablePicture,
 )
 from lookalike.features import Embedding
+from tests.collection.beside import beside, current_ranker
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.gates import OPEN
 
@@ -39,7 +40,7 @@ def snapshot(folder):
 
 
 def test_search_ranks_like_cosine(collection, pictures):
-    ranker = collection._session.rankers.get()
+    ranker = current_ranker(collection)
     scores = (ranker.plain.vectors @ ranker.vectors([1])[0]) * ranker.plain.scales
     expected = ranker.plain.ids[np.argsort(-scores, kind="stable")].tolist()
     expected.remove(1)
@@ -194,7 +195,7 @@ def test_searches_in_threads_see_whole_states(collection, pictures):
 def test_a_second_writer_is_sent_away(collection, pictures):
     with (
         Collection.open(collection.path, features=[Colours()]) as second,
-        collection._session.folder.writing(),
+        beside(collection).folder.writing(),
     ):
         for work in (
             lambda: second.add([pictures]),
@@ -223,19 +224,19 @@ def test_remove_is_all_or_nothing(collection, pictures):
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, stopped):
+def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, set_limits, stopped):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(space, "MIN_DRIFT", 0)
+    set_limits(space, MIN_DRIFT=0)
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([pictures])
         collection.learn(folders=True, settings={"steps": 50})
         row = collection.pictures.get(3)
-        raw = collection._session.database.row("SELECT record FROM records_1 WHERE picture = 3")[0]
+        raw = beside(collection).database.row("SELECT record FROM records_1 WHERE picture = 3")[0]
         traces = {
             "vector": raw,
-            "cached vector": collection._session.rankers.get().vectors([3])[0].tobytes(),
+            "cached vector": current_ranker(collection).vectors([3])[0].tobytes(),
             "thumbnail": collection.pictures.thumbnail(3)[200:],
             "hash": row.sha256.encode(),
             "name": row.places[0].name.encode(),
@@ -350,7 +351,7 @@ def test_the_default_feature(tmp_path):
     with Collection.open(tmp_path / "c") as again:
         assert isinstance(again.features["embedding"], Embedding)
         assert again.search(pictures[0], 5) == found
-        assert again._session.rankers.get().plain.dimension == 1280
+        assert current_ranker(again).plain.dimension == 1280
     feature = tmp_path / "c" / "features" / "1.safetensors"
     feature.write_bytes(feature.read_bytes()[:-3])
     with Collection.open(tmp_path / "c") as damaged, pytest.raises(DamagedFile):

@@ -20,6 +20,7 @@ from lookalike.collection.pictures import adding
 from lookalike.collection.store import database as databases
 from lookalike.collection.vectors import space
 from lookalike.core.errors import CollectionBusy, CollectionError
+from tests.collection.beside import beside, current_ranker
 from tests.collection.colours import Colours, album, picture
 from tests.collection.pictures.test_adding import consistent
 from tests.gates import OPEN
@@ -78,20 +79,20 @@ def writers():
 KILLS = 25
 
 
-def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
+def test_killed_at_any_moment(tmp_path, writers, set_limits):
     """Whatever was acknowledged is there, whole; the rest is there whole or not at all."""
-    monkeypatch.setattr(space, "REDUCED", 4)
+    set_limits(space, REDUCED=4)
     album(tmp_path / "p", 6)
     with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([tmp_path / "p"])
     draw = random.Random(0)
     added, removed, begun, learned, words = {}, set(), set(), 0, 0
-    for kill in range(4 * KILLS):
+    for kill in range(8 * KILLS):
         # On a busy machine a writer needs longer until it has done something of each kind.
         if kill >= KILLS and added and removed and learned and words:
             break
         writers.start("work", tmp_path, 1000 * kill)
-        time.sleep(draw.uniform(0, 0.6 * (1 + kill // KILLS)))
+        time.sleep(draw.uniform(0, 0.6 * 2 ** (kill // KILLS)))
         for what, *names in writers.kill():
             if what == "added":
                 for number, path in (name.split("=", 1) for name in names):
@@ -101,7 +102,7 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             else:
                 (removed if what == "removed" else begun).update(map(int, names))
         with Collection.open(tmp_path / "c", features=[Colours()]) as collection:
-            database = collection._session.database
+            database = beside(collection).database
             assert database.rows("PRAGMA integrity_check") == [("ok",)]
             assert database.rows("PRAGMA foreign_key_check") == []
             rows = list(collection.pictures.all())
@@ -115,7 +116,7 @@ def test_killed_at_any_moment(tmp_path, writers, monkeypatch):
             # What was added is there, but for the oldest, which were removed.
             here = {str(place): row.id for row in rows for place in row.places}
             assert all(added[path] < ids[0] for path in added.keys() - here.keys())
-            ranker = collection._session.rankers.get()
+            ranker = current_ranker(collection)
             assert sorted(ranker.plain.ids.tolist()) == ids
             fresh = ranker.space.load_index(database, Path("no cache"))
             order, cached = fresh.ids.argsort(), ranker.plain.ids.argsort()
@@ -160,7 +161,7 @@ def everything(folder):
         return (
             collection.labels.all(),
             collection.models.all(),
-            collection._session.rankers.row(),
+            beside(collection).rankers.row(),
             collection.search(1, 9),
             [[tag.word for tag in some] for some in tags],
             collection.search_word("rot", 9),
@@ -247,8 +248,8 @@ def fresh_connections(collection, monkeypatch):
 
 @pytest.mark.usefixtures("fresh_connections")
 @pytest.mark.parametrize("room", [0, 1, 2, 3])
-def test_a_full_disk_keeps_what_was_committed(collection, pictures, room, monkeypatch):
-    monkeypatch.setattr(adding, "BATCH_PICTURES", 4)
+def test_a_full_disk_keeps_what_was_committed(collection, pictures, room, monkeypatch, set_limits):
+    set_limits(adding, BATCH_PICTURES=4)
     for number in range(40):
         picture(pictures / f"neu-{number}.png", (number, 9, 9), 500 + number)
     real = databases._connect

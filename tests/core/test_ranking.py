@@ -117,17 +117,17 @@ def test_precision_at_an_unknown_cutoff_is_refused():
         judge([[1.0]], np.array([[True]]), cutoffs=[1]).precision_at(2)
 
 
-def test_blocks_equal_the_whole(monkeypatch):
+def test_blocks_equal_the_whole():
     rng = np.random.default_rng(1)
     scores = rng.random((23, 23))
     relevant = rng.random((23, 23)) < 0.2
     whole = judge(scores, relevant, own=np.arange(23))
-    monkeypatch.setattr("lookalike.core.ranking._BLOCK_SCORES", 100)
     told = []
     parts = judge_in_blocks(
         lambda rows: scores[rows],
         lambda rows: relevant[rows],
         23,
+        block_scores=100,
         progress=lambda done, total: told.append((done, total)),
     )
     assert isinstance(parts, Judgement)

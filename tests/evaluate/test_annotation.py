@@ -124,17 +124,21 @@ def test_words_are_the_same_in_any_case_and_form():
     assert found.sibling_precision == {}
 
 
-def test_pictures_are_judged_in_blocks(monkeypatch):
+def test_pictures_are_judged_in_blocks():
     rng = np.random.default_rng(0)
     table = rng.normal(size=(40, len(WORDS)))
     truths = [[WORDS[i] for i in some] for some in rng.integers(0, len(WORDS), (40, 2))]
     truths[5] = truths[6] = []
     rows = np.arange(40)[:, None]
     whole = evaluate_annotation(Stub(table), rows, truths, tree=TREE)
-    monkeypatch.setattr("lookalike.evaluate.annotation._BLOCK_SCORES", 65)
     model, told = Stub(table), []
     parts = evaluate_annotation(
-        model, rows, truths, tree=TREE, progress=lambda *now: told.append(now)
+        model,
+        rows,
+        truths,
+        tree=TREE,
+        progress=lambda *now: told.append(now),
+        block_scores=65,
     )
     assert model.asked == [10, 10, 10, 8]
     assert told == [(10, 38), (20, 38), (30, 38), (38, 38)]

@@ -66,11 +66,10 @@ def test_nothing_alike_is_said():
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.coo_matrix])
-def test_a_model_is_judged_in_blocks(data, form, monkeypatch):
-    monkeypatch.setattr("lookalike.core.ranking._BLOCK_SCORES", 240)
+def test_a_model_is_judged_in_blocks(data, form):
     X, y = data
     model = Inner()
-    found = evaluate_similarity(model, form(X), y, cutoffs=(5,))
+    found = evaluate_similarity(model, form(X), y, cutoffs=(5,), block_scores=240)
     assert model.asked == [(8, 30)] * 3 + [(6, 30)]
     assert found.mean_average_precision == pytest.approx(mean_average_precision(X @ X.T, y))
     assert found.precision_at(5) == pytest.approx(precision_at_k(X @ X.T, y, 5))

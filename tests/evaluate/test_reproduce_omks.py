@@ -218,13 +218,12 @@ def test_the_best_are_those_a_t_test_cannot_tell_apart():
     assert best_of(results) == {"best", "as good"}
 
 
-def test_slow_methods_are_left_out_of_large_sets(monkeypatch):
-    monkeypatch.setattr(omks_tables, "MAX_SLOW", 10)
+def test_slow_methods_are_left_out_of_large_sets():
     found, labels = views()
     splits = four_parts(labels, splits=1, random_state=0)
     data = ViewSet(PictureSet("made", (), labels, (), "made"), found)
     results = omks_tables.run_methods(
-        data, splits, methods=["LMNN-Best", "Eucl.-Best"], ratio=0.2, random_state=0
+        data, splits, methods=["LMNN-Best", "Eucl.-Best"], ratio=0.2, random_state=0, max_slow=10
     )
     assert results["LMNN-Best"] is None
     assert isinstance(results["Eucl.-Best"], Outcomes)

@@ -2,10 +2,11 @@
 
 import pytest
 
+from lookalike.checks.feature import FeatureContract, pictures
 from lookalike.core.registry import Registry
-from lookalike.features import Embedding, Feature, Views, Visterms, registry, visterms
+from lookalike.features import FEATURES, Embedding, Feature, Views, Visterms, registry, visterms
 from tests.collection.colours import Colours
-from tests.features.contract import FeatureContract, pictures
+from tests.contract import each, passes
 from tests.features.test_embedding import model
 from tests.test_imports import loaded
 
@@ -15,29 +16,6 @@ def visterms_of_twelve_words():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(visterms, "SAMPLE_PIXELS", 2000)
         yield Visterms(dimension=12, colours=4, longest_side=400).fit(pictures())
-
-
-class TestEmbedding(FeatureContract):
-    @pytest.fixture
-    def feature(self):
-        return Embedding(model(), mean=0.25, std=[1, 2, 4])
-
-
-class TestVisterms(FeatureContract):
-    @pytest.fixture
-    def feature(self, visterms_of_twelve_words):
-        return visterms_of_twelve_words
-
-    @pytest.fixture
-    def unfitted(self):
-        return Visterms(dimension=10, colours=3, longest_side=500, random_state=1)
-
-
-@pytest.fixture(scope="module")
-def views_and_words():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(registry.FEATURES._here, "visterms", FewVisterms)
-        yield Views(views="gist,surf200,visterms,edges", components=4).fit(pictures())
 
 
 class FewVisterms(Visterms):
@@ -52,26 +30,35 @@ class FewVisterms(Visterms):
         )
 
 
-class TestViews(FeatureContract):
-    @pytest.fixture
-    def feature(self, views_and_words):
-        return views_and_words
-
-    @pytest.fixture
-    def unfitted(self):
-        return Views(views="colour,surf200,lbp", components=3, random_state=1)
+@pytest.fixture(scope="module")
+def views_and_words():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.FEATURES._here, "visterms", FewVisterms)
+        yield Views(views="gist,surf200,visterms,edges", components=4).fit(pictures())
 
 
-class TestAFeatureOfYourOwn(FeatureContract):
-    @pytest.fixture
-    def feature(self):
-        return Colours(cells=3)
+@each(FeatureContract)
+def test_embedding(rule):
+    passes(rule, FeatureContract, Embedding(model(), mean=0.25, std=[1, 2, 4]), None, FEATURES)
 
-    @pytest.fixture
-    def registry(self):
-        made = Registry("feature", "lookalike.test-features", {})
-        made.register(Colours)
-        return made
+
+@each(FeatureContract)
+def test_visterms(rule, visterms_of_twelve_words):
+    unfitted = Visterms(dimension=10, colours=3, longest_side=500, random_state=1)
+    passes(rule, FeatureContract, visterms_of_twelve_words, unfitted, FEATURES)
+
+
+@each(FeatureContract)
+def test_views(rule, views_and_words):
+    unfitted = Views(views="colour,surf200,lbp", components=3, random_state=1)
+    passes(rule, FeatureContract, views_and_words, unfitted, FEATURES)
+
+
+@each(FeatureContract)
+def test_a_feature_of_your_own(rule):
+    own = Registry("feature", "lookalike.test-features", {})
+    own.register(Colours)
+    passes(rule, FeatureContract, Colours(cells=3), None, own)
 
 
 WHOLE = {

@@ -11,6 +11,7 @@ from lookalike.features.descriptors.pixels import pixels_of
 from lookalike.features.descriptors.sift import sift
 from lookalike.features.descriptors.words import VisualWords, learn_words
 from lookalike.features.views import CLASSIC, GLOBAL
+from tests.features.cores import one_core
 from tests.features.test_descriptors import scene
 
 
@@ -81,11 +82,12 @@ class TestBlocks:
         assert list(text.blocks) == ["lbp", "colour"]
         np.testing.assert_array_equal(text.describe(scenes(2)), listed.describe(scenes(2)))
 
-    def test_the_sample_does_not_depend_on_threads(self, monkeypatch):
+    def test_the_sample_does_not_depend_on_threads(self):
         one, two = (Views(views="colour,surf200", components=2) for _ in range(2))
         two.fit(scenes(4))
-        monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
-        assert one.fit(scenes(4)).fingerprint == two.fingerprint
+        with one_core():
+            one.fit(scenes(4))
+        assert one.fingerprint == two.fingerprint
 
     def test_progress_rises_to_the_total(self):
         told = []

@@ -11,6 +11,7 @@ from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 from lookalike.features import visterms as module
 from lookalike.features.visterms import Visterms, blocks_in, first_size, level_sizes
+from tests.features.cores import one_core
 from tests.reference import visterms as slow
 
 
@@ -183,9 +184,10 @@ class TestRepeats:
         other = Visterms(dimension=40, colours=6, random_state=1).fit(pictures())
         assert other.fingerprint != fitted.fingerprint
 
-    def test_one_core_gives_the_same_codebook(self, fitted, monkeypatch):
-        monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
-        assert Visterms(dimension=40, colours=6).fit(pictures()).fingerprint == fitted.fingerprint
+    def test_one_core_gives_the_same_codebook(self, fitted):
+        with one_core():
+            alone = Visterms(dimension=40, colours=6).fit(pictures())
+        assert alone.fingerprint == fitted.fingerprint
 
     def test_threads_and_batches_change_nothing(self, fitted):
         images = pictures()

@@ -12,6 +12,7 @@ from lookalike.index import BitIndex
 from lookalike.index._fast import shuffle
 from lookalike.index._fast.row_order import unpack_rows
 from lookalike.index.bit_cells import SortedCodes, _packed
+from lookalike.index.bit_rows import BitRows
 from tests.reference import bits as slow
 
 
@@ -38,29 +39,32 @@ def some_weights(rng, kind, queries, bits):
 WEIGHTS = ["none", "zero", "one set", "each", "skewed", "few", "tiny", "huge"]
 
 
-@pytest.fixture(params=[False, True], ids=["scanned", "sorted"])
-def in_cells(request, monkeypatch):
-    if request.param:
-        monkeypatch.setattr("lookalike.index.bit_rows.SORTED_FROM", 40)
-        monkeypatch.setattr("lookalike.index.bit_cells._CELL", 50)
+def sorting(**limits):
+    """Return the class of an index that sorts few codes into cells, by these limits."""
+    rows = type("SortingRows", (BitRows,), {"sorted_from": 40, **limits})
+    return type("SortingIndex", (BitIndex,), {"rows": rows})
+
+
+@pytest.fixture(params=[BitIndex, sorting(cell=50)], ids=["scanned", "sorted"])
+def kind(request):
     return request.param
 
 
 @pytest.mark.parametrize("bits", [1, 5, 8, 12, 48, 64, 100])
-def test_nearest_and_within_equal_brute_force(in_cells, bits):
+def test_nearest_and_within_equal_brute_force(kind, bits):
     rng = np.random.default_rng(bits)
     codes = clustered(rng, 3000, bits)
     queries = np.vstack([clustered(rng, 3, bits), codes[:3]])
     names = np.arange(7, 3007)
-    index = BitIndex(bits)
+    index = kind(bits)
     index.add_codes(codes[:2900], names[:2900])
     index.add_codes(codes[2900:], names[2900:])
-    assert (index._state.rows.near.covered > 0) == in_cells
-    for kind in WEIGHTS:
-        weights = some_weights(rng, kind, len(queries), bits)
+    assert (index._state.rows.near.covered > 0) == (kind is not BitIndex)
+    for form in WEIGHTS:
+        weights = some_weights(rng, form, len(queries), bits)
         expected = slow.distances(codes, queries, weights, bits)
         for k in (1, 10, 100):
-            hits = index.nearest(queries, k, weights=None if kind == "none" else weights)
+            hits = index.nearest(queries, k, weights=None if form == "none" else weights)
             order = np.argsort(expected, axis=1, kind="stable")[:, :k]
             np.testing.assert_array_equal(hits.ids, names[order])
             np.testing.assert_array_equal(-hits.scores, np.take_along_axis(expected, order, 1))
@@ -72,10 +76,10 @@ def test_nearest_and_within_equal_brute_force(in_cells, bits):
             np.testing.assert_array_equal(found, expected[row, order])
 
 
-def test_shuffled_ids_excluded_ones_and_few_chosen(in_cells):
+def test_shuffled_ids_excluded_ones_and_few_chosen(kind):
     rng = np.random.default_rng(3)
     codes, names = clustered(rng, 500, 24), rng.permutation(900)[:500]
-    index = BitIndex(24)
+    index = kind(24)
     index.add_codes(codes, names)
     queries = codes[:6]
     weights = rng.random((6, 24))
@@ -92,13 +96,11 @@ def test_shuffled_ids_excluded_ones_and_few_chosen(in_cells):
 
 
 @pytest.mark.parametrize("share", [1, 12, 10**6])
-def test_a_search_that_would_visit_too_much_scans_instead(monkeypatch, share):
-    monkeypatch.setattr("lookalike.index.bit_rows.SORTED_FROM", 40)
-    monkeypatch.setattr("lookalike.index.bit_rows.SHARE", share)
+def test_a_search_that_would_visit_too_much_scans_instead(share):
     rng = np.random.default_rng(4)
     codes = np.packbits(rng.random((4000, 64)) < 0.5, axis=1)
     codes[:40] = codes[0]
-    index = BitIndex(64)
+    index = sorting(share=share)(64)
     index.add_codes(codes)
     # The first query finds all in its own cell, the others nothing near.
     queries = codes[[0, 100, 200]]
@@ -113,21 +115,17 @@ def test_cells_stay_exact_when_codes_come_and_go(seed, clusters, flip, gone):
     rng = np.random.default_rng(seed)
     codes = clustered(rng, 700, 48, clusters, flip)
     names = rng.permutation(5000)[:700]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lookalike.index.bit_rows.SORTED_FROM", 200)
-        patch.setattr("lookalike.index.bit_cells._CELL", 30)
-        patch.setattr("lookalike.index.bit_rows.SHARE", 1)
-        index = BitIndex(48)
-        index.add_codes(codes[:500], names[:500])
-        select = np.ones(700, np.bool_)
-        for _ in range(2):
-            left = select & (rng.random(700) >= gone)
-            left[500:] = True
-            left[0] = True
-            if (select & ~left)[:500].any():
-                index.remove(names[:500][(select & ~left)[:500]])
-            select = left
-        index.add_codes(codes[500:], names[500:])
+    index = sorting(sorted_from=200, cell=30, share=1)(48)
+    index.add_codes(codes[:500], names[:500])
+    select = np.ones(700, np.bool_)
+    for _ in range(2):
+        left = select & (rng.random(700) >= gone)
+        left[500:] = True
+        left[0] = True
+        if (select & ~left)[:500].any():
+            index.remove(names[:500][(select & ~left)[:500]])
+        select = left
+    index.add_codes(codes[500:], names[500:])
     np.testing.assert_array_equal(index.codes(names[select]), codes[select])
     weights = rng.random(48) ** 2
     expected = slow.distances(codes[select], codes[:4], weights, 48)
@@ -144,10 +142,9 @@ def test_cells_stay_exact_when_codes_come_and_go(seed, clusters, flip, gone):
         np.testing.assert_array_equal(inside[row][0], names[select][near])
 
 
-def test_what_is_left_of_a_ring_is_still_found_in_it(monkeypatch):
-    monkeypatch.setattr("lookalike.index.bit_cells._CELL", 100)
+def test_what_is_left_of_a_ring_is_still_found_in_it():
     rng = np.random.default_rng(8)
-    near = SortedCodes.of(Codes(clustered(rng, 2000, 48, 10), 48))
+    near = SortedCodes.of(Codes(clustered(rng, 2000, 48, 10), 48), 100)
     mask = rng.random(2000) < 0.7
     fewer = near.select(mask)
     before, after = near.order(), fewer.order()
@@ -194,30 +191,29 @@ def test_lanes_equal_the_slow_twin(columns):
 
 
 @pytest.mark.parametrize("bits", [48, 64])
-def test_a_code_takes_its_bytes_and_little_more(bits, monkeypatch):
+def test_a_code_takes_its_bytes_and_little_more(bits):
     rng = np.random.default_rng(0)
-    index = BitIndex(bits)
+    index = sorting(sorted_from=40_001)(bits)
     index.add_codes(np.packbits(rng.random((40_000, bits)) < 0.5, axis=1))
     state = index._state
     assert state.rows._buffer.nbytes <= 40_000 * bits // 8 * 1.01
     assert index.scales.strides == (0,)
     assert state.ids.first == 0
-    monkeypatch.setattr("lookalike.index.bit_rows.SORTED_FROM", 40_000)
     index.add_codes(np.packbits(rng.random((1, bits)) < 0.5, axis=1))
     rows = index._state.rows
     assert rows.near.covered == 40_001
     assert rows.memory <= 40_001 * bits // 8 * 1.5
 
 
-def test_a_file_is_mapped_and_grows_apart_from_it(in_cells, tmp_path):
+def test_a_file_is_mapped_and_grows_apart_from_it(kind, tmp_path):
     rng = np.random.default_rng(5)
     codes = clustered(rng, 200, 20)
-    index = BitIndex(20, fingerprint="f")
+    index = kind(20, fingerprint="f")
     index.add_codes(codes)
     index.save(tmp_path / "a")
     opened = BitIndex.open(tmp_path / "a")
     assert not opened._state.rows._buffer.flags.writeable
-    assert opened._state.rows.near.covered == (200 if in_cells else 0)
+    assert opened._state.rows.near.covered == (0 if kind is BitIndex else 200)
     hits, before = opened.nearest(codes[:5], 7), index.nearest(codes[:5], 7)
     np.testing.assert_array_equal(hits.ids, before.ids)
     opened.add_codes(codes[:9])
@@ -230,9 +226,8 @@ def test_a_file_is_mapped_and_grows_apart_from_it(in_cells, tmp_path):
     assert BitIndex.saved_ids(tmp_path / "a", fingerprint="g").tolist() == []
 
 
-def test_a_file_with_wrong_cells_or_cut_short_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("lookalike.index.bit_rows.SORTED_FROM", 40)
-    index = BitIndex(16)
+def test_a_file_with_wrong_cells_or_cut_short_is_refused(tmp_path):
+    index = sorting()(16)
     index.add_codes(clustered(np.random.default_rng(6), 100, 16))
     index.save(tmp_path / "a")
     arrays, manifest = load_arrays(tmp_path / "a", kind="bits_index/1")
@@ -247,7 +242,6 @@ def test_a_file_with_wrong_cells_or_cut_short_is_refused(tmp_path, monkeypatch):
         save_arrays(tmp_path / "bad", changed, kind="bits_index/1", manifest=manifest)
         with pytest.raises(DamagedFile, match="bad"):
             BitIndex.open(tmp_path / "bad")
-    monkeypatch.undo()
     whole = (tmp_path / "a").read_bytes()
     for length in (0, 5, 100, len(whole) - 1):
         (tmp_path / "bad").write_bytes(whole[:length])

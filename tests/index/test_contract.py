@@ -1,15 +1,14 @@
 """What every index promises, whichever kind it is."""
 
-import threading
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.checks.index import IndexContract, SlowIndex, agree, some
 from lookalike.core.arrays import load_arrays, save_arrays
-from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput
+from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.index import (
     INDEXES,
     BitIndex,
@@ -21,7 +20,7 @@ from lookalike.index import (
 )
 from lookalike.index.checked_rows import seal
 from lookalike.index.exact import Rows
-from tests.reference.index import SlowIndex
+from tests.contract import each, passes
 
 
 class PlainRows(Rows):
@@ -91,22 +90,9 @@ def dense(vectors):
     return vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
 
 
-def some(rng, n, d=5):
-    """Small whole numbers with many zeros, so that sums are exact and ties abound."""
-    return (rng.integers(-2, 3, (n, d)) * (rng.random((n, d)) < 0.6)).astype(np.float32)
-
-
-def agree(index, slow, queries, asked, k, exclude=None, among=None):
-    hits = index.search(asked(queries), k, exclude=exclude, among=among)
-    assert hits.ids.dtype == np.int64
-    assert hits.scores.dtype == np.float32
-    assert hits.ids.shape == hits.scores.shape == (len(queries), k)
-    for row, query in enumerate(queries):
-        left_out = [] if exclude is None else np.atleast_1d(exclude[row]).tolist()
-        if among is not None:
-            left_out += set(slow.vectors).difference(np.asarray(among).tolist())
-        expected = slow.search(query, k, left_out)
-        assert list(zip(hits.ids[row].tolist(), hits.scores[row].tolist(), strict=True)) == expected
+@each(IndexContract)
+def test_contract(kind, rule):
+    passes(rule, IndexContract, *kind)
 
 
 @settings(max_examples=60)
@@ -152,46 +138,6 @@ def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
         assert dense(index.take(named)).tolist() == [slow.vectors[n].tolist() for n in named]
         assert index.scales.tolist() == list(slow.scales.values())
         assert index.fingerprint == "f"
-
-
-def test_removed_saved_reopened_added_searched(kind, tmp_path):
-    make, stored, asked = kind
-    index = make(3)
-    index.add(stored(np.eye(3)))
-    index.remove([2, 0])
-    index.save(tmp_path / "a")
-    index = make.open(tmp_path / "a")
-    assert index.ids.tolist() == [1]
-    assert index.add(stored(np.eye(3)[:1])).tolist() == [3]
-    hits = index.search(asked(np.eye(3)), 3)
-    assert hits.ids.tolist() == [[3, 1, -1], [1, 3, -1], [1, 3, -1]]
-    index.remove([1, 3])
-    index.save(tmp_path / "a")
-    assert make.open(tmp_path / "a").add(stored(np.eye(3))).tolist() == [4, 5, 6]
-
-
-def test_ids_given_are_kept_and_fresh_ones_go_above(kind):
-    make, stored, _ = kind
-    index = make(2)
-    index.add(stored(np.eye(2)), [70, 3])
-    assert index.add(stored(np.eye(2))).tolist() == [71, 72]
-    index.remove(72)
-    assert index.add(stored(np.eye(2)[:1])).tolist() == [73]
-    index.add(stored(np.eye(2)[:1]), [72])
-    assert index.ids.tolist() == [70, 3, 71, 73, 72]
-    index.add(stored(np.eye(2)[:1]), [5])
-    assert index.add(stored(np.eye(2)[:1])).tolist() == [74]
-    np.testing.assert_array_equal(dense(index.take([3])).ravel(), [0, 1])
-    with pytest.raises(InvalidInput, match="no picture with the id 6"):
-        index.take([6])
-
-
-def test_ties_go_by_id_not_by_place(kind):
-    make, stored, asked = kind
-    index = make(4)
-    index.add(stored(np.ones((50, 4))), np.arange(50)[::-1])
-    hits = index.search(asked(np.ones((1, 4))), 7)
-    assert hits.ids.tolist() == [list(range(7))]
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -261,38 +207,6 @@ def test_a_sum_that_overflows_on_the_way_is_not_lost(kind):
     np.testing.assert_allclose(hits.scores, [[-1e38, -1e38]], rtol=1e-6)
 
 
-def test_what_was_given_out_stays_as_it_was(kind):
-    make, stored, _ = kind
-    index = make(3)
-    index.add(stored(np.arange(12.0).reshape(4, 3)))
-    ids, vectors, scales = index.ids, index.vectors, index.scales
-    before = dense(vectors).copy()
-    index.remove([0, 2])
-    index.set_scales([4.0, 5.0])
-    index.add(stored(np.full((3, 3), 7.0)))
-    assert ids.tolist() == [0, 1, 2, 3]
-    assert scales.tolist() == [1.0] * 4
-    np.testing.assert_array_equal(dense(vectors), before)
-    assert index.ids.tolist() == [1, 3, 4, 5, 6]
-
-
-def test_exclude(kind):
-    make, stored, asked = kind
-    rng = np.random.default_rng(1)
-    vectors, queries = some(rng, 30), some(rng, 4)
-    index, slow = make(5), SlowIndex()
-    index.add(stored(vectors))
-    slow.add(dense(stored(vectors)))
-    agree(index, slow, queries, asked, 5, exclude=[3, -1, 7, 99])
-    agree(index, slow, queries, asked, 30, exclude=rng.integers(-1, 30, (4, 6)))
-    agree(index, slow, queries[:1], asked, 30, exclude=[[1, 2, 3]])
-    hits = index.search(asked(queries[:1]), 2, exclude=[1, 2, 3])
-    assert not np.isin([1, 2, 3], hits.ids).any()
-    for bad in ([1, 2], [[1], [2]], [0.5] * 4, np.zeros((4, 1, 1), int)):
-        with pytest.raises(InvalidInput, match="exclude"):
-            index.search(asked(queries), exclude=bad)
-
-
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.7, 1.0])
 def test_among_is_a_filter_of_the_whole_ranking(name, share, monkeypatch):
@@ -321,210 +235,12 @@ def test_among_is_a_filter_of_the_whole_ranking(name, share, monkeypatch):
         assert np.isneginf(hits.scores[row, count:]).all()
 
 
-def test_among_whatever_is_named(kind):
-    make, stored, asked = kind
-    rng = np.random.default_rng(3)
-    vectors, query = some(rng, 30), some(rng, 1)
-    index, slow = make(5), SlowIndex()
-    hits = index.search(asked(query), 3, among=[1, 2])
-    assert hits.ids.tolist() == [[-1, -1, -1]]
-    index.add(stored(vectors))
-    slow.add(dense(stored(vectors)))
-    scales = rng.integers(-1, 3, 30).astype(np.float32)
-    index.set_scales(scales)
-    slow.scales = dict(enumerate(scales))
-    for among in (
-        [],
-        np.zeros(0, np.int64),
-        [7],
-        [7, 7, 3, 3, 7],
-        [-1, 99, 2**62],
-        [-1, 4, 99, 29, 0],
-        list(range(5, 30)),
-        np.array([2**64 - 1, 5], np.uint64),
-        np.array([6, 2], np.int8),
-        range(30),
-    ):
-        for k in (1, 4, 40):
-            agree(index, slow, query, asked, k, among=among)
-            agree(index, slow, query, asked, k, exclude=[[7, 4, -1]], among=among)
-    for bad in ([0.5], [[1, 2]], 3, ["a"], [True, False], [None]):
-        with pytest.raises(InvalidInput, match=f"{make.__name__}: among must be"):
-            index.search(asked(query), among=bad)
-
-
-def test_scales_multiply_scores(kind):
-    make, stored, asked = kind
-    index = make(2)
-    index.add(stored([[1.0, 0.0], [1.0, 1.0]]))
-    index.set_scales([5.0, 0.5])
-    hits = index.search(asked([[1.0, 1.0]]), 2)
-    assert (hits.ids.tolist(), hits.scores.tolist()) == ([[0, 1]], [[5.0, 1.0]])
-    index.add(stored([[0.0, 1.0]]))
-    assert index.scales.tolist() == [5.0, 0.5, 1.0]
-    index.set_scales(None)
-    assert index.search(asked([[1.0, 1.0]]), 1).ids.tolist() == [[1]]
-    for bad in ([1.0], [1.0, np.nan, 1.0], [1e300] * 3, ["a", "b", "c"], np.ones((3, 1))):
-        with pytest.raises(InvalidInput, match="scales"):
-            index.set_scales(bad)
-    assert index.scales.tolist() == [1.0, 1.0, 1.0]
-
-
 def test_one_vector_is_a_batch_of_one():
     for make in (DenseIndex, SparseIndex, BruteForce):
         index = make(2)
         assert index.add([3.0, 4.0]).tolist() == [0]
         hits = index.search([1.0, 0.0], 1)
         assert (hits.ids.tolist(), hits.scores.tolist()) == ([[0]], [[3.0]])
-
-
-def test_empty_index_and_empty_batches(kind, tmp_path):
-    make, stored, asked = kind
-    index = make(3)
-    index.save(tmp_path / "a")
-    index = make.open(tmp_path / "a")
-    hits = index.search(asked(np.ones((2, 3))), 2)
-    assert hits.ids.tolist() == [[-1, -1]] * 2
-    assert np.isneginf(hits.scores).all()
-    assert index.add(stored(np.zeros((0, 3)))).tolist() == []
-    index.add(stored(np.zeros((2, 3))))
-    assert index.search(asked(np.zeros((0, 3))), 4).ids.shape == (0, 4)
-    assert index.search(asked(np.zeros((1, 3))), 4).ids.tolist() == [[0, 1, -1, -1]]
-    index.remove([])
-    index.remove([0, 1, 1])
-    assert len(index) == 0
-
-
-@pytest.mark.parametrize(
-    ("vectors", "ids"),
-    [
-        ([[1.0, 2.0]], None),
-        ([[1.0, 2.0, 3.0, 4.0]], None),
-        ([[[1.0, 2.0, 3.0]]], None),
-        ([[1.0, np.nan, 3.0]], None),
-        ([[1.0, np.inf, 3.0]], None),
-        ([[1.0, 1e39, 3.0]], None),
-        ([["a", "b", "c"]], None),
-        (np.eye(3), [1, 2]),
-        (np.eye(3), [5, 6, 5]),
-        (np.eye(3), [5, 6, 0]),
-        (np.eye(3), [5, 6, -1]),
-        (np.eye(3), [5, 6, 2**63 - 1]),
-        (np.eye(3), np.array([5, 6, 2**63], np.uint64)),
-        (np.eye(3), [5.0, 6.0, 7.0]),
-        (np.eye(3), [True, False, True]),
-        (np.eye(3), [[5, 6, 7]]),
-    ],
-)
-def test_a_refused_add_changes_nothing(kind, vectors, ids):
-    make, stored, _ = kind
-    index = make(3)
-    index.add(stored(np.eye(3)[:1]))
-    try:
-        given_vectors = stored(vectors)
-    except (ValueError, TypeError):
-        given_vectors = vectors
-    with pytest.raises(InvalidInput, match=make.__name__):
-        index.add(given_vectors, ids)
-    assert index.ids.tolist() == [0]
-    assert index.add(stored(np.eye(3))).tolist() == [1, 2, 3]
-
-
-def test_a_refused_remove_changes_nothing(kind):
-    make, stored, _ = kind
-    index = make(3)
-    index.add(stored(np.eye(3)))
-    for bad in ([0, 3], [0, -1], [0.0], ["a"], [[0]]):
-        with pytest.raises(InvalidInput):
-            index.remove(bad)
-    with pytest.raises(InvalidInput, match="id 10, 11, 12, 13, 14 and 3 more; nothing was"):
-        index.remove([0, *range(10, 18)])
-    assert index.ids.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", True, None])
-def test_bad_k_and_dimension(kind, bad):
-    make, _, asked = kind
-    with pytest.raises(InvalidInput, match="k must be"):
-        make(3).search(asked(np.ones((1, 3))), bad)
-    with pytest.raises(InvalidInput, match="dimension must be"):
-        make(bad)
-
-
-def test_bad_queries(kind):
-    make, stored, asked = kind
-    index = make(3)
-    index.add(stored(np.eye(3)))
-    for bad in ([[1.0, 2.0]], [[1.0, 2.0, np.nan]], [[1.0, 2.0, np.inf]]):
-        with pytest.raises(InvalidInput):
-            index.search(asked(bad))
-
-
-def test_no_fresh_ids_beyond_the_last(kind):
-    make, stored, _ = kind
-    index = make(2)
-    index.add(stored(np.eye(2)), [2**63 - 2, 0])
-    with pytest.raises(InvalidInput, match="no new ids above"):
-        index.add(stored(np.eye(2)))
-    index.add(stored(np.eye(2)), [1, 2])
-
-
-def test_fingerprints_never_meet(kind):
-    make, stored, asked = kind
-    index = make(2, fingerprint="abc")
-    index.add(stored(np.eye(2)), fingerprint="abc")
-    for wrong in ("abd", ""):
-        with pytest.raises(FingerprintMismatch, match=make.__name__):
-            index.add(stored(np.eye(2)), fingerprint=wrong)
-        with pytest.raises(FingerprintMismatch):
-            index.search(asked(np.eye(2)), fingerprint=wrong)
-    assert len(index) == 2
-
-
-def test_nothing_given_out_or_taken_in_can_change_the_index(kind):
-    make, stored, asked = kind
-    index = make(2)
-    vectors, ids, scales = stored(np.eye(2, dtype=np.float32)), np.array([4, 5]), np.ones(2)
-    queries = asked(np.ones((1, 2), np.float32))
-    index.add(vectors, ids)
-    index.set_scales(scales)
-    values = vectors.data if sp.issparse(vectors) else vectors
-    values[:] = 9
-    ids[:] = 9
-    scales[:] = 9
-    hits = index.search(queries, 2)
-    assert (hits.ids.tolist(), hits.scores.tolist()) == ([[4, 5]], [[1.0, 1.0]])
-    shown = index.vectors
-    for array in (index.ids, index.scales, shown.data if sp.issparse(shown) else shown):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 3
-
-
-def test_searches_see_the_index_whole_while_another_thread_changes_it(kind):
-    make, stored, asked = kind
-    index = make(4)
-    index.add(stored(np.ones((10, 4))), np.arange(10))
-    stop = threading.Event()
-    wrong = []
-
-    def read():
-        while not stop.is_set():
-            hits = index.search(asked(np.ones((1, 4))), 40)
-            found = hits.ids[hits.ids >= 0]
-            if len(found) % 10 or not (hits.scores[hits.ids >= 0] == 4.0).all():
-                wrong.append(hits)
-
-    readers = [threading.Thread(target=read) for _ in range(3)]
-    for reader in readers:
-        reader.start()
-    for turn in range(60):
-        names = np.arange(10) + 10 * (1 + turn % 3)
-        index.add(stored(np.ones((10, 4))), names)
-        index.remove(names)
-    stop.set()
-    for reader in readers:
-        reader.join()
-    assert not wrong
 
 
 def test_a_damaged_file_is_refused(kind, tmp_path):
@@ -599,44 +315,3 @@ def test_scores_are_those_of_a_search_to_the_last_bit(kind, dimension):
         np.testing.assert_allclose(scores[0], hits.scores[row], rtol=1e-6)
     assert index.scores(asked(queries), []).shape == (7, 0)
     assert index.scores(asked(queries[:0]), names[:3]).shape == (0, 3)
-
-
-def test_take_and_scores_refuse_what_is_not_there(kind):
-    make, stored, asked = kind
-    index = make(2)
-    for names in ([], [4, 7], [4, 7, 5]):
-        index.add(stored(np.ones((len(names) - len(index), 2))), names[len(index) :])
-        assert index.take([]).shape == (0, 2)
-        for call in (index.take, lambda ids, index=index: index.scores(asked(np.eye(2)), ids)):
-            for bad, told in (([4, 6], "6"), ([99, 0], "99, 0"), (9, "9")):
-                if 4 in names or told != "6":
-                    with pytest.raises(InvalidInput, match=f"no picture with the id {told}"):
-                        call(bad)
-            with pytest.raises(InvalidInput, match="ids must be"):
-                call([0.5])
-    assert dense(index.take([5, 5, 4])).tolist() == np.ones((3, 2)).tolist()
-
-
-def test_a_copy_and_what_it_was_made_of_change_apart(kind, tmp_path):
-    make, stored, asked = kind
-    index = make(2, fingerprint="f")
-    for number in range(5):
-        index.add(stored(np.full((1, 2), number)))
-    twin = index.copy()
-    assert type(twin) is make
-    twin.add(stored(np.full((1, 2), 70)))
-    index.add(stored(np.full((1, 2), 80)))
-    twin.add(stored(np.full((1, 2), 71)))
-    index.remove([0])
-    twin.set_scales(np.full(7, 2))
-    ours, theirs = (
-        dense(stored(np.array([numbers, numbers]).T))
-        for numbers in ([1, 2, 3, 4, 80], [0, 1, 2, 3, 4, 70, 71])
-    )
-    assert dense(index.vectors).tolist() == ours.tolist()
-    assert dense(twin.vectors).tolist() == theirs.tolist()
-    assert index.scales.tolist() == [1] * 5
-    assert (twin.fingerprint, twin.dimension) == ("f", 2)
-    twin.save(tmp_path / "a")
-    best = make.open(tmp_path / "a").search(asked(np.ones((1, 2))), 1).scores
-    assert best.tolist() == [[2 * theirs.sum(axis=1).max()]]

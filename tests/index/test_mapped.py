@@ -62,10 +62,9 @@ def test_it_does_what_one_in_memory_does(tmp_path_factory, seed):
     alike(DenseIndex.open(path.with_name("again")), memory, rng)
 
 
-def test_its_vectors_stay_in_the_file_and_outlive_it(tmp_path, monkeypatch):
+def test_its_vectors_stay_in_the_file_and_outlive_it(tmp_path):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(checked_rows, "MANY", 10)
-    memory = saved(tmp_path / "index", rng)
+    memory = saved(tmp_path / "index", rng, 2 * checked_rows.MANY)
     mapped = MappedIndex.open(tmp_path / "index")
     assert not mapped.vectors.flags.owndata
     assert not mapped.vectors.flags.writeable

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.index import DenseIndex, dense, scans
+from lookalike.index import DenseIndex, dense
 from lookalike.index.scans import Scans
 
 COUNT, WIDTH = 4000, 8
@@ -119,9 +119,8 @@ def test_products_that_overflow_say_nothing():
     same(index.search(vectors[3], 3), scanned(index).search(vectors[3], 3))
 
 
-def test_what_is_kept_is_bounded(monkeypatch):
-    select = Scans()
-    monkeypatch.setattr(scans, "MAX_BYTES", 4 * 100 * 5)
+def test_what_is_kept_is_bounded():
+    select = Scans(max_bytes=4 * 100 * 5)
     for number in range(9):
         select.keep(np.eye(9, dtype=np.float32)[number], np.zeros(100, np.float32))
     assert len(select._kept) == 5

@@ -1,8 +1,8 @@
 import numpy as np
 import scipy.sparse as sp
 
+from lookalike.checks.index import SlowIndex
 from lookalike.index import SparseIndex
-from tests.reference.index import SlowIndex
 
 
 def test_lists_and_tail_and_dense_queries_agree_to_the_last_bit(monkeypatch):

@@ -25,7 +25,7 @@ def start(*args, **options):
 
 
 def wait_for(condition, process):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not condition():
         assert process.poll() is None
         assert time.monotonic() < end
@@ -51,7 +51,7 @@ def test_interrupted_index_leaves_a_usable_collection(run, tmp_path):
     process = start("index", tmp_path / "many", "-c", place)
     wait_for(lambda: stored(place), process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert out == ""
     assert err.startswith("Interrupted.")
@@ -75,7 +75,7 @@ def test_bar_on_a_terminal_only_on_stderr(photos, tmp_path):
             seen += block
     except OSError:
         pass  # how Linux says that the other end is closed
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     os.close(screen)
     assert process.returncode == 0
     assert b"Reading pictures" in seen
@@ -92,11 +92,11 @@ def test_odd_names_and_encodings(tmp_path):
     (tmp_path / "in" / "empty.png").touch()
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
     process = start("index", tmp_path / "in", "-c", tmp_path / "store", env=ascii_only)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 3, err
     query = ("search", tmp_path / "in" / "other.png", "-c", tmp_path / "store")
     process = start(*query, env=ascii_only)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert r"caf\xe9 \xe9.png" in out
 
@@ -106,14 +106,14 @@ def test_closed_pipe_is_no_disaster(learned, photos):
     process.stdout.close()
     err = process.stderr.read()
     process.stderr.close()
-    process.wait(60)
+    process.wait(300)
     assert "Traceback" not in err
 
 
 def test_two_that_start_at_once_never_undo_each_other(photos, model, tmp_path):
     place = tmp_path / "store"
     both = [start("index", photos, "-c", place, "--model", model) for _ in range(2)]
-    told = [process.communicate(timeout=60)[1] for process in both]
+    told = [process.communicate(timeout=300)[1] for process in both]
     codes = sorted(process.returncode for process in both)
     assert codes in ([0, 0], [0, 1]), told
     with Collection.open(place) as store:

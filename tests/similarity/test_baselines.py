@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
+from lookalike.checks.similarity import small
 from lookalike.core.errors import InvalidInput
 from lookalike.similarity import SIMILARITIES
 from lookalike.similarity._fast import lego as lego_loops
@@ -27,7 +28,7 @@ from lookalike.similarity.nca import NCA
 from lookalike.similarity.rca import RCA
 from tests.reference import baselines as slow
 from tests.reference import kernel
-from tests.similarity.contract import QUICK, small
+from tests.similarity.quick import QUICK
 
 PLAIN = [Euclidean(), Cosine()]
 LEARNED = [

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from lookalike.core import sparse as sp
-from lookalike.similarity import choosing
 from lookalike.similarity.choosing import choose_reach
 from lookalike.similarity.held_out import Verdict
 
@@ -22,9 +21,8 @@ def verdict(taught, strange):
     return Verdict(each, weights, np.full(QUERIES, 0.5), sp.csr_matrix(sp.eye(QUERIES)))
 
 
-def chosen(monkeypatch, gains):
+def chosen(gains):
     """Return the shares chosen where each pair of shares has such gains."""
-    monkeypatch.setattr(choosing, "SHARES", [(0.0, 0.0), *gains])
 
     def judge(way, form, shares):
         near, far = shares[0], shares[-1]
@@ -36,7 +34,7 @@ def chosen(monkeypatch, gains):
         before=verdict(0.0, 0.0),
         near=np.where(STRANGE, 0.1, 0.9),
     )
-    point, rule = choose_reach([trial], "normalized")
+    point, rule = choose_reach([trial], "normalized", [(0.0, 0.0), *gains])
     return point, rule[2:]
 
 
@@ -51,5 +49,5 @@ def chosen(monkeypatch, gains):
         ({(0.1, 0.75): (0.03, 0.0), (0.25, 1.0): (0.12, -0.01)}, (0.25, 1.0)),
     ],
 )
-def test_taught_kinds_count_more_unless_others_lose(monkeypatch, gains, expected):
-    assert chosen(monkeypatch, gains) == (1.0, expected)
+def test_taught_kinds_count_more_unless_others_lose(gains, expected):
+    assert chosen(gains) == (1.0, expected)

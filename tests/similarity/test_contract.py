@@ -6,19 +6,26 @@ import sys
 
 import pytest
 
+from lookalike.checks.similarity import SimilarityContract, small
 from lookalike.core.errors import InvalidInput
 from lookalike.similarity import OASIS, SIMILARITIES, Similarity
-from tests.similarity.contract import QUICK, SimilarityContract, small
+from tests.contract import each, passes
+from tests.similarity.quick import QUICK
 
 PLAIN = {"positive": "no", "normalize": False}
 
 
-class TestRegistered(SimilarityContract):
+class TestRegistered:
     @pytest.fixture(params=SIMILARITIES.names)
     def part(self, request):
         return SIMILARITIES.make(request.param, QUICK.get(request.param))
 
-    def test_is_found_by_its_name_and_its_file(self, fitted, tmp_path):
+    @each(SimilarityContract)
+    def test_contract(self, part, rule):
+        passes(rule, SimilarityContract, part)
+
+    def test_is_found_by_its_name_and_its_file(self, part, tmp_path):
+        fitted = part.fit(*small())
         assert SIMILARITIES.get(fitted.name) is type(fitted)
         assert fitted.name == fitted.name.lower()
         fitted.save(tmp_path / "part")
@@ -29,22 +36,21 @@ class TestRegistered(SimilarityContract):
         assert kinds <= {inspect.Parameter.KEYWORD_ONLY}
 
 
-class TestFormsOfOASIS(SimilarityContract):
-    """The ways in which OASIS scores."""
-
-    @pytest.fixture(
-        params=[
-            PLAIN,
-            {"symmetric": "dissimilarity", **PLAIN},
-            {"symmetric": "dissimilarity"},
-            {"positive": "after", "normalize": False},
-            {"blend": 0.0},
-            {"rankers": 2, "symmetric": "after"},
-        ],
-        ids=["bilinear", "distance", "normalised distance", "unnormalised", "start", "rankers"],
-    )
-    def part(self, request):
-        return OASIS(**{**QUICK["oasis"], **request.param})
+@pytest.mark.parametrize(
+    "form",
+    [
+        PLAIN,
+        {"symmetric": "dissimilarity", **PLAIN},
+        {"symmetric": "dissimilarity"},
+        {"positive": "after", "normalize": False},
+        {"blend": 0.0},
+        {"rankers": 2, "symmetric": "after"},
+    ],
+    ids=["bilinear", "distance", "normalised distance", "unnormalised", "start", "rankers"],
+)
+@each(SimilarityContract)
+def test_forms_of_oasis(form, rule):
+    passes(rule, SimilarityContract, OASIS(**{**QUICK["oasis"], **form}))
 
 
 def test_oasis_comes_first():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from lookalike.checks.similarity import small
 from lookalike.core.errors import InvalidInput
 from lookalike.similarity import Cosine
-from tests.similarity.contract import small
 
 
 def test_items_are_stored_as_they_are():

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
+from lookalike.checks.similarity import SimilarityContract, small
 from lookalike.core.errors import InvalidInput
 from lookalike.core.seeds import loop_state
 from lookalike.evaluate import evaluate_similarity
@@ -22,8 +23,8 @@ from lookalike.similarity.operator import (
     step_mapped,
 )
 from lookalike.supervision import Relevance, TripletSampler
+from tests.contract import each, passes
 from tests.reference import kernel as slow
-from tests.similarity.contract import SimilarityContract, small
 
 PLAIN = {"positive": False, "normalize": False}
 BLOCKS = {"left": 4, "right": 5}
@@ -55,23 +56,25 @@ def digits(seed=0):
     return X[order[:150]], y[order[:150]], X[order[150:450]], y[order[150:450]]
 
 
-class TestFormsOfKernels(SimilarityContract):
+@pytest.mark.parametrize(
+    "form",
+    [
+        PLAIN,
+        {"positive": True, "normalize": False},
+        {"combine": "hedge", "blocks": BLOCKS},
+        {"combine": "validation"},
+        {"combine": "best", "blocks": [["left", 4], ["right", None]]},
+        {"combine": "average", "kernels": "chi2:0.5,intersection,exponential:2"},
+        {"landmarks": 7, "dimension": 5},
+    ],
+    ids=lambda one: "-".join(map(str, one)),
+)
+@each(SimilarityContract)
+def test_forms_of_kernels(form, rule):
     """The ways in which kernel similarities score and combine."""
-
-    @pytest.fixture(
-        params=[
-            PLAIN,
-            {"positive": True, "normalize": False},
-            {"combine": "hedge", "blocks": BLOCKS},
-            {"combine": "validation"},
-            {"combine": "best", "blocks": [["left", 4], ["right", None]]},
-            {"combine": "average", "kernels": "chi2:0.5,intersection,exponential:2"},
-            {"landmarks": 7, "dimension": 5},
-        ],
-        ids=lambda one: "-".join(map(str, one)),
+    passes(
+        rule, SimilarityContract, MultiKernelSimilarity(**{"steps": 500, "random_state": 5, **form})
     )
-    def part(self, request):
-        return MultiKernelSimilarity(**{"steps": 500, "random_state": 5, **request.param})
 
 
 class TestAlgorithms:

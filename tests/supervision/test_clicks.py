@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.errors import InvalidInput
-from lookalike.supervision import clicks, clicks_to_relevance, image_relevance, read_clicks
+from lookalike.supervision import clicks_to_relevance, image_relevance, read_clicks
 from tests.reference import supervision as slow
 
 matrices = st.tuples(st.integers(1, 5), st.integers(1, 8)).flatmap(
@@ -87,10 +87,9 @@ def test_the_bound_leaves_out_nothing_above_the_threshold():
     assert image_relevance(R, threshold=0.2501).nnz == 0
 
 
-def test_too_many_pairs_are_refused(monkeypatch):
-    monkeypatch.setattr(clicks, "MAX_PAIRS", 100)
+def test_too_many_pairs_are_refused():
     with pytest.raises(InvalidInput, match="more than 100 pairs"):
-        image_relevance(sp.csr_matrix(np.ones((1, 50))), threshold=1e-9)
+        image_relevance(sp.csr_matrix(np.ones((1, 50))), threshold=1e-9, max_pairs=100)
 
 
 @pytest.mark.parametrize(

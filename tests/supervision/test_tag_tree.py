@@ -263,11 +263,10 @@ def test_levels_are_whole_numbers(level):
         TagTree.from_paths(["a/b"]).groups(["a"], level)
 
 
-def test_the_median_number_of_siblings(tmp_path, monkeypatch):
+def test_the_median_number_of_siblings(tmp_path):
     tree = read_tag_tree(write(tmp_path, "path\na/1\na/2\na/3\na/4\nb/5\nb/6\n"))
     words = ["1", "2", "3", "4", "5", "6", "unknown"]
-    monkeypatch.setattr("lookalike.supervision.tag_tree._BLOCK_SIBLINGS", 14)
-    assert tree.median_siblings(words) == 3
+    assert tree.median_siblings(words, block_siblings=14) == 3
     assert tree.median_siblings(["5", "6", "unknown"]) == 1
     assert tree.median_siblings(["1", "2", "5", "unknown"]) == 0.5
     with pytest.raises(InvalidInput, match="at least one word"):

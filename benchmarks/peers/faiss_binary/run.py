@@ -22,7 +22,8 @@ from environments import ONE_THREAD, interpreter
 from bench import Figure, Options, main
 from lookalike.codes import BitWeights, DeepBeliefCodes, ITQCodes
 from lookalike.evaluate.plots import Series, curve_plot
-from lookalike.index import BitIndex, Hits, bit_rows
+from lookalike.index import BitIndex, Hits
+from lookalike.index.bit_rows import BitRows
 
 HERE = Path(__file__).resolve().parent
 PLOTS = HERE.parents[2] / "docs" / "benchmarks"
@@ -79,10 +80,10 @@ def wrong(
 
 def scanned(codes: NDArray[np.uint8], bits: int) -> BitIndex:
     """Return an index whose codes are not sorted into cells, but all scanned."""
-    usual, bit_rows.SORTED_FROM = bit_rows.SORTED_FROM, len(codes) + 1
+    usual, BitRows.sorted_from = BitRows.sorted_from, len(codes) + 1
     index = BitIndex(bits)
     index.add_codes(codes)
-    bit_rows.SORTED_FROM = usual
+    BitRows.sorted_from = usual
     return index
 
 

@@ -26,7 +26,9 @@ UNTAUGHT = 5.0
 More teach more caution on such pictures, but too much of it on others where few are held out.
 """
 
-_MAX_SCORES = 1 << 25
+MAX_SCORES = 1 << 25
+"""The most scores that confidence is learned from at once."""
+
 _PRIOR = 3.0
 _EDGE = 1e-6
 
@@ -131,9 +133,9 @@ class Confidence:
         return clipped
 
 
-def enough(pictures: int, words: int) -> NDArray[np.int64]:
+def enough(pictures: int, words: int, max_scores: int = MAX_SCORES) -> NDArray[np.int64]:
     """Return evenly spaced rows of pictures to learn from, so that scores fit in memory."""
-    most = max(MIN_PICTURES, _MAX_SCORES // words)
+    most = max(MIN_PICTURES, max_scores // words)
     return np.linspace(0, pictures - 1, min(pictures, most)).astype(np.int64)
 
 

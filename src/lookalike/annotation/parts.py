@@ -176,22 +176,27 @@ class Parts:
         )
 
     def blocks(
-        self, rng: np.random.Generator, skip: NDArray[np.int64]
+        self,
+        rng: np.random.Generator,
+        skip: NDArray[np.int64],
+        *,
+        run: int = RUN,
+        block_bytes: int = BLOCK_BYTES,
     ) -> Iterator[tuple[sp.csr_matrix, sp.csr_matrix]]:
         """Yield all pictures except ``skip``, in blocks of runs from all over the folder."""
         starts = np.concatenate(
             [
-                np.arange(first, last, RUN)
+                np.arange(first, last, run)
                 for first, last in zip(self._starts[:-1], self._starts[1:], strict=True)
             ]
         )
         entries = sum(len(part.data) + len(part.words) for part in self.parts)
         row_bytes = 8 * entries / max(len(self), 1) + 16
-        together = max(1, int(BLOCK_BYTES / (row_bytes * RUN)))
+        together = max(1, int(block_bytes / (row_bytes * run)))
         order = rng.permutation(starts)
         for some in blocks(len(order), together):
             runs = [
-                np.arange(start, min(start + RUN, self._end_of_part(start)))
+                np.arange(start, min(start + run, self._end_of_part(start)))
                 for start in np.sort(order[some])
             ]
             rows = np.setdiff1d(np.concatenate(runs), skip, assume_unique=True)

@@ -27,8 +27,8 @@ TOLERANCE = 1e-3
 """Iterating ends after so many rounds, or when what is left is this small a share of the start."""
 
 _ROWS = 8192
-_SPARE = 8
-_POWERS = 2
+SPARE, POWERS = 8, 2
+"""Columns beyond the rank, and rounds, of subspace iteration."""
 
 Floats = NDArray[np.float64]
 Solver: TypeAlias = Callable[[Floats], Floats]
@@ -42,11 +42,14 @@ class Regression:
     vectors : dense or CSR matrix of shape (n, d)
     gram : ndarray of shape (d, d) or None
         XᵀX, if d is at most ``DIRECT``.
+    tolerance : float
+        The share of the start that may be left where solutions are iterated.
     """
 
-    def __init__(self, vectors: Vectors) -> None:
+    def __init__(self, vectors: Vectors, *, tolerance: float = TOLERANCE) -> None:
         self.vectors = vectors
         self.gram = gram(vectors) if vectors.shape[1] <= DIRECT else None
+        self.tolerance = tolerance
 
     def solver(self, penalty: float) -> Solver:
         """Return the function from R, of shape (d, columns), to B for λ = ``penalty`` above 0.
@@ -56,7 +59,7 @@ class Regression:
         """
         if self.gram is not None:
             return direct_solver(self.gram, penalty)
-        return partial(_iterated, self.vectors, penalty)
+        return partial(_iterated, self.vectors, penalty, self.tolerance)
 
     def onto(self, targets: sp.csr_matrix | sp.csc_matrix | Floats) -> Floats:
         """Return XᵀT for targets T with one row per picture."""
@@ -88,6 +91,9 @@ def low_rank(
     penalty: float,
     rank: int,
     rng: np.random.Generator,
+    *,
+    spare: int = SPARE,
+    powers: int = POWERS,
 ) -> tuple[Floats, Floats]:
     """Return V (d × r) and W (Y × r), r ≤ ``rank``: the ridge solution VWᵀ cut to this rank.
 
@@ -99,8 +105,8 @@ def low_rank(
     """
     solve = regression.solver(penalty)
     Y = has.shape[1]
-    W = np.linalg.qr(rng.standard_normal((Y, min(rank + _SPARE, Y))))[0]
-    for _ in range(_POWERS if W.shape[1] < Y else 0):
+    W = np.linalg.qr(rng.standard_normal((Y, min(rank + spare, Y))))[0]
+    for _ in range(powers if W.shape[1] < Y else 0):
         fitted = regression.vectors @ solve(regression.onto(has @ W))
         W = np.linalg.qr(np.asarray(has.T @ fitted))[0]
     right = regression.onto(has @ W)
@@ -111,12 +117,12 @@ def low_rank(
     return left * share, (W @ turned @ last.T) * share
 
 
-def _iterated(X: Vectors, penalty: float, right: Floats) -> Floats:
+def _iterated(X: Vectors, penalty: float, tolerance: float, right: Floats) -> Floats:
     """Solve by conjugate gradients, each column by its own (Hestenes and Stiefel, 1952)."""
     result = np.zeros_like(right)
     left, direction = right.copy(), right.copy()
     squares = np.einsum("ij,ij->j", left, left)
-    goal = TOLERANCE**2 * squares
+    goal = tolerance**2 * squares
     for _ in range(ROUNDS):
         going = squares > goal
         if not going.any():

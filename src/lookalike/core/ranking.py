@@ -14,7 +14,8 @@ from lookalike.core.progress import Progress, silent
 CUTOFFS = (1, 10, 50)
 """The k of precision at top k in Table 4 of paper 1."""
 
-_BLOCK_SCORES = 1 << 23
+BLOCK_SCORES = 1 << 23
+"""Scores in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,7 @@ def judge_in_blocks(
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     progress: Progress = silent,
+    block_scores: int = BLOCK_SCORES,
 ) -> Judgement:
     """Rank every item against all others, a few rows at a time.
 
@@ -162,17 +164,19 @@ def judge_in_blocks(
     ----------
     score_block, relevant_block : callable
         Given row numbers, the scores and the relevance of those rows against all ``items``:
-        arrays of shape (rows, items). A call is for at most about 8 million scores.
+        arrays of shape (rows, items).
     items : int
         The number of items; each is a query once.
     cutoffs : sequence of int
         The k for precision at top k.
     progress : callable
         Called with the number of queries done and the total.
+    block_scores : int
+        Scores in memory at once.
     """
     if items < 1:
         raise InvalidInput(f"judge_in_blocks: items must be at least 1; got {items}.")
-    step = max(1, _BLOCK_SCORES // items)
+    step = max(1, block_scores // items)
     parts = []
     for start in range(0, items, step):
         rows = np.arange(start, min(start + step, items))

@@ -23,7 +23,8 @@ CUTOFFS = (1, 10)
 LEVELS = (1, 2)
 """At level 1 siblings have a common parent, at level 2 a common grandparent."""
 
-_BLOCK_SCORES = 1 << 22
+BLOCK_SCORES = 1 << 22
+"""Scores in memory at once."""
 
 
 class Annotating(Protocol):
@@ -113,6 +114,7 @@ def evaluate_annotation(
     tree: TagTree | None = None,
     levels: Sequence[int] = LEVELS,
     progress: Progress = silent,
+    block_scores: int = BLOCK_SCORES,
 ) -> AnnotationFigures:
     """Rank all words for each picture and evaluate the ranking by its true words.
 
@@ -138,6 +140,8 @@ def evaluate_annotation(
         :meth:`lookalike.supervision.TagTree.groups`.
     progress : callable
         Called with the number of pictures done and the total.
+    block_scores : int
+        Scores in memory at once.
 
     Raises
     ------
@@ -161,7 +165,7 @@ def evaluate_annotation(
     average = 0.0
     precision = np.zeros(len(limits))
     by_level = {level: np.zeros(len(limits)) for level in groups}
-    step = max(1, _BLOCK_SCORES // len(words))
+    step = max(1, block_scores // len(words))
     for start in range(0, len(taught), step):
         rows = taught[start : start + step]
         scores = annotator.scores(vectors[rows])

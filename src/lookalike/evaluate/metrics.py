@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
-from lookalike.core.ranking import CUTOFFS, Judgement, judge, judge_in_blocks
+from lookalike.core.ranking import BLOCK_SCORES, CUTOFFS, Judgement, judge, judge_in_blocks
 from lookalike.supervision import Relevance
 
 
@@ -95,6 +95,7 @@ def evaluate_similarity(
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     progress: Progress = silent,
+    block_scores: int = BLOCK_SCORES,
 ) -> Judgement:
     """Rank every row of ``X`` against all others by the model's scores, and evaluate.
 
@@ -112,6 +113,8 @@ def evaluate_similarity(
         The k for precision at top k.
     progress : callable
         Called with the number of queries done and the total.
+    block_scores : int
+        Scores in memory at once.
     """
     vectors = as_rows(X)
     relevance = Relevance.of(y, vectors.shape[0])
@@ -121,6 +124,7 @@ def evaluate_similarity(
         len(relevance),
         cutoffs=cutoffs,
         progress=progress,
+        block_scores=block_scores,
     )
 
 

@@ -13,8 +13,8 @@ from lookalike.index._fast.bits import fill_blocks
 from lookalike.index._fast.row_order import GROUP, pack_rows, unpack_rows, words
 from lookalike.index._fast.shuffle import LANES
 
-# Codes of a cell on average, and those of them that its centre is learned from, so many times.
-_CELL, _SAMPLE, _ROUNDS = 512, 64, 2
+# Codes of a cell that its centre is learned from, so many times.
+_SAMPLE, _ROUNDS = 64, 2
 
 # Parts of a code at most by which near centres are found.
 _PARTS = 8
@@ -51,10 +51,10 @@ class SortedCodes:
         return cls(0, _packed(np.zeros(0, np.int64)), Cells(centres, rings, 0))
 
     @classmethod
-    def of(cls, codes: Codes) -> Self:
-        """Return how to sort codes."""
+    def of(cls, codes: Codes, cell_size: int) -> Self:
+        """Return how to sort codes, about so many into a cell."""
         wide = _as_words(codes.packed)
-        centres = _centres(wide, codes.bits)
+        centres = _centres(wide, codes.bits, cell_size)
         cell, distance = _assigned(wide, centres, codes.bits)
         farthest = int(np.quantile(distance, 1 - _LOOSE, method="lower"))
         # Codes that are near no centre come last.
@@ -168,10 +168,10 @@ def _assigned(
     return cell, distance
 
 
-def _centres(wide: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+def _centres(wide: NDArray[np.uint64], bits: int, cell_size: int) -> NDArray[np.uint64]:
     """Return centres: codes at random, then such as are far from those, then means of cells."""
     rng = np.random.default_rng(0)
-    wanted = max(len(wide) // _CELL, 1)
+    wanted = max(len(wide) // cell_size, 1)
     sample = wide[rng.choice(len(wide), min(len(wide), _SAMPLE * wanted), replace=False)]
     centres = sample[: -(-wanted // 2)]
     _, distance = _assigned(sample, centres, bits)

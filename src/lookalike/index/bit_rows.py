@@ -31,22 +31,29 @@ from lookalike.index.base import Matrix
 from lookalike.index.bit_cells import SortedCodes
 from lookalike.index.exact import Best, Rows
 
-SORTED_FROM = 1 << 19
-"""Fewer codes are scanned: the tables rule out half a million in a fraction of a millisecond."""
-
-SHARE = 12
-"""A search visits one code in so many at most; else all are scanned, which is faster for each."""
-
 _QUERIES = 64
 
 
 class BitRows(Rows):
     """Packed codes, transposed in blocks of 32: 8 bytes for 64 bits.
 
-    From ``SORTED_FROM`` on they lie in cells around centres, so that a search visits few of them;
+    From ``sorted_from`` on they lie in cells around centres, so that a search visits few of them;
     to know the row of each takes 2.5 bytes, and the cells one bit. Codes added later are scanned
     until they are a quarter.
+
+    Attributes
+    ----------
+    sorted_from : int
+        Fewer codes are scanned: the tables rule out half a million in a fraction of a millisecond.
+    cell : int
+        Codes of a cell, on average.
+    share : int
+        A search visits one code in so many at most; else all are scanned, faster for each.
     """
+
+    sorted_from = 1 << 19
+    cell = 512
+    share = 12
 
     def __init__(
         self, bits: int, blocks: NDArray[np.uint8], count: int, used: list[int], near: SortedCodes
@@ -123,15 +130,15 @@ class BitRows(Rows):
         used[0] = count
         fill_blocks(new.packed, self.count, buffer)
         covered = self.near.covered
-        if count < SORTED_FROM or count - covered <= covered // 4:
+        if count < self.sorted_from or count - covered <= covered // 4:
             return type(self)(self.bits, buffer, count, used, self.near)
         codes = type(self)(self.bits, buffer, count, used, self.near).codes(np.arange(count))
-        return self._laid_out(codes, SortedCodes.of(codes))
+        return self._laid_out(codes, SortedCodes.of(codes, self.cell))
 
     def select(self, mask: NDArray[np.bool_]) -> Self:
         """Return the rows where ``mask`` is true."""
         codes = self.codes(np.flatnonzero(mask))
-        if len(codes.packed) < max(SORTED_FROM, self.near.covered // 2):
+        if len(codes.packed) < max(self.sorted_from, self.near.covered // 2):
             return type(self).of(codes)
         return self._laid_out(codes, self.near.select(mask[: self.near.covered]))
 
@@ -246,7 +253,7 @@ class BitRows(Rows):
         covered = self.near.covered
         if covered:
             first = 4 + scores.shape[1] * len(self.near.cells.rings) * 2 // covered
-            most = covered // SHARE + GROUP
+            most = covered // self.share + GROUP
             offer_near(
                 *(layout, self.near.cells, queries, excluded, made, scores, ids),
                 *(first, most, left),

@@ -187,7 +187,7 @@ class BitIndex(ExactIndex):
             who = cls.__name__
             index = cls(manifest["dimension"], fingerprint=str(manifest["fingerprint"]))
             count = check_whole(who, "count", manifest["count"], 0)
-            rows = BitRows.mapped(arrays, count, index.dimension)
+            rows = cls.rows.mapped(arrays, count, index.dimension)
             ids, least = _stored_ids(arrays.get("ids"), manifest.get("first_id"), count)
             scales: GrowingArray[np.float32] = UnitScales(count)
             if "scales" in arrays:

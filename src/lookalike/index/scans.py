@@ -47,12 +47,13 @@ class Scans:
     looked at: of 100,000 some hundreds, and the result is exact.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._scans: tuple[_Scan, ...] = ()
 
     def keep(self, query: NDArray[np.float32], products: NDArray[np.float32]) -> None:
         """Keep the products of a query with all rows; the oldest make room."""
-        most = min(MAX_SCANS, MAX_BYTES // max(products.nbytes, 1))
+        most = min(MAX_SCANS, self._max_bytes // max(products.nbytes, 1))
         vector = query.astype(np.float64)
         length = float(np.linalg.norm(vector))
         if length and most:

@@ -125,14 +125,15 @@ class Trial:
 
 
 def choose_reach(
-    trials: Sequence[Trial], form: Form
+    trials: Sequence[Trial], form: Form, choices: Sequence[tuple[float, float]] = SHARES
 ) -> tuple[float, tuple[float, float, float, float] | None]:
     """Return the point of the path to use, and the numbers of the rule by which queries follow it.
 
     That is the whole of what was learned with a rule for each query; where no rule is better than
     cosine, a point for all queries; and where none is, cosine, 0. The choice gains most in
     mean average precision on the kinds learned and on those left out, as often as either are
-    searched for, where what the latter lose counts more.
+    searched for, where what the latter lose counts more. ``choices`` are the shares a rule may
+    have, far from what was taught and near it.
     """
     strange = ~np.concatenate([it.judge.judged_taught for it in trials])
     before = Verdict.joined([it.before for it in trials])
@@ -164,7 +165,7 @@ def choose_reach(
     if placed is not None:
         none = np.zeros((0, 1), np.float32)
         most, best = 0.0, None
-        for shares in SHARES:
+        for shares in choices:
             worth = value(verdict(1.0, Reach(none, *placed, *shares)))
             if worth > most:
                 most, best = worth, (*placed, *shares)

@@ -77,7 +77,12 @@ def clicks_to_relevance(
 
 
 def image_relevance(
-    R_QI: sp.spmatrix, *, threshold: float, block: int = BLOCK, progress: Progress = silent
+    R_QI: sp.spmatrix,
+    *,
+    threshold: float,
+    block: int = BLOCK,
+    max_pairs: int = MAX_PAIRS,
+    progress: Progress = silent,
 ) -> sp.csr_matrix:
     """Return R_II of Eq. 20 as a sparse matrix, its diagonal empty (paper 1, section 5.2.1).
 
@@ -89,14 +94,16 @@ def image_relevance(
     ----------
     R_QI, threshold, block, progress
         As for :func:`clicks_to_relevance`.
+    max_pairs : int
+        Pairs kept at most.
 
     Raises
     ------
     InvalidInput
-        If more than ``MAX_PAIRS`` pairs are above the threshold.
+        If more than ``max_pairs`` pairs are above the threshold.
     """
     _check_threshold(threshold)
-    return _above(_roots(R_QI), threshold, block, progress)
+    return _above(_roots(R_QI), threshold, block, progress, max_pairs)
 
 
 def read_clicks(path: str | Path) -> tuple[list[str], list[str], sp.csr_matrix]:
@@ -175,7 +182,13 @@ def _roots(R_QI: sp.spmatrix) -> sp.csr_matrix:
     return sp.csr_matrix(matrix)
 
 
-def _above(roots: sp.csr_matrix, threshold: float, block: int, progress: Progress) -> sp.csr_matrix:
+def _above(
+    roots: sp.csr_matrix,
+    threshold: float,
+    block: int,
+    progress: Progress,
+    max_pairs: int = MAX_PAIRS,
+) -> sp.csr_matrix:
     check_whole("clicks", "block", block, 1)
     n = roots.shape[1]
     largest = np.asarray(roots.max(axis=1).todense()).ravel()
@@ -197,9 +210,9 @@ def _above(roots: sp.csr_matrix, threshold: float, block: int, progress: Progres
         sizes[active[start:end] + 1] = np.bincount(rows[kept] - start, minlength=end - start)
         columns.append(active[products.indices[kept]].astype(np.int32))
         values.append(products.data[kept])
-        if sizes.sum() > MAX_PAIRS:
+        if sizes.sum() > max_pairs:
             raise InvalidInput(
-                f"clicks: more than {MAX_PAIRS} pairs of images are above the threshold "
+                f"clicks: more than {max_pairs} pairs of images are above the threshold "
                 f"{threshold}. Raise it, or use 0, which keeps lists instead of pairs."
             )
         progress(end, len(active))

@@ -15,7 +15,8 @@ from lookalike.core.errors import InvalidInput
 from lookalike.core.text import label_name, word_key
 from lookalike.supervision.tables import given_name
 
-_BLOCK_SIBLINGS = 1 << 24
+BLOCK_SIBLINGS = 1 << 24
+"""Pairs of words in memory at once."""
 _CYCLE_SHOWN = 8
 
 
@@ -138,14 +139,16 @@ class TagTree:
         joined = sp.csr_matrix(sp.hstack([own, reached, lonely], format="csr"))
         return joined[:, np.unique(joined.indices)]
 
-    def median_siblings(self, words: Sequence[str], level: int = 1) -> float:
+    def median_siblings(
+        self, words: Sequence[str], level: int = 1, *, block_siblings: int = BLOCK_SIBLINGS
+    ) -> float:
         """Return the median number of siblings of a word, without itself (paper 2, Table 1)."""
         groups = self.groups(words, level)
         count = groups.shape[0]
         if not count:
             raise InvalidInput("TagTree: words must contain at least one word; got none.")
         members = sp.csr_matrix(groups.T)
-        step = max(1, _BLOCK_SIBLINGS // count)
+        step = max(1, block_siblings // count)
         siblings = [
             np.diff((groups[start : start + step] @ members).indptr) - 1
             for start in range(0, count, step)

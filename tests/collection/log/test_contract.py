@@ -10,6 +10,7 @@ from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.event import KINDS, Unknown, read_event
 from lookalike.collection.log.votes import Lessons
 from lookalike.collection.store import log as rows
+from tests.collection.beside import beside, counted_votes, stored_rows
 from tests.collection.colours import Colours
 
 
@@ -50,12 +51,12 @@ def test_there_is_a_scene_for_every_kind_that_can_be_undone():
 def tables(collection):
     """Return what the store holds that follows from the log."""
     return [
-        collection._session.database.rows(f"SELECT * FROM {table} ORDER BY 1, 2")
+        stored_rows(collection, f"SELECT * FROM {table} ORDER BY 1, 2")
         for table in ("given", "refusals")
     ] + [
-        collection._session.database.rows("SELECT picture FROM bin ORDER BY 1"),
-        collection._session.database.rows("SELECT id, pictures FROM albums ORDER BY 1"),
-        [(vote.subject, vote.picked) for vote in collection._session.rankers.ledger.votes],
+        stored_rows(collection, "SELECT picture FROM bin ORDER BY 1"),
+        stored_rows(collection, "SELECT id, pictures FROM albums ORDER BY 1"),
+        [(vote.subject, vote.picked) for vote in counted_votes(collection)],
     ]
 
 
@@ -84,20 +85,20 @@ def test_nothing_of_erased_pictures_is_left(collection, kind):
         [
             n
             for n in (a, b)
-            if collection._session.database.row("SELECT 1 FROM pictures WHERE id = ?", n)
+            if beside(collection).database.row("SELECT 1 FROM pictures WHERE id = ?", n)
         ]
     )
     collection.bin.empty()
-    row = rows.row(collection._session.database, number)
+    row = rows.row(beside(collection).database, number)
     assert not row.body or not {"word", "picked", "of", "like"} & json.loads(row.body).keys()
-    assert collection._session.database.row("SELECT 1 FROM changes WHERE event = ?", number) is None
+    assert beside(collection).database.row("SELECT 1 FROM changes WHERE event = ?", number) is None
     collection.log.check()
 
 
 @pytest.mark.parametrize("kind", SCENES)
 def test_an_event_is_the_same_after_json(collection, kind):
     a, b = first(collection.pictures.all())
-    row = rows.row(collection._session.database, SCENES[kind](collection, a, b))
+    row = rows.row(beside(collection).database, SCENES[kind](collection, a, b))
     event = read_event(row)
     assert type(event) is KINDS[kind]
     assert json.loads(json.dumps(event.body())) == json.loads(row.body)
@@ -107,14 +108,14 @@ def test_an_event_is_the_same_after_json(collection, kind):
 @pytest.mark.parametrize("kind", SCENES)
 def test_a_sentence_is_a_sentence(collection, kind):
     a, b = first(collection.pictures.all())
-    entry = Entry.of(rows.row(collection._session.database, SCENES[kind](collection, a, b)))
+    entry = Entry.of(rows.row(beside(collection).database, SCENES[kind](collection, a, b)))
     assert entry.sentence[0].isupper()
     assert not entry.sentence.endswith(".")
     assert entry.can_undo
 
 
 def test_lessons_are_read_as_they_were_written(collection):
-    (vote,) = collection._session.rankers.ledger.votes
+    (vote,) = counted_votes(collection)
     lessons = Lessons(7, {vote.number: vote.taught[1]})
     again = Lessons.read(json.loads(json.dumps(lessons.body())))
     assert again.body() == lessons.body()
@@ -122,7 +123,7 @@ def test_lessons_are_read_as_they_were_written(collection):
 
 def test_an_event_of_a_later_version_is_named_and_nothing_is_lost(collection):
     first_search = collection.search(1, 5)
-    with collection._session.database.transaction() as connection:
+    with beside(collection).database.transaction() as connection:
         rows.insert(connection, "thought", {"about": "hats"}, who="", key=None, about=None)
     entry = collection.log.history(1)[0]
     assert entry.sentence == "An event of a later version (thought)"
@@ -132,4 +133,4 @@ def test_an_event_of_a_later_version_is_named_and_nothing_is_lost(collection):
     collection.log.check()
     with closing(Collection.open(collection.path, features=[Colours()])) as again:
         assert again.votes.standing().votes == 2
-        assert isinstance(read_event(rows.row(again._session.database, entry.number)), Unknown)
+        assert isinstance(read_event(rows.row(beside(again).database, entry.number)), Unknown)

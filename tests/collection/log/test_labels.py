@@ -1,5 +1,6 @@
 import pytest
 
+from tests.collection.beside import stored_rows
 from tests.collection.teaching import QUICK, learn
 
 
@@ -44,7 +45,7 @@ def test_undoing_all_that_was_said_goes_back_to_before_the_first(collection):
     for event in said:
         collection.undo(event.number)
     assert has(collection) == []
-    assert collection._session.database.rows("SELECT * FROM refusals") == []
+    assert stored_rows(collection, "SELECT * FROM refusals") == []
 
 
 def test_a_word_undone_twice_stays_undone_when_one_of_these_is_undone(collection):

@@ -10,6 +10,7 @@ from lookalike.collection.pictures import adding, features
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.features import Visterms
 from lookalike.images import Limits
+from tests.collection.beside import beside, current_ranker, stored_rows
 from tests.collection.colours import Colours, picture
 
 
@@ -19,14 +20,14 @@ def counts(added):
 
 def consistent(collection):
     """Every picture has its parts and a place, and the index holds the same vectors."""
-    rows = collection._session.database.rows
+    rows = beside(collection).database.rows
     ids = [number for (number,) in rows("SELECT id FROM pictures ORDER BY id")]
     every = [number for (number,) in rows("SELECT id FROM all_pictures ORDER BY id")]
     for table in ("records_1", "thumbnails"):
         assert [n for (n,) in rows(f"SELECT picture FROM {table} ORDER BY 1")] == every
     assert [n for (n,) in rows("SELECT DISTINCT picture FROM places ORDER BY 1")] == every
     assert len(collection) == len(ids) == len(list(collection.pictures.all()))
-    ranker = collection._session.rankers.get()
+    ranker = current_ranker(collection)
     assert sorted(ranker.plain.ids.tolist()) == ids
     for number, blob in rows("SELECT picture, record FROM records_1 JOIN pictures ON id = picture"):
         stored = np.frombuffer(blob, "<f2").astype(np.float32)
@@ -96,8 +97,8 @@ def test_changed_content_is_another_picture(collection, pictures):
 
 @pytest.mark.parametrize("shift", [1, -1])
 @pytest.mark.parametrize("batch", [1, 2, 256])
-def test_files_that_trade_names_are_kept(collection, pictures, batch, shift, monkeypatch):
-    monkeypatch.setattr(adding, "BATCH_PICTURES", batch)
+def test_files_that_trade_names_are_kept(collection, pictures, batch, shift, set_limits):
+    set_limits(adding, BATCH_PICTURES=batch)
     paths = sorted((pictures / "rot").iterdir())
     contents = [path.read_bytes() for path in paths]
     for place, path in enumerate(paths):
@@ -249,5 +250,5 @@ def test_what_was_removed_stays_out_while_its_file_is_as_it_was(collection, pict
     collection.remove([row.places[0]])
     collection.bin.empty()
     assert collection.add([pictures], removed=True).added == 1
-    kept = collection._session.database.rows("SELECT * FROM left_out")
+    kept = stored_rows(collection, "SELECT * FROM left_out")
     assert len(kept) == 1, "only of the file that is no more"

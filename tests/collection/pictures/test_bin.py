@@ -9,6 +9,7 @@ from lookalike.collection import Ask, Collection, Filter
 from lookalike.collection.log.duplicates import pictures_apart
 from lookalike.collection.store import uploads
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound
+from tests.collection.beside import beside, stored_rows, write_rows
 from tests.collection.colours import Colours, picture
 from tests.collection.teaching import QUICK
 
@@ -98,7 +99,7 @@ def test_emptied_it_is_erased_and_the_log_stays_true(said, pictures):
     assert [row.id for row in said.bin.browse()] == [3]
     assert place.exists()
     for table in ("given", "changes", "places", "thumbnails", "records_1"):
-        rows = said._session.database.rows(f"SELECT 1 FROM {table} WHERE picture = 2")
+        rows = stored_rows(said, f"SELECT 1 FROM {table} WHERE picture = 2")
         assert rows == [], table
     assert said.add([pictures]).added == 0
     with pytest.raises(NotFound, match="in the bin"):
@@ -111,7 +112,7 @@ def test_emptied_it_is_erased_and_the_log_stays_true(said, pictures):
 
 def content(collection):
     """All bytes of the database, written out."""
-    collection._session.database.forget()
+    beside(collection).database.forget()
     return (collection.path / "collection.sqlite").read_bytes()
 
 
@@ -161,11 +162,11 @@ def test_that_an_erased_picture_is_no_duplicate_leaves_the_log(said):
     assert log[three.number].body["pictures"] == [6, 7]
     assert (log[other.number].body["pictures"], log[other.number].body["of"]) == ([10], [11])
     assert [log[it.number].kind for it in (side, pair, last)] == ["erased"] * 3
-    apart = pictures_apart(said._session.database)
+    apart = pictures_apart(beside(said).database)
     assert 5 not in apart
     assert apart[6] == [frozenset({6, 7})]
     assert apart[10] == [frozenset({11})]
-    rows = said._session.database.rows("SELECT body FROM events WHERE kind = 'distinct'")
+    rows = stored_rows(said, "SELECT body FROM events WHERE kind = 'distinct'")
     assert not any("5" in body for (body,) in rows)
 
 
@@ -174,8 +175,7 @@ def test_who_changes_what_is_left_of_an_erased_event_is_found(said):
     number = said.log.history(1)[0].number
     said.remove([5])
     said.bin.empty()
-    with said._session.database.transaction() as connection:
-        connection.execute("UPDATE events SET body = '{}' WHERE number = ?", (number,))
+    write_rows(said, "UPDATE events SET body = '{}' WHERE number = ?", number)
     with pytest.raises(DamagedFile, match=f"from event {number} on"):
         said.log.check()
 
@@ -206,7 +206,7 @@ def test_an_upload_left_by_a_killed_eraser_is_swept(said, monkeypatch):
     assert file.exists()
     said.upkeep.tidy()
     assert [one.name for one in file.parent.iterdir()] == [new.name]
-    assert said._session.database.rows("SELECT * FROM leftovers") == []
+    assert stored_rows(said, "SELECT * FROM leftovers") == []
 
 
 def test_what_was_erased_is_not_there_for_an_undoing(said):

@@ -15,6 +15,7 @@ from lookalike.collection import Ask, Collection
 from lookalike.collection.pictures import describing
 from lookalike.core.errors import CollectionError, DecoderFailed, InvalidInput
 from lookalike.features import Visterms
+from tests.collection.beside import counted_votes
 from tests.collection.colours import Colours, Fine, picture
 from tests.collection.teaching import QUICK, words
 
@@ -64,12 +65,12 @@ def test_earlier_votes_teach_it(collection, pictures):
         fresh.add([pictures])
         ids = {row.places[0]: row.id for row in fresh.pictures.all()}
         same = {row.id: ids[row.places[0]] for row in collection.pictures.all()}
-        for vote in collection._session.rankers.ledger.votes[:5]:
+        for vote in counted_votes(collection)[:5]:
             good, bad = ([same[n] for n in side] for side in (vote.picked, vote.rejected))
             query = Ask((same[int(vote.subject)],))
             fresh.vote(query, picked=good, rejected=bad, shown=[*good, *bad])
-        ours = collection._session.rankers.ledger.votes
-        theirs = fresh._session.rankers.ledger.votes
+        ours = counted_votes(collection)
+        theirs = counted_votes(fresh)
         for one, other in zip(ours[:5], theirs, strict=True):
             np.testing.assert_allclose(one.taught[2].steps, other.taught[1].steps, atol=1e-9)
             assert one.taught[2].right == other.taught[1].right
@@ -90,13 +91,13 @@ def test_searches_go_on_meanwhile(collection, monkeypatch):
 
     def slow(*given):
         entered.set()
-        leave.wait(10)
+        leave.wait(300)
         return describe(*given)
 
     monkeypatch.setattr(describing, "_described", slow)
     adding = threading.Thread(target=lambda: collection.add_feature(Fine()))
     adding.start()
-    assert entered.wait(10)
+    assert entered.wait(300)
     with Collection.open(collection.path, features=[Colours()]) as other:
         found.append(other.search(1, 9))
         other.vote(Ask((1,)), picked=[2], rejected=[20])
@@ -105,7 +106,7 @@ def test_searches_go_on_meanwhile(collection, monkeypatch):
         assert [info.ready for info in other.models.rankers()] == [True, False]
     found.append(collection.search(1, 9))
     leave.set()
-    adding.join(30)
+    adding.join(300)
     assert len(found) == 2
     assert collection.search(1, by="fine")
     assert collection.votes.standing("fine").votes == 1
@@ -148,7 +149,7 @@ def test_a_fault_of_the_decoder_leaves_a_picture_out_of_the_sample(collection):
     assert collection.add_feature(Visterms(dimension=16, colours=4)).ready
 
 
-def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch):
+def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch, set_limits):
     described, describe = [], describing._described
 
     def counted(row, *given):
@@ -158,7 +159,7 @@ def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch):
         return describe(row, *given)
 
     monkeypatch.setattr(describing, "_described", counted)
-    monkeypatch.setattr(describing, "BATCH_PICTURES", 4)
+    set_limits(describing, BATCH_PICTURES=4)
     with pytest.raises(KeyboardInterrupt):
         collection.add_feature(Fine(), threads=1)
     with pytest.raises(CollectionError, match="not ready"):

@@ -14,6 +14,7 @@ from lookalike.collection.store.labels import labels as kept_labels
 from lookalike.collection.store.labels import labels_with
 from lookalike.images.keywords import Keywords, read_keywords
 from lookalike.images.xmp import ALL, BY_BARS, EMPTY, FLAT, LEARNED, Packet
+from tests.collection.beside import beside
 from tests.collection.colours import Colours
 
 
@@ -141,7 +142,7 @@ def test_keywords_that_are_left_out_are_told(tmp_path):
 def test_what_will_be_learned_from_is_what_is_kept_then(album, source, whole):
     """Labels are merged in memory for learning and in the database; both come to the same."""
     collection, _ = album
-    database = collection._session.database
+    database = beside(collection).database
     collection.label(1, "HUND", shows=False)
     collection.label(2, "Maus")
     collection.remove([3])

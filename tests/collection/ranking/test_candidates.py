@@ -11,16 +11,16 @@ from lookalike.collection.training import codes as training
 from lookalike.core.arrays import check_file
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.index import MappedIndex
+from tests.collection.beside import beside, write_rows
 from tests.collection.colours import Colours, album, picture
 from tests.collection.teaching import QUICK
 from tests.gates import OPEN
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
+def small(set_limits):
     """Let an album of 90 pictures have codes, for the 5 nearest."""
-    monkeypatch.setattr(training, "NEAREST", 5)
-    monkeypatch.setattr(training, "MIN_PICTURES", 20)
+    set_limits(training, NEAREST=5, MIN_PICTURES=20)
 
 
 @pytest.fixture
@@ -32,6 +32,7 @@ def big(tmp_path):
 
 
 def ranker_of(collection):
+    # What is mapped and mended is what this process holds.
     return collection._session.rankers.get()
 
 
@@ -42,7 +43,7 @@ def ids(matches):
 def exact(collection, query, k):
     """The same search without codes."""
     ranker = ranker_of(collection)
-    vector = ranker.source(collection._session.database).ask(Ask((query,)))
+    vector = ranker.source(beside(collection).database).ask(Ask((query,)))
     hits = ranker.index.search(ranker.query(vector), k, exclude=np.array([[query]]))
     return hits.ids[0].tolist()
 
@@ -76,7 +77,7 @@ def test_codes_alone_are_learned_measured_and_used(big):
             5,
             exclude=np.array([[query]]),
             among=None,
-            database=big._session.database,
+            database=beside(big).database,
         )
         found.append(np.isin(exact(big, int(query), 5), hits.ids[0]).mean())
     assert np.mean(found) == pytest.approx(codes.figures.recall)
@@ -85,7 +86,7 @@ def test_codes_alone_are_learned_measured_and_used(big):
 def _sides(collection):
     from lookalike.collection.store import models
 
-    return models.sides(collection._session.database, ranker_of(collection).codes.number)
+    return models.sides(beside(collection).database, ranker_of(collection).codes.number)
 
 
 def test_a_search_takes_candidates_by_codes_and_ranks_them_exactly(big, monkeypatch):
@@ -216,14 +217,14 @@ def test_filters_hold_with_codes(big):
     assert set(ids(big.search(40, 40, where=where))) <= matching
 
 
-def test_vectors_stay_on_disk_and_codes_are_cached(big, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.vectors.space.MIN_DRIFT", 10)
+def test_vectors_stay_on_disk_and_codes_are_cached(big, monkeypatch, set_limits):
+    set_limits("lookalike.collection.vectors.space", MIN_DRIFT=10)
     with_codes(big)
     ranker = ranker_of(big)
     assert isinstance(ranker.plain, MappedIndex)
     assert isinstance(ranker.index, MappedIndex)
     assert not ranker.plain.vectors.flags.owndata
-    cache = big._session.folder.codes(ranker.codes.figures.fingerprint)
+    cache = beside(big).folder.codes(ranker.codes.figures.fingerprint)
     assert cache.exists()
     found = ids(big.search(5, 9))
 
@@ -307,8 +308,8 @@ def test_bad_input_is_refused_and_changes_nothing(big, settings, words):
     assert ranker_of(big).codes is None
 
 
-def test_few_pictures_need_no_codes(big, monkeypatch):
-    monkeypatch.setattr(training, "MIN_PICTURES", 100)
+def test_few_pictures_need_no_codes(big, set_limits):
+    set_limits(training, MIN_PICTURES=100)
     with pytest.raises(InvalidInput, match="at least 100 pictures; there are 90"):
         big.learn(codes="itq")
 
@@ -317,7 +318,7 @@ def test_codes_of_other_vectors_are_refused(big):
     from lookalike.core.errors import FingerprintMismatch
 
     number = with_codes(big).codes.model
-    file = big._session.folder.model(number)
+    file = beside(big).folder.model(number)
     ranker_of(big).codes.similarity.save(file, fingerprint="0" * 32)
     again = Collection.open(big.path, features=[Colours()])
     with again, pytest.raises(FingerprintMismatch):
@@ -325,13 +326,13 @@ def test_codes_of_other_vectors_are_refused(big):
 
 
 @pytest.fixture
-def cached(big, monkeypatch):
+def cached(big, set_limits):
     """A collection with codes, its vectors in the cache, and that file."""
-    monkeypatch.setattr("lookalike.collection.vectors.space.MIN_DRIFT", 10)
+    set_limits("lookalike.collection.vectors.space", MIN_DRIFT=10)
     with_codes(big)
     ranker = ranker_of(big)
     assert isinstance(ranker.plain, MappedIndex)
-    return big, big._session.folder.cache(ranker.space.fingerprint)
+    return big, beside(big).folder.cache(ranker.space.fingerprint)
 
 
 def flip_a_vector(cache, collection, picture):
@@ -402,8 +403,7 @@ def test_vectors_are_mended_in_the_order_asked_for(cached):
 
 def test_a_picture_whose_vector_and_record_are_damaged_is_left_out(cached):
     collection, cache = cached
-    with collection._session.database.transaction() as connection:
-        connection.execute("UPDATE records_1 SET record = x'00' WHERE picture = 7")
+    write_rows(collection, "UPDATE records_1 SET record = x'00' WHERE picture = 7")
     flip_a_vector(cache, collection, 7)
     with pytest.raises(DamagedFile, match="the checksums of 1 vector differ"):
         collection.search(2, 89)

@@ -16,9 +16,10 @@ from lookalike.features import Visterms
 from lookalike.index import QueryExpansion
 from lookalike.index.registry import INDEXES
 from lookalike.similarity.registry import SIMILARITIES
+from tests.collection.beside import beside, counted_votes, current_ranker, write_rows
 from tests.collection.colours import Colours, Fine, album, picture
 from tests.collection.teaching import QUICK, words
-from tests.gates import OPEN
+from tests.gates import EVERYTHING, OPEN
 
 FINE = Colours(5)
 
@@ -38,7 +39,7 @@ def test_each_ranker_searches_by_its_own_feature(both):
     assert [info.name for info in both.models.rankers()] == ["colours", "fine"]
     assert all(info.ready and info.pictures == 24 for info in both.models.rankers())
     for name, feature in both.features.items():
-        ranker = both._session.rankers.get(name)
+        ranker = current_ranker(both, name)
         assert ranker.plain.dimension == feature.dimension
         vectors = ranker.plain.vectors * ranker.plain.scales[:, None]
         order = ranker.plain.ids[np.argsort(-(vectors @ vectors[0]), kind="stable")]
@@ -48,9 +49,12 @@ def test_each_ranker_searches_by_its_own_feature(both):
 
 
 def test_only_the_ranker_that_is_searched_by_is_loaded(both):
-    with Collection.open(both.path, features=[Colours(), Fine()]) as again:
-        again.search(1, by="fine")
-        assert [row[1].name for row in again._session.rankers._loaded.values()] == ["fine"]
+    class Unread(Colours):
+        def vectors(self, records):
+            raise AssertionError
+
+    with Collection.open(both.path, features=[Unread(), Fine()]) as again:
+        assert again.search(1, by="fine")
 
 
 def test_an_unknown_name_lists_the_choices(both):
@@ -67,7 +71,7 @@ def test_an_unknown_name_lists_the_choices(both):
 def test_votes_teach_each_ranker_in_its_own_space(both):
     before = {name: both.search(2, 20, by=name) for name in both.features}
     both.vote(Ask((1,)), picked=[20], rejected=[2])
-    (vote,) = both._session.rankers.ledger.votes
+    (vote,) = counted_votes(both)
     assert sorted(vote.taught) == [1, 2]
     assert [vote.taught[ranker].pictures for ranker in (1, 2)] == [(0, 20, 2)] * 2
     for name in both.features:
@@ -116,8 +120,9 @@ def test_every_similarity_can_be_published(tmp_path, method):
         assert model.method == method
         # Whatever the gate said of it: it is to be searched with.
         publish(collection, method)
+    with Collection.open(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         found = collection.search(1, 20)
-        ranker = collection._session.rankers.get()
+        ranker = current_ranker(collection)
         assert ranker.similarity.name == method
         expected = ranker.similarity.scores(ranker.vectors([1]), ranker.plain.vectors)[0]
         score = dict(zip(ranker.plain.ids.tolist(), expected, strict=True))
@@ -153,7 +158,7 @@ def quick(method):
 
 def publish(collection, method):
     """Put a learned similarity in use past the gate."""
-    opened = collection._session
+    opened = beside(collection)
     ranker = opened.rankers.get()
     labels = [names[0] for _, names in sorted(collection.labels.all().items())]
     learner = SIMILARITIES.make(method, quick(method)).fit(ranker.plain.vectors, labels)
@@ -162,19 +167,18 @@ def publish(collection, method):
     with opened.database.transaction() as connection:
         connection.execute("UPDATE models SET file = 'x' WHERE number = ?", (number,))
         connection.execute("UPDATE rankers SET similarity = ?", (number,))
-    opened.rankers._loaded.clear()
 
 
 def test_stored_vectors_of_another_width_are_made_beside_what_serves(collection):
-    collection.learn(folders=True, method="lda")
-    publish(collection, "lda")
-    ranker = collection._session.rankers.get()
+    with Collection.open(collection.path, features=[Colours()], gate=EVERYTHING) as opened:
+        opened.learn(folders=True, method="lda")
+    ranker = current_ranker(collection)
     assert ranker.index.dimension == 2
     assert ranker.plain.dimension == 48
     plain = collection.search(1, 9, learned=False)
     collection.rollback()
     assert collection.search(1, 9) == plain
-    ranker = collection._session.rankers.get()
+    ranker = current_ranker(collection)
     assert np.shares_memory(ranker.index.vectors, ranker.plain.vectors)
 
 
@@ -193,7 +197,7 @@ def test_a_feature_whose_package_is_gone(both, pictures, tmp_path):
         left.vote(Ask((1,)), picked=[20], rejected=[2])
         left.label(1, "Straße")
         left.add([tmp_path / "neu"])
-        (vote,) = left._session.rankers.ledger.votes
+        (vote,) = counted_votes(left)
         assert sorted(vote.taught) == [1]
     with Collection.open(both.path, features=[Colours(), Fine()]) as again:
         assert len(again.search(1, 99, by="fine")) == 22
@@ -202,7 +206,7 @@ def test_a_feature_whose_package_is_gone(both, pictures, tmp_path):
         info = again.add_feature(Fine())
         assert (info.pictures, info.undescribed) == (25, 0)
         assert len(again.search(1, 99, by="fine")) == 23
-        (vote,) = again._session.rankers.ledger.votes
+        (vote,) = counted_votes(again)
         assert sorted(vote.taught) == [1, 2]
 
 
@@ -239,8 +243,7 @@ def test_a_similarity_whose_package_is_gone(collection, monkeypatch):
 
 def test_a_model_of_another_feature_is_refused(both):
     both.learn(words(both), feature="fine", settings=QUICK)
-    with both._session.database.transaction() as connection:
-        connection.execute("UPDATE rankers SET similarity = 1 WHERE name = 'colours'")
+    write_rows(both, "UPDATE rankers SET similarity = 1 WHERE name = 'colours'")
     with pytest.raises(FingerprintMismatch, match="cannot be compared"):
         both.search(1)
     assert both.search(1, by="fine")

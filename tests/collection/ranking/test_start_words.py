@@ -7,6 +7,7 @@ from lookalike.collection.ranking import start_words
 from lookalike.collection.search import words
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.features import StartWords
+from tests.collection.beside import beside
 from tests.collection.colours import PALETTE, Colours, Shades, picture
 from tests.gates import OPEN
 
@@ -106,10 +107,10 @@ def test_start_words_stay_where_learning_gained_nothing(fresh):
     assert fresh.words.tag(paths).pictures == before
 
 
-def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, monkeypatch):
-    monkeypatch.setattr(words, "MIN_TO_JUDGE", 1)
+def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, monkeypatch, set_limits):
+    set_limits(words, MIN_TO_JUDGE=1)
     fresh.learn(labels(fresh, {"rot": "crimson", "grün": "lawn", "blau": "sky"}), hold_back=0.4)
-    _, annotator = fresh._session.rankers.naming()
+    _, annotator = beside(fresh).rankers.naming()
     worse = annotator.word_queries(["sky"])
     monkeypatch.setattr(type(annotator), "word_queries", lambda self, names: -worse)
     found = fresh.search_word("sky", 8)
@@ -163,8 +164,8 @@ def test_the_ranker_that_knows_start_words_answers(tmp_path, pictures):
 
 class TestTheCache:
     @pytest.fixture(autouse=True)
-    def small(self, monkeypatch):
-        monkeypatch.setattr(start_words, "MIN_DRIFT", 0)
+    def small(self, set_limits):
+        set_limits(start_words, MIN_DRIFT=0)
 
     @pytest.fixture
     def looked_at(self, monkeypatch):

@@ -15,6 +15,7 @@ from lookalike.collection.search import duplicates, near
 from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput, NotFound
 from lookalike.features import pack_vector, unpack_vectors
+from tests.collection.beside import beside, current_ranker, stored_rows, write_rows
 from tests.collection.colours import Colours
 
 
@@ -147,11 +148,11 @@ def test_frames_that_drift_do_not_become_one_group(tmp_path):
         together = [number for group in found for number in group.pictures]
         assert len(together) == len(set(together)), "a picture is in one group at most"
         copies = near.NearCopies(64)
-        copies.follow(made._session.rankers.get())
+        copies.follow(current_ranker(made))
         for group in found:
             assert len(group.pictures) <= 5
             others = group.pictures[1:]
-            scores = copies.alike(made._session.database, group.keeper, others)
+            scores = copies.alike(beside(made).database, group.keeper, others)
             assert min(scores) >= duplicates.LIKE, "each is a copy of the one to keep itself"
 
 
@@ -214,7 +215,7 @@ def test_keeping_one_moves_the_others_to_the_bin_and_can_be_undone(collection):
 
 def said_of(collection, *pictures):
     """Return all that is kept by hand of pictures, and the albums."""
-    rows = collection._session.database.rows
+    rows = beside(collection).database.rows
     return (
         rows("SELECT * FROM given ORDER BY 1, 2, 3"),
         rows("SELECT * FROM refusals ORDER BY 1, 2"),
@@ -224,7 +225,7 @@ def said_of(collection, *pictures):
 
 
 def give(collection, source, words):
-    with collection._session.database.transaction() as connection:
+    with beside(collection).database.transaction() as connection:
         import_labels(NewEntry(connection), source, words)
 
 
@@ -249,7 +250,7 @@ def test_the_one_kept_gets_what_was_said_of_the_others(collection):
     assert collection.albums.get("Äpfel").pictures == (small, one)
     assert collection.albums.get("Äpfel").members == (one,)
     assert set(collection.albums.get("Beide").pictures) == {one, jpeg}
-    refused = collection._session.database.rows("SELECT key FROM refusals WHERE picture = ?", one)
+    refused = stored_rows(collection, "SELECT key FROM refusals WHERE picture = ?", one)
     assert {key for (key,) in refused} == {"möwe", "zug"}
     after = said_of(collection, one)
     undone = collection.undo(kept.number)
@@ -292,7 +293,7 @@ def test_words_of_duplicates_stay_when_these_are_erased_and_go_with_the_one_kept
     collection.remove([one])
     collection.bin.empty()
     collection.log.check()
-    left = collection._session.database.rows("SELECT * FROM changes WHERE picture = ?", one)
+    left = stored_rows(collection, "SELECT * FROM changes WHERE picture = ?", one)
     assert left == []
 
 
@@ -344,7 +345,7 @@ def test_a_tagged_or_voted_one_is_kept_where_nothing_else_differs(collection, tm
     assert (group().keeper, group().reason) == (second, "has tags")
 
 
-def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkeypatch):
+def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkeypatch, set_limits):
     image = scene(60)
     (tmp_path / "many").mkdir()
     for number in range(60):
@@ -354,7 +355,7 @@ def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkey
     compared = []
     whole = near.likeness
     monkeypatch.setattr(near, "likeness", lambda a, b: compared.append(len(b)) or whole(a, b))
-    monkeypatch.setattr(duplicates, "_MANY", 10)
+    set_limits(duplicates, _MANY=10)
     found = collection.duplicates.find()
     assert max(len(group.pictures) for group in found) == 60
     assert sum(compared) < 60 * 4
@@ -366,8 +367,7 @@ def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkey
 
 def test_a_thumbnail_that_cannot_be_read_is_no_duplicate(collection):
     (small,) = ids(collection, "0 small.png")
-    with collection._session.database.transaction() as connection:
-        connection.execute("UPDATE thumbnails SET jpeg = x'00' WHERE picture = ?", (small,))
+    write_rows(collection, "UPDATE thumbnails SET jpeg = x'00' WHERE picture = ?", small)
     assert named(collection, collection.duplicates.find())["0.png"] == {"0 recompressed.jpg"}
 
 

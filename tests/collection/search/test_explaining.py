@@ -8,6 +8,7 @@ from PIL import Image
 from lookalike.collection import Ask, Collection
 from lookalike.collection.search import explaining
 from lookalike.core.errors import InvalidInput, NotFound
+from tests.collection.beside import beside, current_ranker
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import QUICK, learn
 from tests.gates import OPEN
@@ -22,7 +23,7 @@ def name(collection, number):
 
 
 def set_taken(collection, taken):
-    with collection._session.database.transaction() as connection:
+    with beside(collection).database.transaction() as connection:
         connection.executemany(
             "UPDATE all_pictures SET taken = ? WHERE id = ?", [(at, n) for n, at in taken.items()]
         )
@@ -100,14 +101,14 @@ def test_what_people_said_comes_first(collection):
     assert collection.queries.reasons(ask, 20)[0] == "Somebody picked it for this search."
 
 
-def test_votes_speak_for_and_against(collection, monkeypatch):
+def test_votes_speak_for_and_against(collection, set_limits):
     # Wide enough to reach the same search, whose vector has moved by then.
-    monkeypatch.setattr("lookalike.collection.votes.surroundings.MAX_GAMMA", 4.0)
+    set_limits("lookalike.collection.votes.surroundings", MAX_GAMMA=4.0)
     blue, red = ids(collection, "blau"), ids(collection, "rot")
     ask, other = Ask((blue[0],)), Ask((blue[4],))
     collection.vote(ask, picked=[red[3]], rejected=[blue[1]])
     first, good, bad = (name(collection, number) for number in (blue[0], red[3], blue[1]))
-    preferences = collection._session.rankers.get().votes
+    preferences = current_ranker(collection).votes
     seen = set()
     for asked, on in ((ask, "this search"), (other, first)):
         said = collection.votes.verdicts(asked)
@@ -115,7 +116,7 @@ def test_votes_speak_for_and_against(collection, monkeypatch):
         for row in collection.pictures.all():
             if row.id in (*asked.like, *said):
                 continue
-            item = collection._session.rankers.get().vectors([row.id])
+            item = current_ranker(collection).vectors([row.id])
             moved = float((preferences.turns.added(vector) @ item.T)[0, 0])
             pair = f"preferring {'it' if row.id == red[3] else good} to "
             pair += "it" if row.id == blue[1] else bad
@@ -165,7 +166,7 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
         collection.vote(
             Ask((query,)), picked=[int(picked)], rejected=[int(rejected)], who=f"{query}"
         )
-    ranker = collection._session.rankers.get()
+    ranker = current_ranker(collection)
     preferences = near_only(ranker.votes)
     query, item = (ranker.vectors([n]) for n in (3, 20))
     subjects, _, _, parts = preferences.turns.parts(query, item)
@@ -185,12 +186,12 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
 def test_a_vote_alone_adds_its_own_part(collection):
     for query, (good, bad) in {5: (12, 3), 14: (22, 9)}.items():
         collection.vote(Ask((query,)), picked=[good], rejected=[bad], who=f"{query}")
-    both = near_only(collection._session.rankers.get().votes)
-    query, item = (collection._session.rankers.get().vectors([n]) for n in (6, 20))
+    both = near_only(current_ranker(collection).votes)
+    query, item = (current_ranker(collection).vectors([n]) for n in (6, 20))
     subjects, _, _, parts = both.turns.parts(query, item)
     for number, subject in ((1, "14"), (2, "5")):
         collection.undo(number)
-        left = near_only(collection._session.rankers.get().votes)
+        left = near_only(current_ranker(collection).votes)
         alone = sum(part for own, part in zip(subjects, parts, strict=True) if own == subject)
         assert (left.turns.added(query) @ item.T)[0, 0] == pytest.approx(alone, abs=1e-3)
         collection.undo(collection.log.history(1)[0].number)
@@ -203,9 +204,9 @@ def test_places_are_those_of_searches(collection, ask):
     collection.vote(Ask((5,)), picked=[12], rejected=[3])
     plain = [m.id for m in collection.search(ask, 30, learned=False)]
     used = [m.id for m in collection.search(ask, 30)]
-    ranker = collection._session.rankers.get()
+    ranker = current_ranker(collection)
     for number in used:
-        case = explaining.Case(ranker, None, collection._session.database, ask, number)
+        case = explaining.Case(ranker, None, beside(collection).database, ask, number)
         assert case._place(ranker.plain, case._asked) == 1 + plain.index(number)
         place = case._place(ranker.index, ranker.query(case._voted), case._verdicts)
         assert place == 1 + used.index(number)
@@ -256,8 +257,8 @@ def test_words_that_both_look_like(tmp_path):
         bare = [row.id for row in rows if row.places[0].stem in ("0", "1")]
         labels = {r.places[0]: [r.places[0].parent.name] for r in rows if r.id not in bare}
         assert learn(made, labels).words.published
-        ranker = made._session.rankers.get()
-        tagger = made._session.rankers.annotator(ranker)
+        ranker = current_ranker(made)
+        tagger = beside(made).rankers.annotator(ranker)
         one, other = (n for n in bare if made.pictures.get(n).places[0].parent.name == "rot")
         sure = [tagger.annotate(ranker.vectors([n]), 1)[0][0].confidence for n in (one, other)]
         shares = " and ".join(f"{100 * c:.0f} %" for c in sure)

@@ -17,6 +17,7 @@ from lookalike.core.arrays import load_arrays
 from lookalike.core.errors import InvalidInput
 from lookalike.core.fingerprint import fingerprint
 from lookalike.features import Feature, pack_vector, unpack_vectors
+from tests.collection.beside import beside, current_ranker
 from tests.collection.colours import Colours, album
 from tests.collection.teaching import QUICK, learn
 from tests.gates import OPEN
@@ -65,7 +66,7 @@ def check_recipe(collection, path, manifest):
     """See that the recipe finds what a search finds, for queries that nobody voted on."""
     ids = sorted(row.id for row in collection.pictures.all())
     feature = collection.features[collection.models.rankers()[0].name]
-    raw = feature.vectors(records(collection._session.database, 1, ids))
+    raw = feature.vectors(records(beside(collection).database, 1, ids))
     room = {}
     exec(manifest["recipe"], room)
     outside = Image.linear_gradient("L").convert("RGB")
@@ -104,7 +105,7 @@ def test_the_recipe_finds_what_a_search_finds(collection, tmp_path, learned, vot
         5 * voted,
     )
     assert (manifest["model"] is not None) == learned
-    assert manifest["fingerprint"] == collection._session.rankers.get().space.fingerprint
+    assert manifest["fingerprint"] == current_ranker(collection).space.fingerprint
     assert manifest["dimension"] == 48
     for name, array in arrays.items():
         assert array.dtype == np.float32
@@ -122,9 +123,8 @@ def test_a_similarity_that_is_not_symmetric(collection, tmp_path):
     check_recipe(collection, path, manifest)
 
 
-def test_raw_vectors_are_brought_into_the_space(tmp_path, monkeypatch):
-    monkeypatch.setattr(space, "REDUCED", 8)
-    monkeypatch.setattr(space, "MIN_TO_REDUCE", 12)
+def test_raw_vectors_are_brought_into_the_space(tmp_path, set_limits):
+    set_limits(space, REDUCED=8, MIN_TO_REDUCE=12)
     album(tmp_path / "bilder")
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "bilder"])

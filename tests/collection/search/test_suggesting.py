@@ -4,6 +4,7 @@ from PIL import Image
 from lookalike.collection import Collection
 from lookalike.collection.search import suggesting
 from lookalike.core.errors import InvalidInput, NotFound
+from tests.collection.beside import beside, current_ranker
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.collection.teaching import learn
 from tests.gates import OPEN
@@ -67,8 +68,8 @@ def test_a_common_word_needs_more(collection):
     assert suggested(collection, asked) == ["Mohn", "Bild"]
 
 
-def test_few_words_are_found_behind_many_pictures_without(tmp_path, monkeypatch):
-    monkeypatch.setattr(suggesting, "NEAREST", 2)
+def test_few_words_are_found_behind_many_pictures_without(tmp_path, set_limits):
+    set_limits(suggesting, NEAREST=2)
     album(tmp_path / "bilder", 20)
     with Collection.create(tmp_path / "c", features=[Colours()]) as made:
         made.add([tmp_path / "bilder"])
@@ -108,15 +109,15 @@ def test_learned_words_come_with_how_sure_they_are(tmp_path):
         bare = next(
             r.id for r in collection.pictures.all() if str(r.places[0]).endswith("rot/0.png")
         )
-        ranker = collection._session.rankers.get()
-        tagger = collection._session.rankers.annotator(ranker)
+        ranker = current_ranker(collection)
+        tagger = beside(collection).rankers.annotator(ranker)
         assert tagger.confidence_ is not None
         (tag,) = tagger.annotate(ranker.vectors([bare]), 1)[0]
         (found,) = collection.suggest(bare)
         assert (found.word, found.confidence) == ("rot", pytest.approx(tag.confidence))
         assert found.why == "all 5 most similar labelled pictures have it"
         # With few pictures left that have it, what was learned speaks for it alone.
-        with collection._session.database.transaction() as connection:
+        with beside(collection).database.transaction() as connection:
             connection.execute(
                 "UPDATE given SET label = 'x', key = 'x', crc = row_sum(picture, 'x', source, 'x') "
                 "WHERE label = 'rot' AND picture % 9"

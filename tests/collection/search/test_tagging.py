@@ -18,6 +18,7 @@ from lookalike.core.errors import (
     InvalidInput,
 )
 from lookalike.features import Visterms
+from tests.collection.beside import beside, current_ranker
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import QUICK, clicks, learn, seen, words
 from tests.gates import OPEN
@@ -52,7 +53,9 @@ def test_tags_of_what_is_in_the_collection_and_of_what_is_not(collection, pictur
     assert scores == sorted(scores, reverse=True)
 
 
-def test_tags_do_not_depend_on_blocks_nor_on_company(collection, pictures, tmp_path, monkeypatch):
+def test_tags_do_not_depend_on_blocks_nor_on_company(
+    collection, pictures, tmp_path, monkeypatch, set_limits
+):
     learn(collection)
     paths = sorted(pictures.rglob("*.png"))
     new = [picture(tmp_path / "neu" / f"{n}.png", PALETTE["rot"], 800 + n) for n in range(7)]
@@ -68,7 +71,7 @@ def test_tags_do_not_depend_on_blocks_nor_on_company(collection, pictures, tmp_p
         return annotate(self, X, *args, **kwargs)
 
     monkeypatch.setattr(Annotator, "annotate", noted)
-    monkeypatch.setattr(tagging, "BLOCK", 4)
+    set_limits(tagging, BLOCK=4)
     again = collection.words.tag(mixed, 3, threads=2)
     assert max(sizes) == 4
     assert [one.path for one in again.pictures] == [one.path for one in whole.pictures]
@@ -122,7 +125,7 @@ def test_an_interrupted_tagging_ends_its_threads(collection, tmp_path):
 
 def test_a_word_finds_pictures(collection):
     learn(collection, words="wsabie")
-    ranker, tagger = collection._session.rankers.naming()
+    ranker, tagger = beside(collection).rankers.naming()
     number = tagger.word_number("grün")
     always = tagger.constant_ * tagger.constant_row_ @ tagger.W_[number]
     assert always != 0
@@ -302,7 +305,7 @@ def test_a_reader_goes_on_when_a_writer_cleans_up_under_it(collection, monkeypat
                 collection.add([])
             return load(self, number, fingerprint)
 
-        reader._session.rankers.get()
+        current_ranker(reader)
         monkeypatch.setattr(rankers.Rankers, "load_annotator", late)
         found = reader.words.learned()
     assert learned == [2]

@@ -9,6 +9,7 @@ from lookalike.collection.vectors import space
 from lookalike.core.errors import InvalidInput
 from lookalike.features import Views
 from lookalike.similarity.registry import SIMILARITIES
+from tests.collection.beside import current_ranker
 from tests.gates import OPEN
 
 QUICK = {"steps": 300, "landmarks": 32, "kernels": "linear,rbf:1"}
@@ -41,16 +42,15 @@ def fitted(folder):
 
 
 @pytest.fixture
-def collection(tmp_path, folder, fitted, monkeypatch):
-    monkeypatch.setattr(space, "MIN_TO_REDUCE", 20)
-    monkeypatch.setattr(space, "REDUCED", 3)
+def collection(tmp_path, folder, fitted, set_limits):
+    set_limits(space, MIN_TO_REDUCE=20, REDUCED=3)
     with Collection.create(tmp_path / "c", features=[fitted], gate=OPEN) as made:
         made.add([folder])
         yield made
 
 
 def ranker(collection):
-    return collection._session.rankers.get(None)
+    return current_ranker(collection)
 
 
 def test_vectors_of_several_views_are_not_reduced(collection, fitted, monkeypatch):

@@ -7,6 +7,8 @@ from lookalike import Collection
 from lookalike.collection import Filter
 from lookalike.collection.pictures.names import named
 from lookalike.collection.search.words import split
+from lookalike.core.errors import MissingPart
+from tests.collection.beside import beside
 
 
 def parts(matches):
@@ -79,7 +81,7 @@ def test_a_name_counts_from_the_start_of_a_word(tmp_path, collection):
     collection.add([tmp_path / "neu"])
     names = {row.id: row.places[0].stem for row in collection.pictures.all()}
     found = {
-        text: [names[n] for n in named(collection._session.database, [text])[0].tolist()]
+        text: [names[n] for n in named(beside(collection).database, [text])[0].tolist()]
         for text in ("cat", "2034", "034", "käTZ", "%", ".png", "[")
     }
     assert found["cat"] == ["my_cats"]
@@ -137,18 +139,12 @@ def test_words_are_completed_with_those_that_have_pictures(collection):
     assert (name.word, name.pictures, name.source) == (folder, 8, "name")
 
 
-def test_a_ranker_that_is_not_usable_hides_no_tags(collection, monkeypatch):
-    from lookalike.core.errors import MissingPart
-
+def test_a_ranker_that_is_not_usable_hides_no_tags(collection):
     collection.label(5, "gem")
-
-    def broken(self, by=None):
-        raise MissingPart("the part is gone")
-
-    monkeypatch.setattr(type(collection._session.rankers), "annotated", broken)
-    assert given(collection.search_word("gem")) == [5]
-    with pytest.raises(MissingPart):
-        collection.search_word("jewel")
+    with Collection.open(collection.path) as other:
+        assert given(other.search_word("gem")) == [5]
+        with pytest.raises(MissingPart):
+            other.search_word("jewel")
 
 
 def test_the_ranking_is_kept_until_somebody_writes(collection, monkeypatch):

@@ -10,6 +10,7 @@ from operator import attrgetter
 import pytest
 
 from lookalike.collection import Ask, Collection, SavedSearch
+from lookalike.collection.ranking.rankers import Rankers
 from lookalike.core.errors import CollectionError, DamagedFile
 from tests.collection.colours import Colours
 from tests.gates import OPEN
@@ -242,7 +243,7 @@ def test_what_a_search_by_word_goes_without_is_told(taught, monkeypatch, caplog,
         raise DamagedFile("the database is damaged")
 
     collection, _ = taught
-    monkeypatch.setattr(collection._session.rankers, part, damaged)
+    monkeypatch.setattr(Rankers, part, damaged)
     collection.search_word("rot", 5)
     assert "the database is damaged" in caplog.text
 

@@ -45,8 +45,8 @@ def test_nothing_is_changed(collection):
     assert content(collection.path) == before
 
 
-def test_only_the_last_pictures_searched_with_are_remembered(collection, monkeypatch):
-    monkeypatch.setattr(queries, "MAX_PASSING", 2)
+def test_only_the_last_pictures_searched_with_are_remembered(collection, set_limits):
+    set_limits(queries, MAX_PASSING=2)
     collection.close()
     with Collection.open(collection.path, features=[Colours()], read_only=True) as store:
         shades = [Image.new("RGB", (8, 8), (shade, 0, 0)) for shade in (10, 90, 200)]

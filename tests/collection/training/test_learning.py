@@ -22,6 +22,7 @@ from lookalike.similarity import OASIS, Cosine
 from lookalike.similarity.reach import Reach
 from lookalike.similarity.registry import SIMILARITIES
 from lookalike.supervision import Relevance
+from tests.collection.beside import beside, current_ranker, stored_rows, write_rows
 from tests.collection.colours import Colours, picture
 from tests.collection.training.stripes import CLICKS, labels, striped
 from tests.gates import OPEN
@@ -57,7 +58,7 @@ def test_learning_improves_the_ranking_and_is_used(stripes):
 
 def test_searches_score_like_the_model(stripes):
     stripes.learn(labels(), settings=QUICK)
-    ranker = stripes._session.rankers.get()
+    ranker = current_ranker(stripes)
     expected = ranker.similarity.scores(ranker.vectors([1]), ranker.plain.vectors)[0]
     order = [n for n in ranker.plain.ids[np.argsort(-expected, kind="stable")] if n != 1]
     found = stripes.search(1, 59)
@@ -71,12 +72,15 @@ def test_a_search_says_how_much_of_what_was_learned_it_uses(stripes):
     assert stripes.queries.reach(Ask((1,))) is None
     stripes.learn(labels(), settings={"steps": 50, "blend": 0.5})
     assert stripes.queries.reach(Ask((1,))) == 0.5
-    ranker = stripes._session.rankers.get()
+    ranker = current_ranker(stripes)
     ranker.similarity.reach_ = Reach(ranker.vectors([1]), 0.0, 0.99, 0.1, 0.8)
-    assert stripes.queries.reach(Ask((1,))) == pytest.approx(0.8)
-    assert 0.1 <= stripes.queries.reach(Ask((2, 3), (1,))) < 0.8
-    with pytest.raises(NotFound):
-        stripes.queries.reach(Ask((999,)))
+    file = beside(stripes).folder.model(ranker.number)
+    ranker.similarity.save(file, fingerprint=ranker.space.fingerprint)
+    with Collection.open(stripes.path, features=stripes.features.values()) as again:
+        assert again.queries.reach(Ask((1,))) == pytest.approx(0.8)
+        assert 0.1 <= again.queries.reach(Ask((2, 3), (1,))) < 0.8
+        with pytest.raises(NotFound):
+            again.queries.reach(Ask((999,)))
 
 
 def test_pictures_added_after_learning_are_scaled_too(stripes, tmp_path):
@@ -85,7 +89,7 @@ def test_pictures_added_after_learning_are_scaled_too(stripes, tmp_path):
     picture(tmp_path / "p" / "neu.png", (200, 20, 90), 5)
     stripes.add([tmp_path / "p"])
     stripes.remove([2, 7])
-    ranker = stripes._session.rankers.get()
+    ranker = current_ranker(stripes)
     np.testing.assert_allclose(
         ranker.index.scales, ranker.similarity.item_scales(ranker.plain.vectors), rtol=1e-6
     )
@@ -118,9 +122,9 @@ def test_a_worse_model_is_not_published(stripes):
 
 def test_those_held_back_stay_held_back(stripes, tmp_path):
     assert stripes.learn(labels(40), settings=QUICK, hold_back=0.3).similarity.published
-    held, trained = (set(side.tolist()) for side in sides(stripes._session.database, 1))
+    held, trained = (set(side.tolist()) for side in sides(beside(stripes).database, 1))
     stripes.learn(labels(60), settings=QUICK, random_state=5)
-    held_again, trained_again = (set(side.tolist()) for side in sides(stripes._session.database, 3))
+    held_again, trained_again = (set(side.tolist()) for side in sides(beside(stripes).database, 3))
     assert held < held_again
     assert trained < trained_again
     assert not held_again & trained_again
@@ -313,7 +317,7 @@ def test_a_full_disk_leaves_the_model_in_use(stripes, monkeypatch):
 
 def test_evaluate_after_the_held_back_went(stripes):
     stripes.learn(labels(), settings=QUICK)
-    held = np.frombuffer(stripes._session.database.row("SELECT held_back FROM models")[0], "<i8")
+    held = np.frombuffer(beside(stripes).database.row("SELECT held_back FROM models")[0], "<i8")
     stripes.remove(held[2:].tolist())
     stripes.models.evaluate() if len({n % 2 for n in held[:2]}) == 1 else None
     stripes.remove(held[:2].tolist())
@@ -355,21 +359,21 @@ def test_an_empty_collection_says_that_it_is(tmp_path, given):
 def test_the_threshold_of_clicks_is_kept(stripes):
     # Of "rot" only pairs clicked often enough are alike above the threshold.
     first = stripes.learn(clicks=CLICKS, threshold=2e-4, settings=QUICK).similarity
-    database = stripes._session.database
+    database = beside(stripes).database
     everything = alike(database, Given(clicks=stored_clicks(database)))
-    known = alike(stripes._session.database)
+    known = alike(beside(stripes).database)
     assert known.threshold == 2e-4
     pairs = np.count_nonzero(known.relevance.rows(range(60)))
     assert 0 < pairs < np.count_nonzero(everything.relevance.rows(range(60)))
     again = stripes.learn(settings=QUICK).similarity
     assert again.after.queries == first.after.queries
-    assert alike(stripes._session.database).threshold == 2e-4
+    assert alike(beside(stripes).database).threshold == 2e-4
     stripes.learn(clicks=CLICKS, settings=QUICK)
-    assert alike(stripes._session.database).threshold == 0
+    assert alike(beside(stripes).database).threshold == 0
 
 
 @pytest.mark.parametrize("model", [False, True])
-def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
+def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, set_limits, model):
     rng = np.random.default_rng(0)
     X = sp.random(40, 300, 0.05, "csr", dtype=np.float32, random_state=rng)
     relevance = Relevance.of([number % 4 for number in range(40)])
@@ -383,7 +387,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
         return original(self, Q)
 
     monkeypatch.setattr(OASIS, "query_vectors", noted)
-    monkeypatch.setattr("lookalike.core.ranking._BLOCK_SCORES", 400)
+    set_limits("lookalike.core.ranking", _BLOCK_SCORES=400)
     found = judging.judge_similarity(learner, X, relevance)
     assert found.mean_average_precision == pytest.approx(whole.mean_average_precision)
     assert asked == ([10] * 4 if model else [])
@@ -409,7 +413,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, model):
 )
 def test_damaged_values_are_told(stripes, damage):
     stripes.learn(labels(), settings=QUICK)
-    with stripes._session.database.transaction() as connection:
+    with beside(stripes).database.transaction() as connection:
         connection.execute(damage)
     told = []
     for work in (
@@ -429,8 +433,7 @@ def test_damaged_values_are_told(stripes, damage):
 
 def test_damaged_clicks_are_told(stripes):
     stripes.learn(clicks=CLICKS, settings=QUICK)
-    with stripes._session.database.transaction() as connection:
-        connection.execute("UPDATE clicks SET weight = 'x' WHERE picture = 3")
+    write_rows(stripes, "UPDATE clicks SET weight = 'x' WHERE picture = 3")
     with pytest.raises(
         DamagedFile, match=r"a click on .* is not as it was written.*restore a backup"
     ):
@@ -441,7 +444,7 @@ def test_a_folder_at_home_is_a_root(tmp_path, monkeypatch, pictures):
     monkeypatch.setenv("HOME", str(pictures.parent))
     with Collection.create(tmp_path / "at-home", features=[Colours()]) as collection:
         assert collection.add([f"~/{pictures.name}"]).added
-        roots = collection._session.database.rows("SELECT * FROM roots")
+        roots = stored_rows(collection, "SELECT * FROM roots")
         assert [Path(root) for (root,) in roots] == [pictures]
 
 

@@ -18,6 +18,7 @@ from lookalike.collection.training import choosing
 from lookalike.collection.training.teaching import decide_words
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.supervision import read_labels
+from tests.collection.beside import beside
 from tests.collection.colours import Colours
 from tests.collection.teaching import QUICK, clicks, in_use, learn, seen, words
 from tests.gates import EVERYTHING
@@ -46,7 +47,7 @@ def test_words_are_learned_beside_the_similarity(collection):
 
 def test_without_words_in_use_the_commonest_are_what_to_beat(collection):
     learned = learn(collection)
-    held, trained = models.sides(collection._session.database, 2)
+    held, trained = models.sides(beside(collection).database, 2)
     labels = collection.labels.all()
     uses = [name for number in trained.tolist() for name in labels[number]]
     ranked = sorted(set(uses), key=lambda word: (-uses.count(word), word))
@@ -56,8 +57,8 @@ def test_without_words_in_use_the_commonest_are_what_to_beat(collection):
 
 def test_what_is_used_has_learned_from_the_pictures_that_judged_it(collection):
     learned = learn(collection)
-    ranker, model = collection._session.rankers.annotated()
-    held, trained = models.sides(collection._session.database, 2)
+    ranker, model = beside(collection).rankers.annotated()
+    held, trained = models.sides(beside(collection).database, 2)
     assert model.judged_ is not None
     assert model.as_judged.confidence_ == model.confidence_
     everybody = ranker.vectors(np.concatenate([held, trained]))
@@ -152,7 +153,7 @@ def test_words_that_differ_in_case_or_unicode_form_are_one(collection):
 def test_every_word_is_learned_and_pictures_stay_on_their_side(gateless):
     collection = gateless
     learn(collection, hold_back=0.4)
-    held, trained = (set(side.tolist()) for side in models.sides(collection._session.database, 2))
+    held, trained = (set(side.tolist()) for side in models.sides(beside(collection).database, 2))
     assert len(held) == 10
     # A new word of one held-back picture alone brings it to the side that is learned from.
     moved = min(held)
@@ -161,7 +162,7 @@ def test_every_word_is_learned_and_pictures_stay_on_their_side(gateless):
     assert learned.words.published
     assert "Einhorn" in collection.words.learned()
     held_again, trained_again = (
-        set(side.tolist()) for side in models.sides(collection._session.database, 4)
+        set(side.tolist()) for side in models.sides(beside(collection).database, 4)
     )
     assert held_again == held - {moved}
     assert trained_again == trained | {moved}
@@ -319,7 +320,7 @@ def test_a_full_disk_leaves_both_as_they_were(gateless, monkeypatch):
 
 def test_evaluate_words_after_the_held_back_went(collection):
     learn(collection)
-    held, _ = models.sides(collection._session.database, 2)
+    held, _ = models.sides(beside(collection).database, 2)
     collection.remove(held[1:].tolist())
     assert collection.models.evaluate_words()[1].queries == 1
     collection.remove(held[:1].tolist())
@@ -432,7 +433,7 @@ def test_a_word_on_one_picture_only_is_learned(collection):
     assert learn(collection, given).words.published
     assert collection.words.learned()["einmal"] == 1
     number = next(row.id for row in collection.pictures.all() if row.places[0] == once)
-    held, trained = models.sides(collection._session.database, 2)
+    held, trained = models.sides(beside(collection).database, 2)
     assert number in trained
     assert number not in held
 

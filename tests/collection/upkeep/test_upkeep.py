@@ -13,6 +13,7 @@ import pytest
 from lookalike.collection import Ask, Collection, restore_backup
 from lookalike.collection.upkeep import backup
 from lookalike.core.errors import CollectionBusy, CollectionError, DamagedFile
+from tests.collection.beside import beside
 from tests.collection.colours import Colours, picture
 
 
@@ -268,7 +269,7 @@ def test_nothing_is_replaced_under_a_server_or_writer(store, tmp_path):
         store.upkeep.backup(tmp_path / "backup")
     with store.upkeep.serving(), pytest.raises(CollectionBusy, match="a server serves"):
         restore_backup(tmp_path / "backup", store.path)
-    with store._session.writing(), pytest.raises(CollectionBusy):
+    with beside(store).folder.writing(), pytest.raises(CollectionBusy):
         restore_backup(tmp_path / "backup", store.path)
     assert not list(store.path.parent.glob("*before*"))
     # One that is open all the same notices it, and writes into no other collection.

@@ -7,6 +7,7 @@ from lookalike.collection.vectors import space
 from lookalike.collection.vectors.space import reduction_is_due
 from lookalike.core.evidence import Difference
 from lookalike.core.progress import silent
+from tests.collection.beside import current_ranker, write_rows
 from tests.collection.colours import Colours, album, picture
 from tests.collection.teaching import in_use
 from tests.gates import OPEN
@@ -23,8 +24,7 @@ from tests.gates import OPEN
     ],
 )
 def test_a_damaged_record_leaves_out_its_picture_and_is_told(collection, sql, caplog):
-    with collection._session.database.transaction() as connection:
-        connection.execute(sql)
+    write_rows(collection, sql)
     with Collection.open(collection.path, features=[Colours()]) as again:
         assert {match.id for match in again.search(1, 99)} == set(range(2, 25)) - {3}
         assert "lookalike check" in caplog.text
@@ -45,11 +45,9 @@ def test_when_a_reduction_is_due():
 
 
 @pytest.fixture
-def small(monkeypatch):
+def small(set_limits):
     """Reduce to 4 numbers from 12 pictures on, and cache everything."""
-    monkeypatch.setattr(space, "REDUCED", 4)
-    monkeypatch.setattr(space, "MIN_TO_REDUCE", 12)
-    monkeypatch.setattr(space, "MIN_DRIFT", 0)
+    set_limits(space, REDUCED=4, MIN_TO_REDUCE=12, MIN_DRIFT=0)
 
 
 def files(collection):
@@ -63,18 +61,18 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         Collection.open(tmp_path / "c", features=[Colours()]) as reader,
     ):
         collection.add(first)
-        assert collection._session.rankers.get().space.dimension == 48
+        assert current_ranker(collection).space.dimension == 48
         assert len(reader.search(first[0], 99)) == 8
         album(tmp_path / "p", 5)
         collection.add([tmp_path / "p"])
-        assert collection._session.rankers.get().space.dimension == 4
+        assert current_ranker(collection).space.dimension == 4
         assert len(reader.search(first[0], 99)) == 14
         by_folder(collection)
-        fitted = collection._session.rankers.get().space.fingerprint
+        fitted = current_ranker(collection).space.fingerprint
         kept = files(collection)
         album(tmp_path / "p", 20)
         collection.add([tmp_path / "p"])
-        now = collection._session.rankers.get()
+        now = current_ranker(collection)
         assert now.space.fingerprint != fitted
         # All that hung on the old space went with it: the model was learned again in the new.
         assert (now.number, now.annotator) == (3, 4)
@@ -82,7 +80,7 @@ def test_reduction_is_fitted_swapped_in_and_fitted_again(small, tmp_path):
         first_run, second_run = collection.models.all()[:2], collection.models.all()[2:]
         assert [model.settings for model in first_run] == [model.settings for model in second_run]
         assert reader.search(first[0], 99) == collection.search(first[0], 99)
-        assert reader._session.rankers.get().number == 3
+        assert current_ranker(reader).number == 3
         assert reader.search_word("rot", 9) == collection.search_word("rot", 9)
         collection.add([])
         left = files(collection)
@@ -172,8 +170,8 @@ def test_growing_tells_what_was_learned_again(small, tmp_path):
         again = added.learned_again
         assert again.similarity.published
         assert again.words.published
-        assert again.similarity.model == collection._session.rankers.get().number == 3
-        assert again.words.model == collection._session.rankers.get().annotator == 4
+        assert again.similarity.model == current_ranker(collection).number == 3
+        assert again.words.model == current_ranker(collection).annotator == 4
         assert again.words.labels == 3
         assert (added.unlearned, added.unlearned_words) == ("", "")
         files_done = told.index((60, 60))
@@ -193,7 +191,7 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
 
     collection, added = grown(tmp_path, by_folder, before=worsen)
     with collection:
-        ranker, again = collection._session.rankers.get(), added.learned_again
+        ranker, again = current_ranker(collection), added.learned_again
         if judge == "paired_gain":
             assert not again.similarity.published
             assert "ranks worse" in added.unlearned
@@ -213,8 +211,7 @@ def test_growing_tells_that_a_gate_was_not_passed(small, tmp_path, monkeypatch, 
 
 def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
     def forget(collection):
-        with collection._session.database.transaction() as connection:
-            connection.execute("DELETE FROM given")
+        write_rows(collection, "DELETE FROM given")
 
     collection, added = grown(tmp_path, by_folder, before=forget)
     with collection:
@@ -222,8 +219,8 @@ def test_growing_tells_that_nothing_could_be_learned_again(small, tmp_path):
         assert "has no labels" in added.unlearned
         assert "has no labels left" in added.unlearned_words
         assert (
-            collection._session.rankers.get().number,
-            collection._session.rankers.get().annotator,
+            current_ranker(collection).number,
+            current_ranker(collection).annotator,
         ) == (None, None)
 
 
@@ -250,8 +247,7 @@ def test_growing_learns_words_by_the_choice_of_the_model_in_use(small, tmp_path,
     def chosen(collection):
         by_folder(collection, words="linear" if choice == "linear" else "auto")
         if choice.startswith("before"):
-            with collection._session.database.transaction() as connection:
-                connection.execute("UPDATE models SET settings = '{\"random_state\": 0}'")
+            write_rows(collection, "UPDATE models SET settings = '{\"random_state\": 0}'")
         collection.learn(words="ridge", settings={"steps": 60, "blend": 0.25})
         while in_use(collection).annotator != 2:
             collection.rollback()
@@ -265,9 +261,8 @@ def test_growing_learns_words_by_the_choice_of_the_model_in_use(small, tmp_path,
         assert len(again.tried) == (1 if choice == "linear" else 3)
 
 
-def test_growing_learns_codes_again(small, tmp_path, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.training.codes.NEAREST", 2)
-    monkeypatch.setattr("lookalike.collection.training.codes.MIN_PICTURES", 10)
+def test_growing_learns_codes_again(small, tmp_path, set_limits):
+    set_limits("lookalike.collection.training.codes", NEAREST=2, MIN_PICTURES=10)
 
     def with_codes(collection):
         by_folder(collection)
@@ -277,7 +272,7 @@ def test_growing_learns_codes_again(small, tmp_path, monkeypatch):
     with collection:
         again = added.learned_again.codes
         assert again.published
-        ranker = collection._session.rankers.get()
+        ranker = current_ranker(collection)
         assert (ranker.codes.number, ranker.codes.index.dimension) == (again.model, 12)
         assert ranker.codes.similarity.n_features_in_ == 4
         assert set(ranker.codes.index.ids) == set(ranker.plain.ids)
@@ -295,6 +290,6 @@ def test_growing_learns_nothing_that_was_not_in_use(small, tmp_path):
         assert added.learned_again is None
         assert (added.unlearned, added.unlearned_words) == ("", "")
         assert (
-            collection._session.rankers.get().number,
-            collection._session.rankers.get().annotator,
+            current_ranker(collection).number,
+            current_ranker(collection).annotator,
         ) == (None, None)

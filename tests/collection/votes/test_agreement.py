@@ -11,6 +11,7 @@ from lookalike.collection import Ask, Collection
 from lookalike.collection.votes.steps import PREDICTED, Geometry, learn
 from lookalike.core.vectors import unit_rows
 from tests.collection.colours import Colours, picture
+from tests.collection.votes.inside import ledger_of, ranker_of
 
 COUNT, SHOWN, SEARCHES = 400, 10, 80
 
@@ -48,7 +49,7 @@ def test_who_only_corrects_is_believed_and_who_spoils_is_not(digits, contrary):
     with Collection.open(digits, features=[Colours(8)]) as collection:
         corrections(collection, contrary=contrary)
         standing = collection.votes.standing()
-        ledger = collection._session.rankers.ledger
+        ledger = ledger_of(collection)
         (record,) = ledger.records.values()
         contradicted = np.mean([vote.taught[1].right[0] == 0.0 for vote in ledger.votes])
         collection.votes.reset()
@@ -84,19 +85,19 @@ def test_all_that_was_shown_is_judged_by_the_first_view_and_a_part_by_the_second
         shown = [match.id for match in collection.search(Ask((1,)), 4)]
         for said in (shown, shown[:3], ()):
             collection.vote(Ask((1,)), picked=shown[:1], rejected=shown[1:], shown=said)
-            (vote,) = collection._session.rankers.ledger.votes
+            (vote,) = ledger_of(collection).votes
             # What one person has in order is right in the first view, whatever the second says.
             assert vote.taught[1].right[0] == 1.0
             assert (vote.taught[1].agreement == 0.5) == bool(said)
             collection.votes.reset()
         collection.vote(Ask((1,)), picked=shown[:1], rejected=shown[1:3], shown=shown)
-        (vote,) = collection._session.rankers.ledger.votes
+        (vote,) = ledger_of(collection).votes
         assert vote.taught[1].agreement != 0.5
         collection.votes.reset()
 
 
 def test_neighbours_are_looked_for_among_pictures_that_came_later(collection, tmp_path):
     collection.vote(Ask((1,)), picked=[2], rejected=[9])
-    assert collection._session.rankers.get().votes.around.among.shape[0] == 24
+    assert ranker_of(collection).votes.around.among.shape[0] == 24
     collection.add([picture(tmp_path / "neu.png", (9, 9, 9), 999)])
-    assert collection._session.rankers.get().votes.around.among.shape[0] == 25
+    assert ranker_of(collection).votes.around.among.shape[0] == 25

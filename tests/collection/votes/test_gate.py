@@ -7,6 +7,7 @@ from lookalike.similarity import Cosine
 from lookalike.supervision import Relevance
 from tests.collection.colours import PALETTE, Colours, picture
 from tests.collection.teaching import learn
+from tests.collection.votes.inside import ranker_of
 
 
 def test_words_said_since_are_judged_by_at_once(collection):
@@ -30,13 +31,13 @@ def test_words_said_since_are_judged_by_at_once(collection):
 def test_a_word_for_a_picture_not_judged_by_costs_nothing(collection):
     learn(collection)
     collection.vote(Ask((1,)), picked=[20], rejected=[2])
-    held = collection._session.rankers.get().votes.judgement.held
+    held = ranker_of(collection).votes.judgement.held
     number = models.last_model(collection._session.database, "similarity")
     judges, taught = models.sides(collection._session.database, number)
     collection.label(int(taught[0]), "neu")
-    assert collection._session.rankers.get().votes.judgement.held is held
+    assert ranker_of(collection).votes.judgement.held is held
     collection.label(int(judges[0]), "neu")
-    assert collection._session.rankers.get().votes.judgement.held is not held
+    assert ranker_of(collection).votes.judgement.held is not held
 
 
 def test_votes_go_as_far_as_labels_let_them():

@@ -6,6 +6,7 @@ import pytest
 from lookalike.collection import Ask, Collection
 from lookalike.collection.votes.steps import MAX_TAUGHT
 from tests.collection.colours import Colours
+from tests.collection.votes.inside import ledger_of, ranker_of
 from tests.collection.votes.test_agreement import digits  # noqa: F401
 
 
@@ -35,11 +36,11 @@ def precision(collection, query):
 
 
 def lessons(collection):
-    return collection._session.rankers.get().votes.turns.lessons
+    return ranker_of(collection).votes.turns.lessons
 
 
 def turned(collection):
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     return ranker.votes.turns.turned(ranker.plain.vectors)
 
 
@@ -56,7 +57,7 @@ def test_random_votes_on_one_query_cost_other_searches_no_more_than_one_would(co
     before = precision(collection, query)
     random_votes(collection, query, 40)
     many = precision(collection, query)
-    (taught,) = collection._session.rankers.ledger.votes[-1].taught.values()
+    (taught,) = ledger_of(collection).votes[-1].taught.values()
     collection.votes.reset()
     picked, rejected = taught.pictures[1 : taught.picked], taught.pictures[taught.picked :]
     assert len(picked) == len(rejected) == MAX_TAUGHT

@@ -16,6 +16,7 @@ from lookalike.collection.votes.steps import FOLDS, fold_of
 from lookalike.collection.votes.turning import LIMIT
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFound, UnreadablePicture
 from tests.collection.colours import PALETTE, Colours, picture
+from tests.collection.votes.inside import ledger_of, ranker_of
 from tests.reference import votes as reference
 
 
@@ -38,7 +39,7 @@ def again(collection):
 
 def state(collection):
     """What votes taught, to the last bit."""
-    return ledgers.packed(collection._session.rankers.get().votes.ledger.votes)
+    return ledgers.packed(ledger_of(collection).votes)
 
 
 def test_a_vote_changes_the_next_search(collection):
@@ -93,11 +94,11 @@ def test_what_is_learned_reaches_other_queries(collection):
 
 def test_nothing_stored_is_touched_by_a_vote(collection):
     collection.search(1)
-    index = collection._session.rankers.get().index
+    index = ranker_of(collection).index
     vectors, scales = index.vectors, index.scales
     collection.vote(Ask((1,)), picked=[2], rejected=[9])
     collection.search(1)
-    now = collection._session.rankers.get().index
+    now = ranker_of(collection).index
     assert now is index
     assert now.vectors.base is vectors.base or np.shares_memory(now.vectors, vectors)
     assert np.array_equal(now.scales, scales)
@@ -222,7 +223,7 @@ def test_a_deleted_picture_teaches_no_more(collection):
     collection.vote(Ask((3,)), picked=[4], rejected=[9])
     collection.vote(Ask((9,)), picked=[10], rejected=[2])
     collection.remove([9])
-    votes = collection._session.rankers.get().votes
+    votes = ranker_of(collection).votes
     assert 9 not in votes.turns.lessons.places
     # Two votes have nothing left to compare, and the third was on a picture that is gone; that
     # what they picked is alike still holds.
@@ -236,7 +237,7 @@ def test_a_deleted_picture_teaches_no_more(collection):
     with pytest.raises(NotFound):
         collection.search(Ask((9,)))
     collection.restore([9])
-    assert 9 in collection._session.rankers.get().votes.turns.lessons.places
+    assert 9 in ranker_of(collection).votes.turns.lessons.places
     assert collection.search(Ask((9,)))[0].id == 10
 
 
@@ -256,7 +257,7 @@ def test_however_many_votes_a_ranking_stays_near_the_pictures(collection):
     for number in range(40):
         query = Ask((red[number % 4], red[4 + number % 3]))
         collection.vote(query, picked=green[:2], rejected=blue[:2], who=f"person {number}")
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     vectors = ranker.plain.vectors
     lengths = np.linalg.norm(ranker.votes.turns.added(vectors), axis=1)
     assert LIMIT * 0.9 < lengths.max() <= LIMIT + 1e-6
@@ -273,7 +274,7 @@ def test_votes_the_wrong_way_round_are_left_out_and_those_of_others_are_not(coll
     assert standing.left_out == ("contrary",)
     assert "The votes of one person count only in the searches" in standing.reason
     assert scores(collection, Ask((red[7],))) == pytest.approx(fair, abs=1e-6)
-    records = collection._session.rankers.ledger.records
+    records = ledger_of(collection).records
     assert {who: it.weight for (_, who), it in records.items()} == {"fair": 1.0, "contrary": 0.0}
     event = collection.votes.reset(of="contrary", who="admin")
     assert (collection.votes.standing().votes, collection.votes.standing().left_out) == (1, ())
@@ -312,7 +313,7 @@ def test_votes_that_rank_others_worse_are_not_used(collection):
     assert good.after >= good.before
     assert good.strength == 1.0
     assert collection.search(red[7], 30) != start
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     spoiled = [
         replace(vote, taught={1: replace(vote.taught[1], right=(1.0, 0.5))})
         for vote in ranker.votes.ledger.votes
@@ -486,7 +487,7 @@ def test_searches_score_as_the_whole_matrix_says(collection, learned):
         shown = [*green[:2], *blue[:3]]
         collection.vote(Ask((query,)), picked=shown[:2], rejected=shown[2:], shown=shown)
     collection.vote(Ask((red[6],)), rejected=[red[5]])
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     assert ranker.votes.standing.strength == 1.0
     ids_, everyone = ranker.plain.ids.tolist(), ranker.plain.vectors.astype(float)
     row = dict(zip(ids_, everyone, strict=True))
@@ -529,7 +530,7 @@ def test_a_vote_after_a_deletion_leaves_out_what_is_gone(collection):
     collection.vote(ask, picked=[2, 3], rejected=[9, 10])
     collection.remove([2, 10])
     event = collection.vote(ask, picked=[4], rejected=[11], shown=[2, 12, 4, 10, 999])
-    vote = collection._session.rankers.get().votes.ledger.votes[-1]
+    vote = ledger_of(collection).votes[-1]
     taught = vote.taught[1]
     assert vote.number == event.number
     assert not {2, 10, 999} & set(taught.pictures)
@@ -569,7 +570,7 @@ def test_votes_read_at_once_sum_to_the_same_bits(collection):
         collection.vote(Ask((query,)), rejected=[rejected], picked=[query + 1])
         collection.vote(Ask((query + 2,)), rejected=[rejected])
     with again(collection) as other:
-        ours, theirs = (it._session.rankers.get().votes for it in (collection, other))
+        ours, theirs = (ranker_of(it).votes for it in (collection, other))
         assert [*ours.turns.lessons.places] == [*theirs.turns.lessons.places]
         for query in range(1, 25):
             assert scores(collection, Ask((query,))) == scores(other, Ask((query,)))
@@ -582,7 +583,7 @@ def test_undoing_a_vote_does_not_read_the_log_again(collection, monkeypatch):
     monkeypatch.setattr(ledgers.rows, "undone", None)
     collection.undo(first.number)
     assert collection.votes.verdicts(Ask((1,))) == {}
-    assert [vote.subject for vote in collection._session.rankers.ledger.votes] == ["4"]
+    assert [vote.subject for vote in ledger_of(collection).votes] == ["4"]
     monkeypatch.undo()
     with again(collection) as other:
         assert state(other) == state(collection)
@@ -606,7 +607,7 @@ def test_votes_that_contradict_each_other_leave_a_ranking_as_it_was(collection):
     assert sorted(order(collection, ask)) == sorted(first)
     collection.vote(ask, picked=[9], rejected=[2], who="Ada")
     assert collection.votes.verdicts(ask) == {9: 1, 2: -1}
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     lengths = np.linalg.norm(ranker.votes.turns.turned(ranker.plain.vectors), axis=1)
     assert lengths.max() <= LIMIT + 1e-6
 
@@ -619,17 +620,17 @@ def test_who_corrects_one_search_by_several_thumbs_is_not_left_out(collection):
     standing = collection.votes.standing()
     assert (standing.votes, standing.left_out) == (4, ())
     for _ in range(2):
-        (record,) = collection._session.rankers.ledger.records.values()
+        (record,) = ledger_of(collection).records.values()
         assert (record.judged, record.weight) == (1, 1.0)
         collection.undo(collection.log.history(1)[0].number)
     with again(collection) as other:
-        assert other._session.rankers.ledger.records == collection._session.rankers.ledger.records
+        assert ledger_of(other).records == ledger_of(collection).records
 
 
 def test_queries_asked_at_once_are_turned_as_each_alone(collection):
     for query, good, bad in ((1, 2, 9), (4, 5, 20), (9, 10, 3)):
         collection.vote(Ask((query,)), picked=[good], rejected=[bad], who="Ada")
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     votes, vectors = ranker.votes.turns, ranker.plain.vectors
     alone = np.vstack([votes.turned(vectors[row : row + 1]) for row in range(len(vectors))])
     assert np.linalg.norm(alone, axis=1).max() > 0.1
@@ -647,7 +648,7 @@ def test_queries_asked_at_once_are_turned_as_each_alone(collection):
 def test_one_person_voting_again_and_again_on_one_query_is_bounded(collection):
     ask = Ask((1,))
     collection.vote(ask, picked=[2], rejected=[9], who="Ada")
-    once = collection._session.rankers.ledger
+    once = ledger_of(collection)
     # As after 10,000 votes, back and forth.
     turns = [
         replace(vote, number=vote.number + n, picked=vote.rejected, rejected=vote.picked)
@@ -659,7 +660,7 @@ def test_one_person_voting_again_and_again_on_one_query_is_bounded(collection):
     many = once.added(turns)
     assert many.verdicts("1") == once.verdicts("1")
     assert len(many.said["1"]["Ada"]) == 2
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     followed = ranker.votes.following(many)
     assert np.linalg.norm(followed.turns.turned(ranker.plain.vectors), axis=1).max() <= LIMIT + 1e-6
     assert followed.turns.lessons.places == ranker.votes.turns.lessons.places
@@ -673,7 +674,7 @@ def test_votes_only_by_thumbs_down(collection):
         assert 20 not in order(collection, ask)
     standing = collection.votes.standing()
     assert (standing.votes, standing.judged, standing.strength) == (3, 0, 1.0)
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     assert np.isfinite(ranker.votes.turns.turned(ranker.plain.vectors)).all()
     with again(collection) as other:
         assert order(other, asks[0]) == order(collection, asks[0])

@@ -19,6 +19,7 @@ from lookalike.collection import Ask, Collection
 from lookalike.collection.votes import ledger as ledgers
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.colours import Colours, album
+from tests.collection.votes.inside import ledger_of, ranker_of
 
 PICTURES = st.integers(1, 6)
 WORDS = st.sampled_from(["katze", "KATZE", "hund"])
@@ -125,7 +126,7 @@ class Told(RuleBasedStateMachine):
     @invariant()
     def votes_are_those_that_count(self):
         counting = [what for what in self.counting() if what[1] == "vote"]
-        ledger = self.collection._session.rankers.get().votes.ledger
+        ledger = ledger_of(self.collection)
         assert [vote.number for vote in ledger.votes] == [what[0] for what in counting]
         for query in range(1, 7):
             said = {}
@@ -143,7 +144,7 @@ class Told(RuleBasedStateMachine):
     @invariant()
     def another_reader_finds_the_same(self):
         with Collection.open(self.collection.path, features=[Colours()]) as other:
-            ours, theirs = (it._session.rankers.get().votes for it in (self.collection, other))
+            ours, theirs = (ranker_of(it).votes for it in (self.collection, other))
             assert ledgers.packed(ours.ledger.votes) == ledgers.packed(theirs.ledger.votes)
             assert ours.ledger.records == theirs.ledger.records
             assert self.collection.votes.standing() == other.votes.standing()

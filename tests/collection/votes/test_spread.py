@@ -12,6 +12,7 @@ from lookalike.collection.votes.members import Members
 from lookalike.collection.votes.spread import EVIDENCE, Spread
 from lookalike.collection.votes.steps import FOLDS
 from tests.collection.colours import PALETTE
+from tests.collection.votes.inside import ranker_of
 from tests.reference import votes as reference
 
 
@@ -121,7 +122,7 @@ def test_of_many_votes_the_last_few_may_be_missing():
 
 
 def spread_of(collection):
-    return collection._session.rankers.get().votes.turns.spread
+    return ranker_of(collection).votes.turns.spread
 
 
 def test_a_search_voted_on_again_counts_once(collection):
@@ -138,14 +139,14 @@ def test_a_search_voted_on_again_counts_once(collection):
 def test_a_vote_that_rejects_nothing_counts_once_its_person_is_known(collection):
     red, green, blue = (ids(collection, colour) for colour in PALETTE)
     collection.vote(Ask((red[0],)), picked=red[1:3])
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     near = ranker.vectors(np.array(red[5:6]))
     assert sum(spread_of(collection).counts) == 0
     assert not ranker.votes.turns.turned(near).any()
     for query in green[1:4]:
         collection.vote(Ask((query,)), picked=[green[4]], rejected=blue[:1])
     assert sum(spread_of(collection).counts) == 5
-    votes = collection._session.rankers.get().votes.turns
+    votes = ranker_of(collection).votes.turns
     # Near what was picked, queries turn towards it, and not only by what holds for every search.
     towards = ranker.vectors(np.array(red[:3])).mean(axis=0)
     everywhere = votes.spread.turned(near.astype(np.float64))
@@ -156,11 +157,11 @@ def test_to_pick_the_same_again_and_again_adds_little(collection):
     red, green, blue = (ids(collection, colour) for colour in PALETTE)
     for query in green[1:4]:
         collection.vote(Ask((query,)), picked=[green[4]], rejected=blue[:1])
-    near = collection._session.rankers.get().vectors(np.array(red[:1]))
+    near = ranker_of(collection).vectors(np.array(red[:1]))
     lengths = []
     for picked in red[1:6]:
         collection.vote(Ask((red[0],)), picked=[picked])
-        near_alone = replace(collection._session.rankers.get().votes.turns, spread=None)
+        near_alone = replace(ranker_of(collection).votes.turns, spread=None)
         lengths.append(float(np.linalg.norm(near_alone.turned(near))))
     assert lengths[0] > 0.1
     assert max(lengths[1:]) < 1.5 * lengths[0]
@@ -178,7 +179,7 @@ def test_scores_stay_cosines_however_far_votes_turn_a_search(collection):
     red, green, blue = (ids(collection, colour) for colour in PALETTE)
     for query in red[:5]:
         collection.vote(Ask((query,)), picked=[*red[5:], *green[:2]], rejected=blue[:4])
-    ranker = collection._session.rankers.get()
+    ranker = ranker_of(collection)
     asked = ranker.query(ranker.vectors(red[6:7]))
     assert np.linalg.norm(ranker.votes.turns.turned(ranker.vectors(red[6:7]))) > 0.1
     assert np.linalg.norm(asked) == pytest.approx(1, abs=1e-5)

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -45,8 +44,7 @@ def test_equals_a_sum_written_out(seed, picked, rejected):
         V = vectors(rng, picked + rejected)
         turns = np.array([turn(votes, vector) for vector in V])
         turns *= np.minimum(1, LIMIT / np.maximum(np.linalg.norm(turns, axis=1), 1e-12))[:, None]
-        with patch.object(voting, "DECIMALS", 15):
-            taught = learn(range(len(V)), picked, geometry(V, turns @ V.T), width=6.0)
+        taught = learn(range(len(V)), picked, geometry(V, turns @ V.T), width=6.0, decimals=15)
         expected = learned(
             votes,
             V,

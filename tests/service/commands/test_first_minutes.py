@@ -91,13 +91,13 @@ def test_serve_without_a_collection_makes_one(tmp_path):
     try:
         told = json.loads(served.stdout.readline())
         assert told["pictures"] == 0
-        page = httpx.get(told["address"], trust_env=False).text
+        page = httpx.get(told["address"], trust_env=False, timeout=300).text
         assert "No pictures yet" in page
         assert str(tmp_path) in page
         assert (tmp_path / "lookalike.collection").is_dir()
     finally:
         served.send_signal(signal.SIGINT)
-        served.communicate(timeout=30)
+        served.communicate(timeout=300)
 
 
 def test_serve_does_not_make_what_was_named(run, tmp_path):

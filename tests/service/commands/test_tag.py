@@ -11,7 +11,7 @@ from lookalike.core.text import safe_cell
 from lookalike.images import Refused
 from lookalike.images.xmp import ALL, FLAT, LEARNED, Packet
 from lookalike.service.album_export import album_table
-from lookalike.service.commands import tag as command
+from lookalike.service.commands.tag import SHOWN
 from lookalike.service.label_tables import labels_csv
 from lookalike.service.tag_tables import tags_csv, tags_json
 from lookalike.supervision import read_labels
@@ -85,10 +85,10 @@ def test_tags_are_shown_and_nothing_is_written(tag, here):
     assert list(here.iterdir()) == []
 
 
-def test_the_screen_shows_some_and_says_where_all_are(tag, here, monkeypatch):
-    monkeypatch.setattr(command, "SHOWN", 2)
-    ran = tag(Tagging([tagged(here / f"{n}.jpg", "cat") for n in range(5)]))
-    assert [f"{n}.jpg" in ran.out for n in range(5)] == [True, True, False, False, False]
+def test_the_screen_shows_some_and_says_where_all_are(tag, here):
+    names = [f"{n:03}.jpg" for n in range(SHOWN + 3)]
+    ran = tag(Tagging([tagged(here / name, "cat") for name in names]))
+    assert [name in ran.out for name in names] == [True] * SHOWN + [False] * 3
     assert "… and 3 more" in ran.out
 
 

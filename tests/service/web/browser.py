@@ -64,7 +64,7 @@ class Watched:
         self.address = address
         self.context = browser.new_context(**{"reduced_motion": "reduce", **options})
         self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(300_000)
         self.trouble, self.abroad = [], []
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.trouble.append(str(error)))

@@ -16,7 +16,7 @@ class Inside:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        self._client = httpx.AsyncClient(transport=transport, base_url=base_url, timeout=60)
+        self._client = httpx.AsyncClient(transport=transport, base_url=base_url, timeout=300)
         self._lifespan = app.router.lifespan_context(app)
         self._wait(self._lifespan.__aenter__())
 

@@ -38,7 +38,7 @@ def served(collection, **settings):
     headers = {"X-Lookalike-Client": "1"}
     with (
         running(app) as address,
-        httpx.Client(base_url=address, headers=headers, timeout=30, trust_env=False) as client,
+        httpx.Client(base_url=address, headers=headers, timeout=300, trust_env=False) as client,
     ):
         client.app = app
         yield client
@@ -53,7 +53,7 @@ def png(colour=(200, 30, 40), seed=0, side=16):
     return buffer.getvalue()
 
 
-def job_over(client, job, seconds=60):
+def job_over(client, job, seconds=300):
     """Wait for a job; give how it ended."""
     until = time.monotonic() + seconds
     while job["state"] in ("waiting", "running"):

@@ -319,7 +319,7 @@ def test_votes_in_quick_succession_all_count(window, store):
         chosen,
     )
     expected = {int(id_): -1 if place % 2 else 1 for place, id_ in enumerate(chosen)}
-    until = time.monotonic() + 10
+    until = time.monotonic() + 300
     while store.votes.verdicts(Ask((first,))) != expected and time.monotonic() < until:
         page.wait_for_timeout(50)
     assert store.votes.verdicts(Ask((first,))) == expected
@@ -679,7 +679,7 @@ def test_votes_given_while_one_is_sent_are_recorded(window, store):
     tiles[2].locator(".vote.down").click()
     assert [tile.locator("[aria-pressed=true]").count() for tile in tiles] == [1, 1, 1]
     held[0].continue_()
-    for _ in range(200):
+    for _ in range(6000):
         if store.votes.standing().votes == 3:
             break
         page.wait_for_timeout(50)
@@ -865,6 +865,6 @@ def test_nobody_sees_buttons_that_cannot_work(browser, store, tmp_path):
 def test_the_api_page_works_offline(window):
     page = window.open("/docs")
     page.get_by_text("Search by pictures or by words").click()
-    assert page.get_by_text("Leave out matches after this many of the best.").is_visible()
+    page.get_by_text("Leave out matches after this many of the best.").wait_for()
     page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")

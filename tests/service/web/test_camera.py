@@ -9,8 +9,8 @@ import pytest
 from PIL import Image, ImageCms
 
 from lookalike import Collection
-from lookalike.service.web.jobs import watcher
-from lookalike.service.web.settings import Settings
+from lookalike.service.web.decoding.decoder import Decoder
+from lookalike.service.web.settings import Pace, Settings
 from tests.images.pictures import camera_exif, heic, saved, scene
 from tests.service.packets import DARKTABLE
 from tests.service.web.served import job_over
@@ -109,7 +109,7 @@ def by_watching(client, folder):
     (root := folder.parent / "root").mkdir()
     assert reasons(client, kind="import", folder=str(root)) == []
     collection = client.app.state.collection
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while str(root) not in client.get("/api/status").json()["watching"]["folders"]:
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -122,12 +122,10 @@ def by_watching(client, folder):
 
 
 @pytest.mark.parametrize("way", [by_import, by_rescan, by_upload, by_watching])
-def test_every_way_in_gives_what_the_command_line_does(
-    served, expected, camera, tmp_path, way, monkeypatch
-):
-    monkeypatch.setattr(watcher, "QUIET", 0.1)
-    monkeypatch.setattr(watcher, "LOOK", 50)
-    client = served(Settings(allow=(tmp_path,), watch=way is by_watching))
+def test_every_way_in_gives_what_the_command_line_does(served, expected, camera, tmp_path, way):
+    client = served(
+        Settings(allow=(tmp_path,), watch=way is by_watching, pace=Pace(quiet=0.1, look=0.05))
+    )
     collection = client.app.state.collection
     before = contents(collection).keys()
     refusals = way(client, camera)
@@ -155,14 +153,22 @@ def test_they_are_queries_regions_and_shown_in_full(served, camera, tmp_path):
     assert client.post("/api/queries", content=FILES["half.jpg"]).status_code == 422
 
 
-def test_a_decoder_that_does_not_start_refuses_no_file(served, camera, tmp_path, monkeypatch):
+def use(client, decoder):
+    """Let a server decode by another decoder."""
+    client.app.state.decoder = decoder
+    client.app.state.collection.pictures.decode_with(decoder.decode)
+
+
+def test_a_decoder_that_does_not_start_refuses_no_file(served, camera, tmp_path):
     client = served(Settings(allow=(tmp_path,)))
-    monkeypatch.setattr("lookalike.service.web.decoding.decoder.sys.executable", "/bin/false")
+    whole, broken = client.app.state.decoder, Decoder(python="/bin/false")
+    use(client, broken)
     body = {"kind": "import", "folder": str(camera)}
     job = job_over(client, client.post("/api/jobs", json=body).json())
     assert job["state"] == "failed"
     assert "Cannot start the process that decodes pictures" in job["message"]
     assert client.app.state.collection.pictures.refused() == []
     assert client.post("/api/queries", content=FILES["1.jpg"]).status_code == 503
-    monkeypatch.undo()
+    use(client, whole)
+    broken.close()
     assert len(by_import(client, camera)) == 1

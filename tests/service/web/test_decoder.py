@@ -206,11 +206,12 @@ def test_what_kills_twice_is_refused():
         r"printf '\0\0\0\2\0\0\0\0\0\0\0\0[]'",
     ],
 )
-def test_a_process_that_ends_while_it_starts_is_no_fault_of_the_picture(
-    says, tmp_path, monkeypatch
-):
-    pretend(says, tmp_path, monkeypatch)
-    with Decoder() as decoder, pytest.raises(CollectionError, match="Cannot start") as caught:
+def test_a_process_that_ends_while_it_starts_is_no_fault_of_the_picture(says, tmp_path):
+    python = script(says, tmp_path)
+    with (
+        Decoder(python=python) as decoder,
+        pytest.raises(CollectionError, match="Cannot start") as caught,
+    ):
         decoder.decode(FILES["PNG"])
     assert "python -m lookalike.service.web.decoding.process" in str(caught.value)
 
@@ -227,17 +228,23 @@ READY = r"printf '\0\0\0\2\0\0\0\0\0\0\0\0{}'"
         r"printf '\0\0\0\2\0\0\0\0\0\0\0\0{}'",
     ],
 )
-def test_what_a_lost_process_says_is_not_believed(says, tmp_path, monkeypatch):
-    pretend(f"{READY}\nhead -c 1 > {tmp_path}/asked\n{says}", tmp_path, monkeypatch)
-    with Decoder() as decoder, pytest.raises(UnreadablePicture, match="crashed the decoder"):
+def test_what_a_lost_process_says_is_not_believed(says, tmp_path):
+    python = script(f"{READY}\nhead -c 1 > {tmp_path}/asked\n{says}", tmp_path)
+    with (
+        Decoder(python=python) as decoder,
+        pytest.raises(UnreadablePicture, match="crashed the decoder"),
+    ):
         decoder.decode(FILES["PNG"])
 
 
-def test_a_fault_inside_the_process_is_none_of_the_picture(tmp_path, monkeypatch):
+def test_a_fault_inside_the_process_is_none_of_the_picture(tmp_path):
     fault = '{"fault": "No module named _strptime"}'
     reply = rf"printf '\0\0\0\{len(fault):o}\0\0\0\0\0\0\0\0%s' '{fault}'"
-    pretend(f"{READY}\nhead -c 1 > {tmp_path}/asked\n{reply}", tmp_path, monkeypatch)
-    with Decoder() as decoder, pytest.raises(DecoderFailed, match="a fault of lookalike") as caught:
+    python = script(f"{READY}\nhead -c 1 > {tmp_path}/asked\n{reply}", tmp_path)
+    with (
+        Decoder(python=python) as decoder,
+        pytest.raises(DecoderFailed, match="a fault of lookalike") as caught,
+    ):
         decoder.decode(FILES["PNG"])
     assert "damaged" not in str(caught.value)
 
@@ -256,17 +263,19 @@ def test_a_fault_is_reported_by_the_process_that_has_it(monkeypatch):
     assert told[1:] == [{"fault": "no such module"}, {"fault": "KeyError: 'limits'"}]
 
 
-def pretend(says, tmp_path, monkeypatch):
-    """Let a script take the place of the process."""
-    script = tmp_path / "python"
-    script.write_text(f"#!/bin/sh\n{says}\n")
-    script.chmod(0o755)
-    monkeypatch.setattr("lookalike.service.web.decoding.decoder.sys.executable", str(script))
+def script(says, tmp_path):
+    """Write a script that takes the place of Python."""
+    path = tmp_path / "python"
+    path.write_text(f"#!/bin/sh\n{says}\n")
+    path.chmod(0o755)
+    return str(path)
 
 
-def test_a_process_that_cannot_start_is_no_fault_of_the_picture(monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.decoding.decoder.sys.executable", "/nowhere/python")
-    with Decoder() as decoder, pytest.raises(CollectionError, match="Cannot start"):
+def test_a_process_that_cannot_start_is_no_fault_of_the_picture():
+    with (
+        Decoder(python="/nowhere/python") as decoder,
+        pytest.raises(CollectionError, match="Cannot start"),
+    ):
         decoder.decode(FILES["PNG"])
 
 
@@ -307,7 +316,7 @@ def test_closing_ends_what_runs():
     time.sleep(0.1)
     decoder.close()
     decoder.close()
-    thread.join(20)
+    thread.join(300)
     assert not thread.is_alive()
     assert "shutting down" in told[0]
     assert all(process.returncode is not None for process in processes)
@@ -330,7 +339,7 @@ def test_it_ends_with_its_parent():
         decoder.decode(FILES["PNG"])
         process = running(decoder)[0]
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(300) == 0
 
 
 ATTEMPTS = """
@@ -364,7 +373,10 @@ def test_the_room_has_neither_files_nor_a_network(tmp_path, room):
     own = tmp_path / "own"
     own.write_bytes(b"")
     ran = subprocess.run(
-        [sys.executable, "-c", ATTEMPTS, str(own), room], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", ATTEMPTS, str(own), room],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     told = dict(line.split(" ", 1) for line in ran.stdout.splitlines()[1:])
     for name in ("read", "write", "network", "memory"):

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from lookalike.core.errors import InvalidInput
 from lookalike.service.web.security.bodies import Closing
 from lookalike.service.web.security.guard import POLICY, SMALL_BODY, Guard
+from lookalike.service.web.security.keys import Keys
 from lookalike.service.web.settings import Settings
 from tests.service.web.asking import ask, ask_now
 
@@ -264,7 +265,7 @@ def test_nobody_enters_where_no_key_is_asked_for():
     assert (answer.status, answer.headers["location"]) == (303, "/")
 
 
-def test_cookies_end_with_their_time_and_with_the_key(monkeypatch):
+def test_cookies_end_with_their_time_and_with_the_key():
     cookie = entered(guard(SHUT), KEY)
     asked = {"host": "photos.example", "headers": cookie}
     assert ask(guard(SHUT), "GET", "/", **asked).status == 200
@@ -274,9 +275,11 @@ def test_cookies_end_with_their_time_and_with_the_key(monkeypatch):
     assert (
         ask(guard(SHUT), "GET", "/", host="photos.example", headers={"Cookie": read}).status == 401
     )
-    later = time.time() + 31 * 24 * 3600
-    monkeypatch.setattr("lookalike.service.web.security.keys.time.time", lambda: later)
-    assert ask(guard(SHUT), "GET", "/", **asked).status == 401
+    for days, status in ((29, 200), (31, 401)):
+        earlier = Keys(SHUT, clock=lambda days=days: time.time() - days * 24 * 3600)
+        cookie = {"Cookie": earlier.cookie("write", secure=False).split(";")[0]}
+        answer = ask(guard(SHUT), "GET", "/", host="photos.example", headers=cookie)
+        assert answer.status == status
 
 
 @pytest.mark.parametrize(
@@ -444,12 +447,10 @@ def test_pictures_may_be_larger_but_not_too_large():
 
 
 def test_a_body_that_dawdles_is_given_up():
-    began = time.monotonic()
-    answer = post("/api/queries", [b"x"] * 1000, pause=0.05)
+    answer = post("/api/queries", [b"x"] * 100_000, pause=0.05)  # more than an hour
     assert answer.status == 408
     assert "too slowly" in answer.error
     assert answer.headers["connection"] == "close"
-    assert time.monotonic() - began < 5
 
 
 def test_a_large_body_has_its_time():
@@ -567,7 +568,7 @@ def test_head_has_no_body_even_of_a_stream():
         asking = asyncio.ensure_future(ask_now(app, "HEAD", "/drip"))
         await asyncio.sleep(0.1)
         closing.begin()
-        return await asyncio.wait_for(asking, 5)
+        return await asyncio.wait_for(asking, 300)
 
     answer = asyncio.run(stream())
     assert (answer.body, answer.complete) == (b"", True)
@@ -583,7 +584,7 @@ def test_streams_end_when_the_server_closes():
         assert not any(one.done() for one in asking)
         closing.begin()
         late = asyncio.ensure_future(ask_now(guard(OPEN, closing), "GET", "/drip"))
-        return await asyncio.wait_for(asyncio.gather(*asking, late), 5)
+        return await asyncio.wait_for(asyncio.gather(*asking, late), 300)
 
     for answer in asyncio.run(follow()):
         assert answer.status == 200

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -14,11 +14,9 @@ from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.images.xmp import EMPTY, FLAT, Packet
 from lookalike.service.web.api.errors import TooMuch
 from lookalike.service.web.fair_lock import MAX_WAITING, Turns
-from lookalike.service.web.jobs import imports as import_jobs
-from lookalike.service.web.jobs import jobs
 from lookalike.service.web.jobs.jobs import Job, Jobs
 from lookalike.service.web.jobs.stream import stream
-from lookalike.service.web.settings import Settings
+from lookalike.service.web.settings import JobLimits, Settings
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.gates import OPEN
 
@@ -29,9 +27,46 @@ def photos(tmp_path):
     return tmp_path / "photos"
 
 
+class Meddled(Collection):
+    """A collection whose ``learn`` and ``add`` can go through a function, for the worse."""
+
+    learning = adding = None
+
+    def learn(self, **options):
+        learn = super().learn
+        return self.learning(learn, **options) if self.learning else learn(**options)
+
+    def add(self, sources, **options):
+        add = super().add
+        return self.adding(add, sources, **options) if self.adding else add(sources, **options)
+
+
+@contextmanager
+def written_by_another(path, new):
+    """Hold the lock of a collection as another process does that adds a picture."""
+    writing, over = threading.Event(), threading.Event()
+
+    def wait(*_):
+        writing.set()
+        over.wait(30)
+
+    def write():
+        with Collection.open(path, features=[Colours()], gate=OPEN) as other:
+            other.add([new], progress=wait)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert writing.wait(30)
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
 @pytest.fixture
 def store(tmp_path):
-    with Collection.create(tmp_path / "store", features=[Colours()], gate=OPEN) as made:
+    with Meddled.create(tmp_path / "store", features=[Colours()], gate=OPEN) as made:
         yield made
 
 
@@ -41,8 +76,8 @@ def allowing(tmp_path):
 
 
 @pytest.fixture
-def work(store, allowing):
-    made = Jobs(store, allowing)
+def work(store, allowing, request):
+    made = Jobs(store, replace(allowing, job_limits=getattr(request, "param", JobLimits())))
     yield made
     made.close()
 
@@ -62,6 +97,15 @@ def held(work):
         yield
 
 
+def begun(job):
+    """Wait until a job is no longer in the queue; return it."""
+    until = time.monotonic() + 300
+    while job.state == "waiting":
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    return job
+
+
 def test_an_import_brings_in_a_folder_and_notes_it_as_a_root(work, store, photos):
     job = ended(work.bring_in([str(photos)]))
     assert (job.state, job.done, job.total) == ("done", 12, 12)
@@ -77,8 +121,8 @@ def test_an_import_goes_on_where_it_was_and_counts_what_is_known(work, store, ph
     assert (job.result["added"], job.result["known"]) == (8, 4)
 
 
-def test_refused_files_are_listed_up_to_a_limit(work, photos, monkeypatch):
-    monkeypatch.setattr(import_jobs, "SHOWN_REFUSED", 3)
+@pytest.mark.parametrize("work", [JobLimits(refusals=3)], indirect=True)
+def test_refused_files_are_listed_up_to_a_limit(work, photos):
     for number in range(5):
         (photos / f"broken {number}.jpg").write_bytes(b"no picture")
     job = ended(work.bring_in([str(photos)]))
@@ -175,8 +219,8 @@ def test_a_root_that_is_away_takes_no_pictures_along(work, store, photos, tmp_pa
     assert len(store) == 15
 
 
-def test_when_most_files_are_missing_it_is_said(work, store, photos, monkeypatch):
-    monkeypatch.setattr(import_jobs, "FEW", 3)
+@pytest.mark.parametrize("work", [JobLimits(missing=3)], indirect=True)
+def test_when_most_files_are_missing_it_is_said(work, store, photos):
     ended(work.bring_in([str(photos)]))
     files = sorted(photos.rglob("*.png"))
     for file in files[:7]:
@@ -211,11 +255,11 @@ def test_learning_tells_what_came_of_it(work, store, photos):
     json.dumps(job.result)
 
 
-def test_learning_stops_at_its_next_step(work, store, photos, monkeypatch):
+def test_learning_stops_at_its_next_step(work, store, photos):
     store.add([photos])
-    learn = store.learn
+    started = threading.Event()
 
-    def slow(progress, **options):
+    def slow(learn, progress, **options):
         def told(done, total):
             progress(done, total)
             started.set()
@@ -223,10 +267,9 @@ def test_learning_stops_at_its_next_step(work, store, photos, monkeypatch):
 
         return learn(progress=told, **options)
 
-    started = threading.Event()
-    monkeypatch.setattr(store, "learn", slow)
+    store.learning = slow
     job = work.learn(folders=True)
-    assert started.wait(30)
+    assert started.wait(300)
     work.stop(job)
     assert ended(job).state == "stopped"
     assert store.models.all() == []
@@ -243,15 +286,12 @@ def test_a_job_that_fails_says_why_and_the_next_one_runs(work, store, photos):
     assert ended(next_one).state == "done"
 
 
-def test_a_mistake_of_the_program_shows_no_trace_and_the_next_job_runs(
-    work, store, photos, monkeypatch, caplog
-):
+def test_a_mistake_of_the_program_shows_no_trace_and_the_next_job_runs(work, store, photos, caplog):
     def broken(*_, **__):
         raise KeyError("secret")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "learn", broken)
-        job = ended(work.learn())
+    store.learning = broken
+    job = ended(work.learn())
     assert job.state == "failed"
     assert "secret" not in job.message
     assert "secret" in caplog.text
@@ -271,20 +311,17 @@ def test_a_job_that_waits_is_stopped_at_once_and_never_runs(work, photos, store)
     assert running.state == "done"
 
 
-def test_a_running_import_stops_and_goes_on_when_started_again(work, store, photos, monkeypatch):
-    monkeypatch.setattr(import_jobs, "FIRST_SLICE", 3)
-    monkeypatch.setattr(import_jobs, "MAX_SLICE", 3)
-    add = store.add
-
-    def stop_at_the_second(sources, **options):
+@pytest.mark.parametrize("work", [JobLimits(first_slice=3, largest_slice=3)], indirect=True)
+def test_a_running_import_stops_and_goes_on_when_started_again(work, store, photos):
+    def stop_at_the_second(add, sources, **options):
         added = add(sources, **options)
         if len(store) == 6:
             work.stop(work.all()[0])
         return added
 
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "add", stop_at_the_second)
-        job = ended(work.bring_in([str(photos)]))
+    store.adding = stop_at_the_second
+    job = ended(work.bring_in([str(photos)]))
+    store.adding = None
     assert job.state == "stopped"
     assert len(store) == 6
     assert job.result["added"] == 6
@@ -292,20 +329,18 @@ def test_a_running_import_stops_and_goes_on_when_started_again(work, store, phot
     assert (again.state, again.result["known"], again.result["added"]) == ("done", 6, 6)
 
 
-def test_others_write_between_the_slices_of_an_import(work, store, photos, monkeypatch):
-    monkeypatch.setattr(import_jobs, "FIRST_SLICE", 2)
-    monkeypatch.setattr(import_jobs, "MAX_SLICE", 2)
+@pytest.mark.parametrize("work", [JobLimits(first_slice=2, largest_slice=2)], indirect=True)
+def test_others_write_between_the_slices_of_an_import(work, store, photos):
     seen, started = set(), threading.Event()
-    add = store.add
 
-    def slow(sources, **options):
+    def slow(add, sources, **options):
         started.set()
         time.sleep(0.03)
         return add(sources, **options)
 
-    monkeypatch.setattr(store, "add", slow)
+    store.adding = slow
     job = work.bring_in([str(photos)])
-    started.wait(10)
+    started.wait(300)
     while not job.over:
         with work.writing():
             seen.add(job.done)
@@ -314,17 +349,16 @@ def test_others_write_between_the_slices_of_an_import(work, store, photos, monke
     assert len(seen - {0, 12}) >= 3
 
 
-def test_an_import_waits_for_another_process_that_writes(work, store, photos, monkeypatch):
-    monkeypatch.setattr(Job, "wait", lambda self, seconds: time.sleep(0.01))
-    with store._session.folder.writing():
+def test_an_import_waits_for_another_process_that_writes(work, store, photos, tmp_path):
+    with written_by_another(store.path, picture(tmp_path / "new.png", PALETTE["rot"], 77)):
         job = work.bring_in([str(photos)])
-        until = time.monotonic() + 10
+        until = time.monotonic() + 3000
         while "is writing to" not in job.message and time.monotonic() < until:
             time.sleep(0.005)
         assert "is writing to" in job.message
         assert job.state == "running"
     ended(job)
-    assert (job.state, len(store)) == ("done", 12)
+    assert (job.state, len(store)) == ("done", 13)
     assert "is writing to" not in job.message
 
 
@@ -391,19 +425,16 @@ def test_turns_are_taken_in_the_order_asked_for():
 
 def test_the_same_job_that_waits_already_is_not_queued_twice(work, photos):
     with held(work):
-        work.bring_in([str(photos)])
-        time.sleep(0.05)
+        begun(work.bring_in([str(photos)]))
         first = work.rescan()
         assert work.rescan() is first
         assert work.learn() is not work.learn(folders=True)
 
 
-def test_too_many_jobs_are_refused_and_the_oldest_are_forgotten(work, store, photos, monkeypatch):
-    monkeypatch.setattr(jobs, "WAITING", 3)
-    monkeypatch.setattr(jobs, "KEPT", 4)
+@pytest.mark.parametrize("work", [JobLimits(waiting=3, kept=4)], indirect=True)
+def test_too_many_jobs_are_refused_and_the_oldest_are_forgotten(work, store, photos):
     with held(work):
-        first = work.bring_in([str(photos)])
-        time.sleep(0.05)
+        first = begun(work.bring_in([str(photos)]))
         for name in PALETTE:
             work.bring_in([str(photos / name)])
         with pytest.raises(TooMuch, match="stop some"):
@@ -417,16 +448,14 @@ def test_too_many_jobs_are_refused_and_the_oldest_are_forgotten(work, store, pho
     assert work.get(work.all()[1].id) is work.all()[1]
 
 
-def test_as_many_jobs_are_remembered_as_said(work, monkeypatch):
-    monkeypatch.setattr(jobs, "KEPT", 6)
+@pytest.mark.parametrize("work", [JobLimits(kept=6)], indirect=True)
+def test_as_many_jobs_are_remembered_as_said(work):
     started = [ended(work.rescan()) for _ in range(8)]
     assert work.all() == started[:1:-1]
 
 
-def test_closing_stops_what_runs_and_starts_nothing_more(store, allowing, photos, monkeypatch):
-    monkeypatch.setattr(import_jobs, "FIRST_SLICE", 1)
-    monkeypatch.setattr(import_jobs, "MAX_SLICE", 1)
-    work = Jobs(store, allowing)
+def test_closing_stops_what_runs_and_starts_nothing_more(store, allowing, photos):
+    work = Jobs(store, replace(allowing, job_limits=JobLimits(first_slice=1, largest_slice=1)))
     job, waiting = work.bring_in([str(photos)]), work.rescan()
     work.close()
     assert job.over
@@ -442,10 +471,10 @@ def events_of(text):
     return [dict(line.split(": ", 1) for line in block) for block in blocks]
 
 
-def collect(job, closing, during=lambda: None):
+def collect(job, closing, during=lambda: None, pause=0.01, heartbeat=15.0):
     async def read():
         told = []
-        async for part in stream(job, closing):
+        async for part in stream(job, closing, pause, heartbeat):
             told.append(part)
             during()
         return "".join(told)
@@ -453,8 +482,7 @@ def collect(job, closing, during=lambda: None):
     return asyncio.run(asyncio.wait_for(read(), 20))
 
 
-def test_a_stream_tells_progress_and_the_end(work, store, photos, monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.jobs.stream.PAUSE", 0.01)
+def test_a_stream_tells_progress_and_the_end(work, store, photos):
     holding = work.writing()
     holding.__enter__()
     job = work.bring_in([str(photos)])
@@ -476,9 +504,7 @@ def test_a_stream_tells_progress_and_the_end(work, store, photos, monkeypatch):
     assert [event.get("event") for event in again] == [None, "end"]
 
 
-def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.jobs.stream.PAUSE", 0.001)
-    monkeypatch.setattr("lookalike.service.web.jobs.stream.HEARTBEAT", 0.005)
+def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server():
     job, closing, parts = Job(kind="learn", work=lambda job: None), threading.Event(), []
 
     def count():
@@ -486,7 +512,7 @@ def test_a_stream_beats_while_nothing_changes_and_ends_with_the_server(monkeypat
         if len(parts) == 5:
             closing.set()
 
-    text = collect(job, closing, count)
+    text = collect(job, closing, count, pause=0.001, heartbeat=0.005)
     assert text.count("event: progress") == 1
     assert text.count(": still running") == 3
     assert "event: end" not in text
@@ -498,7 +524,7 @@ def tag_by_colour(store):
 
 
 def learned_by_itself(work, count=1):
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while sum(job.over for job in work.all()) < count:
         assert time.monotonic() < until, work.all()
         time.sleep(0.02)

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -53,6 +54,7 @@ IMPATIENT = (
     "    run(make_app(store, settings), door, say)\n"
 )
 CLIENT = {"X-Lookalike-Client": "1"}
+get, post = partial(httpx.get, timeout=300), partial(httpx.post, timeout=300)
 
 
 # --- the application -----------------------------------------------------------------------------
@@ -213,7 +215,7 @@ class Served:
         return self.ended()
 
     def ended(self):
-        out, err = self.process.communicate(timeout=40)
+        out, err = self.process.communicate(timeout=3000)
         return self.process.returncode, out, err
 
 
@@ -252,7 +254,7 @@ def test_it_serves_and_stops(start, indexed, sign):
     assert server.told["collection"] == str(indexed)
     assert server.told["pictures"] == 6
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", server.address)
-    with httpx.Client(base_url=server.address) as client:
+    with httpx.Client(base_url=server.address, timeout=300) as client:
         assert client.get("/api/status").json()["pictures"] == 6
         assert client.get("/thumbnail/1.jpg").status_code == 200
         assert client.get("/", headers={"Host": "evil.example"}).status_code == 421
@@ -274,7 +276,7 @@ def test_it_stops_with_streams_and_jobs_under_way(start, indexed, tmp_path):
     for number in range(600):
         draw(tmp_path / "photos" / "many" / f"{number}.png", (90, 90, 90), 1000 + number)
     server = start()
-    with httpx.Client(base_url=server.address, headers=CLIENT, timeout=30) as client:
+    with httpx.Client(base_url=server.address, headers=CLIENT, timeout=300) as client:
         folder = str(tmp_path / "photos" / "many")
         job = client.post("/api/jobs", json={"kind": "import", "folder": folder}).json()
         followed = []
@@ -285,9 +287,11 @@ def test_it_stops_with_streams_and_jobs_under_way(start, indexed, tmp_path):
 
         thread = threading.Thread(target=follow)
         thread.start()
-        time.sleep(0.3)
+        while not followed:
+            assert thread.is_alive()
+            time.sleep(0.01)
         code, _, err = server.stop()
-        thread.join(20)
+        thread.join(300)
         assert not thread.is_alive()
     assert code == 0, err
     assert err == ""
@@ -298,11 +302,11 @@ def test_it_stops_with_streams_and_jobs_under_way(start, indexed, tmp_path):
 
 def test_it_ends_its_decoders_even_when_killed(start):
     server = start()
-    httpx.post(f"{server.address}api/queries", content=saved(scene(), "PNG"), headers=CLIENT)
+    post(f"{server.address}api/queries", content=saved(scene(), "PNG"), headers=CLIENT)
     decoders = children(server.process.pid)
     assert decoders
     server.stop(signal.SIGKILL)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while any(alive(child) for child in decoders):
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -317,7 +321,7 @@ def impatient(indexed):
     def connect(first):
         line = socket.create_connection((host, int(port)))
         lines.append(line)
-        line.settimeout(30)
+        line.settimeout(300)
         line.sendall(first)
         return line
 
@@ -382,9 +386,9 @@ def test_bytes_that_are_no_http(start):
     ):
         with socket.create_connection((host, int(port))) as line:
             line.sendall(noise + b"\r\n\r\n")
-            line.settimeout(20)
+            line.settimeout(300)
             assert b"Traceback" not in line.recv(1000)
-    assert httpx.get(f"{server.address}api/status").status_code == 200
+    assert get(f"{server.address}api/status").status_code == 200
 
 
 def test_keys_by_file_and_by_environment(start, tmp_path):
@@ -392,15 +396,15 @@ def test_keys_by_file_and_by_environment(start, tmp_path):
     env = {"LOOKALIKE_KEY": "another-key-of-some-length", "LOOKALIKE_READ_KEY": READ_KEY}
     server = start("--key-file", tmp_path / "key", env=env)
     address = f"{server.address}api/jobs"
-    assert httpx.get(address).status_code == 401
+    assert get(address).status_code == 401
     for key, status, change in (
         (KEY, 200, 422),
         (READ_KEY, 200, 403),
         (env["LOOKALIKE_KEY"], 401, 401),
     ):
         bearer = {"Authorization": f"Bearer {key}"}
-        assert httpx.get(address, headers=bearer).status_code == status
-        assert httpx.post(address, json={}, headers=bearer).status_code == change
+        assert get(address, headers=bearer).status_code == status
+        assert post(address, json={}, headers=bearer).status_code == change
 
 
 def test_the_other_loopback_address(start):
@@ -410,7 +414,7 @@ def test_the_other_loopback_address(start):
         pytest.skip("this computer has no IPv6")
     server = start("--host", "::1")
     assert server.address.startswith("http://[::1]:")
-    assert httpx.get(f"{server.address}api/status").status_code == 200
+    assert get(f"{server.address}api/status").status_code == 200
 
 
 def error(*args):
@@ -483,11 +487,13 @@ def test_who_does_not_read_is_cut_off(pictures, indexed, model, run):
         with socket.socket() as line:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             line.connect((host, int(port)))
-            line.settimeout(30)
+            line.settimeout(300)
             line.sendall(requests(f"/image/{number}", 1))
-            time.sleep(3)
+            reset = select.poll()
+            reset.register(line, 0)
+            reset.poll(300_000)
             assert 0 < len(received(line)) < 10_000_000
-        whole = httpx.get(f"{server.address}image/{number}")
+        whole = get(f"{server.address}image/{number}")
         assert whole.content == (pictures / "large.png").read_bytes()
     finally:
         assert server.stop()[0] == 0
@@ -508,13 +514,13 @@ def test_a_request_of_two_lengths_is_refused_and_closed(impatient):
 
 def test_connections_from_one_address_are_limited(impatient):
     lines = [impatient(b"") for _ in range(MAX_PER_CLIENT + 5)]
-    time.sleep(0.2)
     for line in lines[MAX_PER_CLIENT:]:
         assert received(line) == b""
     for line in lines:
         line.close()
-    time.sleep(0.2)
-    assert b"200" in impatient(requests("/static/theme.js", 1)).recv(100)
+    until = time.monotonic() + 300
+    while b"200" not in impatient(requests("/static/theme.js", 1)).recv(100):
+        assert time.monotonic() < until
 
 
 def test_https_by_files(start, tmp_path, run, indexed):
@@ -532,15 +538,15 @@ def test_https_by_files(start, tmp_path, run, indexed):
     assert "PEM lib" not in alone.err
     server = start("--certificate", certificate, "--certificate-key", key)
     assert server.address.startswith("https://")
-    assert httpx.get(f"{server.address}api/status", verify=False).status_code == 200
+    assert get(f"{server.address}api/status", verify=False).status_code == 200
 
 
 def test_every_change_leaves_a_line(start, tmp_path):
     server = start("--audit", tmp_path / "audit.log")
     said = {"picture": 1, "word": "tea", "user": "Zoë"}
-    assert httpx.post(f"{server.address}api/tags", json=said, headers=CLIENT).status_code == 200
-    assert httpx.post(f"{server.address}api/tags", json=said).status_code == 403
-    assert httpx.get(f"{server.address}api/status").status_code == 200
+    assert post(f"{server.address}api/tags", json=said, headers=CLIENT).status_code == 200
+    assert post(f"{server.address}api/tags", json=said).status_code == 403
+    assert get(f"{server.address}api/status").status_code == 200
     lines = (tmp_path / "audit.log").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 2
     assert lines[0].endswith("POST '/api/tags' 200, write by open, 'Zoë' from 127.0.0.1")
@@ -551,10 +557,10 @@ def test_every_change_leaves_a_line(start, tmp_path):
 def test_where_no_line_can_be_written_nothing_is_changed(start):
     server = start("--audit", "/dev/full")
     said = {"picture": 1, "word": "tea"}
-    answers = [httpx.post(f"{server.address}api/tags", json=said, headers=CLIENT) for _ in range(3)]
+    answers = [post(f"{server.address}api/tags", json=said, headers=CLIENT) for _ in range(3)]
     assert [answer.status_code for answer in answers[1:]] == [503, 503]
     assert "Nothing was changed" in answers[1].json()["error"]
-    assert httpx.get(f"{server.address}api/search?like=1").status_code == 200
+    assert get(f"{server.address}api/search?like=1").status_code == 200
 
 
 def test_nothing_is_fetched_by_its_address(served, run, indexed, tmp_path):

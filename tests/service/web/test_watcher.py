@@ -5,21 +5,31 @@ import threading
 import time
 
 import pytest
+from watchfiles import watch
 
 from lookalike.collection import Collection
 from lookalike.core.errors import CollectionError
-from lookalike.service.web.jobs import imports as import_jobs
-from lookalike.service.web.jobs import watcher as watching
 from lookalike.service.web.jobs.jobs import Jobs
 from lookalike.service.web.jobs.watcher import Watcher
-from lookalike.service.web.settings import Settings
+from lookalike.service.web.settings import JobLimits, Pace, Settings
 from tests.collection.colours import PALETTE, Colours, album, picture
 
+SETTINGS = Settings(
+    watch=True,
+    pace=Pace(quiet=0.1, look=0.05, again=0.2, poll=0.1),
+    job_limits=JobLimits(missing=3),
+)
 
-@pytest.fixture(autouse=True)
-def hurry(monkeypatch):
-    monkeypatch.setattr(watching, "QUIET", 0.1)
-    monkeypatch.setattr(watching, "LOOK", 50)
+
+class Failing(Collection):
+    """A collection to which nothing can be added while it fails."""
+
+    fails = False
+
+    def add(self, *args, **options):
+        if self.fails:
+            raise CollectionError("gone")
+        return super().add(*args, **options)
 
 
 @pytest.fixture
@@ -30,21 +40,21 @@ def photos(tmp_path):
 
 @pytest.fixture
 def store(tmp_path, photos):
-    with Collection.create(tmp_path / "store", features=[Colours()]) as made:
+    with Failing.create(tmp_path / "store", features=[Colours()]) as made:
         made.add([photos])
         yield made
 
 
 @pytest.fixture
 def work(store):
-    made = Jobs(store, Settings(watch=True))
+    made = Jobs(store, SETTINGS)
     yield made
     made.close()
 
 
 @pytest.fixture
 def watcher(store, work):
-    made = Watcher(store, work, Settings(watch=True))
+    made = Watcher(store, work, SETTINGS)
     made.start()
     eventually(lambda: made.folders)
     quiet(work)
@@ -52,7 +62,7 @@ def watcher(store, work):
     made.close()
 
 
-def eventually(condition, seconds=15):
+def eventually(condition, seconds=300):
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until
@@ -67,13 +77,11 @@ def names(store):
     return {place.name for row in store.pictures.all() if not row.missing for place in row.places}
 
 
-def test_what_a_failed_job_left_is_taken_later(store, work, watcher, photos, monkeypatch):
-    monkeypatch.setattr(watching, "AGAIN", 0.2)
-    monkeypatch.setattr(import_jobs, "find_pictures", fail)
+def test_what_a_failed_job_left_is_taken_later(store, work, watcher, photos):
+    store.fails = True
     picture(photos / "new.png", PALETTE["rot"], 51)
     eventually(lambda: "failed" in [job.state for job in work.all()])
-    monkeypatch.undo()
-    monkeypatch.setattr(watching, "AGAIN", 0.2)
+    store.fails = False
     eventually(lambda: "new.png" in names(store))
 
 
@@ -83,7 +91,7 @@ def fail(*_):
 
 def test_it_starts_with_a_rescan(store, work, photos):
     picture(photos / "before.png", PALETTE["rot"], 50)
-    made = Watcher(store, work, Settings(watch=True))
+    made = Watcher(store, work, SETTINGS)
     made.start()
     try:
         eventually(lambda: "before.png" in names(store))
@@ -124,7 +132,7 @@ def test_whole_folders_that_come_and_go_are_followed(store, watcher, photos, tmp
 def test_what_is_hidden_no_picture_or_our_own_is_left_alone(tmp_path, photos):
     with Collection.create(photos / "store", features=[Colours()]) as store:
         store.add([photos])
-        work = Jobs(store, Settings(watch=True))
+        work = Jobs(store, SETTINGS)
         watcher = Watcher(store, work, Settings(watch=True))
         watcher.start()
         try:
@@ -167,8 +175,7 @@ def test_a_drive_that_goes_and_comes_back_loses_nothing(store, work, watcher, ph
     assert len(store) == 13
 
 
-def test_when_most_pictures_go_at_once_none_is_removed(store, work, watcher, photos, monkeypatch):
-    monkeypatch.setattr(import_jobs, "FEW", 3)
+def test_when_most_pictures_go_at_once_none_is_removed(store, work, watcher, photos):
     for file in sorted(photos.rglob("*.png"))[:8]:
         file.unlink()
     eventually(lambda: work.trouble)
@@ -184,22 +191,24 @@ def test_a_root_added_later_is_watched(store, watcher, tmp_path):
     eventually(lambda: "late.png" in names(store))
 
 
-def test_trouble_is_told_and_tried_again(store, work, monkeypatch):
-    def refuse(*_, **__):
-        raise OSError(28, "inotify limit reached")
+def test_trouble_is_told_and_tried_again(store, work):
+    limited = threading.Event()
+    limited.set()
 
-    made = Watcher(store, work, Settings(watch=True))
-    monkeypatch.setattr(watching, "AGAIN", 0.05)
-    with monkeypatch.context() as patch:
-        patch.setattr(watching, "watch", refuse)
-        made.start()
-        try:
-            eventually(lambda: "inotify limit reached" in made.trouble)
-            assert "max_user_watches" in made.trouble
-            patch.undo()
-            eventually(lambda: made.folders and not made.trouble)
-        finally:
-            made.close()
+    def watch_or_refuse(*folders, **options):
+        if limited.is_set():
+            raise OSError(28, "inotify limit reached")
+        return watch(*folders, **options)
+
+    made = Watcher(store, work, SETTINGS, watch_or_refuse)
+    made.start()
+    try:
+        eventually(lambda: "inotify limit reached" in made.trouble)
+        assert "max_user_watches" in made.trouble
+        limited.clear()
+        eventually(lambda: made.folders and not made.trouble)
+    finally:
+        made.close()
 
 
 def test_without_the_setting_nothing_is_watched(store, work):
@@ -230,10 +239,7 @@ def test_a_link_out_of_the_roots_is_followed_neither_by_a_rescan_nor_by_the_watc
     }
 
 
-def test_a_folder_whose_name_is_not_utf8_does_not_stop_watching(
-    store, work, watcher, photos, monkeypatch
-):
-    monkeypatch.setattr(watching, "POLL", 100)
+def test_a_folder_whose_name_is_not_utf8_does_not_stop_watching(store, work, watcher, photos):
     odd = photos / os.fsdecode(b"f\xff")
     odd.mkdir()
     picture(odd / "inside.png", PALETTE["rot"], 63)
@@ -244,8 +250,7 @@ def test_a_folder_whose_name_is_not_utf8_does_not_stop_watching(
     assert watcher.trouble == ""
 
 
-def test_a_root_whose_name_is_not_utf8_is_rescanned(store, watcher, tmp_path, monkeypatch):
-    monkeypatch.setattr(watching, "AGAIN", 0.2)
+def test_a_root_whose_name_is_not_utf8_is_rescanned(store, watcher, tmp_path):
     odd = tmp_path / os.fsdecode(b"r\xff")
     odd.mkdir()
     store.add([odd])

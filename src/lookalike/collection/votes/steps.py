@@ -143,7 +143,13 @@ def directions(count: int, picked: int) -> Weights:
     return moves
 
 
-def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float) -> Taught:
+def learn(
+    pictures: Sequence[int],
+    picked: int,
+    geometry: Geometry,
+    width: float,
+    decimals: int = DECIMALS,
+) -> Taught:
     """Take a step at each picture of a vote.
 
     A step at a picture a changes the score of every query q with every item p by
@@ -185,7 +191,7 @@ def learn(pictures: Sequence[int], picked: int, geometry: Geometry, width: float
             continue
         loss = max(0.0, margin - float(scores[place] @ moves[place]))
         taken = min(longest, loss / float(lengths[place]))
-        steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), DECIMALS)
+        steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), decimals)
         scores += (steps[place] * kernel[:, place, None]) * changes[place]
     right, agreement = _right(geometry, picked), _agreement(geometry, picked)
     return Taught(tuple(pictures), picked, steps, width, right, agreement)

@@ -116,16 +116,17 @@ def run_methods(
     methods: Iterable[str],
     ratio: float,
     random_state: int,
+    max_slow: int = MAX_SLOW,
     advance: Callable[[], None] = lambda: None,
 ) -> dict[str, Outcomes | None]:
-    """Run methods on each split; None for those that are too slow for so many pictures."""
+    """Run methods on each split; None for those too slow for more than ``max_slow``."""
     outcome: dict[str, list[Outcome]] = {name: [] for name in methods}
     for number, split in enumerate(splits):
         experiment = Experiment(
             data.views, data.pictures.labels, split, ratio, random_state + number
         )
         for name, outcomes in outcome.items():
-            if not METHODS[name].slow or len(split.train) <= MAX_SLOW:
+            if not METHODS[name].slow or len(split.train) <= max_slow:
                 outcomes.append(METHODS[name].run(experiment))
             advance()
     return {name: Outcomes(tuple(some)) if some else None for name, some in outcome.items()}

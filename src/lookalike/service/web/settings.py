@@ -32,6 +32,56 @@ def is_loopback(host: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """When watched folders are looked at, in seconds.
+
+    Parameters
+    ----------
+    quiet, longest : float
+        How long without a change before changes are processed, and how long they wait at most: a
+        file that is still being written would be refused, and read again at its next change.
+    look : float
+        Between checks for quiet, and for new or missing roots.
+    again : float
+        Before folders that could not be watched, or changes whose job failed, are tried again.
+    poll : float
+        Between looks at folders among which one has a name that is not UTF-8: the system reports
+        each time such a folder is opened, which the watcher cannot read.
+    """
+
+    quiet: float = 1.0
+    longest: float = 10.0
+    look: float = 0.5
+    again: float = 60.0
+    poll: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """How much jobs do at once, and how many there may be.
+
+    Parameters
+    ----------
+    kept, waiting : int
+        How many jobs are kept, and how many may wait.
+    first_slice, largest_slice : int
+        Files imported at once, at first and at most.
+    refusals : int
+        How many refused files a job lists.
+    missing : int
+        Where the files of more pictures than this are missing, and of more than half of all, the
+        server reports it: a drive may not be connected.
+    """
+
+    kept: int = 50
+    waiting: int = 20
+    first_slice: int = 64
+    largest_slice: int = 512
+    refusals: int = 100
+    missing: int = 10
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How a collection is served.
 
@@ -68,6 +118,10 @@ class Settings:
         How long decoding one picture may take.
     decode_memory : int
         Memory limit for decoding, in bytes.
+    pace : Pace
+        When watched folders are looked at.
+    job_limits : JobLimits
+        How much jobs do at once, and how many there may be.
 
     Examples
     --------
@@ -93,6 +147,8 @@ class Settings:
     certificate_key: Path | None = None
     decode_seconds: float = 20.0
     decode_memory: int = 2 << 30
+    pace: Pace = Pace()
+    job_limits: JobLimits = JobLimits()
 
     def __post_init__(self) -> None:
         if self.watch and self.read_only:

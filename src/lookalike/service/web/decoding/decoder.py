@@ -64,10 +64,11 @@ class Decoder:
         seconds: float = 20.0,
         memory: int = 2 << 30,
         processes: int = max(2, os.cpu_count() or 2),
+        python: str = sys.executable,
     ) -> None:
         self._limits = limits or Limits()
         self._seconds, self._memory = seconds, memory
-        self._workers = [_Worker(memory, seconds) for _ in range(processes)]
+        self._workers = [_Worker(memory, seconds, python) for _ in range(processes)]
         self._free: LifoQueue[_Worker] = LifoQueue()
         for worker in self._workers:
             self._free.put(worker)
@@ -181,8 +182,8 @@ class DecoderNotStarted(CollectionError):
 class _Worker:
     """One process, started when it is needed; used by one thread at a time."""
 
-    def __init__(self, memory: int, seconds: float) -> None:
-        self._memory, self._seconds = memory, seconds
+    def __init__(self, memory: int, seconds: float, python: str) -> None:
+        self._memory, self._seconds, self._python = memory, seconds, python
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = Lock()
         self._closed = False
@@ -211,7 +212,7 @@ class _Worker:
             # Our own settings, including keys, are kept from it.
             known = {name: v for name, v in os.environ.items() if not name.startswith("LOOKALIKE_")}
             seconds = max(1, round(self._seconds))
-            command = [sys.executable, "-P", "-m", _MODULE]
+            command = [self._python, "-P", "-m", _MODULE]
             try:
                 process = subprocess.Popen(  # noqa: S603
                     [*command, str(self._memory), str(seconds)],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lookalike.collection import Added, Collection, Filter
 from lookalike.core.errors import CollectionBusy, InvalidInput
 from lookalike.core.text import shown
-from lookalike.images import Limits, Refused, find_pictures
+from lookalike.images import Refused, find_pictures
 from lookalike.service.web.security import rooms
 from lookalike.service.web.settings import Settings
 
@@ -20,19 +20,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FIRST_SLICE, MAX_SLICE = 64, 512
 SHORT, LONG = 1.0, 3.0
-"""Files imported at once; doubled after a batch that took less than ``SHORT`` seconds, halved after
-one that took more than ``LONG``, since other writers wait for the end of a batch."""
+"""Files imported at once are doubled after a batch that took fewer seconds than ``SHORT``, halved
+after one that took more than ``LONG``, since other writers wait for the end of a batch."""
 
 THREADS = max(1, (os.cpu_count() or 2) - 1)
 """Threads that describe pictures: one fewer than there are cores, to leave one for searches."""
 
-SHOWN_REFUSED = 100
-
-SHARE, FEW = 0.5, 10
-"""Where the files of more than this share of all pictures are missing, and of more than this many,
-the server reports it: a drive may not be connected."""
+SHARE = 0.5
+"""Where the files of more than this share of all pictures are missing, the server reports it."""
 
 
 def allowed(collection: Collection, settings: Settings, sources: Sequence[str]) -> list[Path]:
@@ -66,9 +62,9 @@ def bring_in(
     job.message = "Looking for pictures…"
     limits = rooms.limits(collection, settings)
     files = find_pictures(sources, limits.within)
-    tally = _Tally(job)
+    tally = _Tally(job, settings.job_limits.refusals)
     tally.take(Added(ignored=files.ignored, refused=files.problems))
-    for added in _slices(jobs, job, collection, files.paths, limits):
+    for added in _slices(jobs, job, collection, settings, files.paths):
         tally.take(added)
     if files.folders:
         with jobs.turn():
@@ -84,11 +80,11 @@ def rescan(jobs: "Jobs", job: "Job", collection: Collection, settings: Settings)
     roots = [root for root in collection.pictures.roots() if root.is_dir()]
     limits = rooms.limits(collection, settings)
     files = find_pictures(roots, limits.within)
-    tally = _Tally(job)
+    tally = _Tally(job, settings.job_limits.refusals)
     tally.take(Added(ignored=files.ignored, refused=files.problems))
-    for added in _slices(jobs, job, collection, _not_ours(collection, files.paths), limits):
+    for added in _slices(jobs, job, collection, settings, _not_ours(collection, files.paths)):
         tally.take(added)
-    tally.missing = note_missing(jobs, job, collection, None)
+    tally.missing = note_missing(jobs, job, collection, settings, None)
     tally.tell()
 
 
@@ -106,12 +102,12 @@ def follow(
     """
     limits = rooms.limits(collection, settings)
     files = find_pictures((path for path in changed if os.path.lexists(path)), limits.within)
-    tally = _Tally(job)
+    tally = _Tally(job, settings.job_limits.refusals)
     tally.take(Added(ignored=files.ignored, refused=files.problems))
-    for added in _slices(jobs, job, collection, _not_ours(collection, files.paths), limits):
+    for added in _slices(jobs, job, collection, settings, _not_ours(collection, files.paths)):
         tally.take(added)
     if gone:
-        tally.missing = note_missing(jobs, job, collection, gone)
+        tally.missing = note_missing(jobs, job, collection, settings, gone)
     tally.tell()
 
 
@@ -130,10 +126,11 @@ def when_free(job: "Job", work: Callable[[], T]) -> T:
 
 
 def _slices(
-    jobs: "Jobs", job: "Job", collection: Collection, paths: Sequence[Path], limits: Limits
+    jobs: "Jobs", job: "Job", collection: Collection, settings: Settings, paths: Sequence[Path]
 ) -> Iterator[Added]:
+    limits, most = rooms.limits(collection, settings), settings.job_limits
     job.message = ""
-    done, size, total = 0, FIRST_SLICE, len(paths)
+    done, size, total = 0, most.first_slice, len(paths)
     job.progress(0, total)
     while done < total:
         # A feature may have to be fitted first, on as many pictures as there are.
@@ -152,13 +149,17 @@ def _slices(
         done += len(part)
         job.progress(done, total)
         if took < SHORT:
-            size = min(2 * size, MAX_SLICE)
+            size = min(2 * size, most.largest_slice)
         elif took > LONG:
             size = max(size // 2, 8)
 
 
 def note_missing(
-    jobs: "Jobs", job: "Job", collection: Collection, among: Sequence[Path] | None
+    jobs: "Jobs",
+    job: "Job",
+    collection: Collection,
+    settings: Settings,
+    among: Sequence[Path] | None,
 ) -> int:
     """Note which files are missing; return how many pictures are newly missing.
 
@@ -169,7 +170,7 @@ def note_missing(
         lost = when_free(job, lambda: collection.pictures.find_missing(among))
     missing, total = collection.pictures.count(Filter(missing=True)), len(collection)
     jobs.trouble = ""
-    if missing > max(SHARE * total, FEW):
+    if missing > max(SHARE * total, settings.job_limits.missing):
         jobs.trouble = (
             f"The files of {missing:,} of {total:,} pictures are missing. If a drive is not "
             f"connected, connect it and start a rescan."
@@ -186,8 +187,9 @@ def _not_ours(collection: Collection, paths: Iterable[Path]) -> list[Path]:
 class _Tally:
     """Counts what happened to the files, and sets the result of the job."""
 
-    def __init__(self, job: "Job") -> None:
+    def __init__(self, job: "Job", shown_refused: int) -> None:
         self._job = job
+        self._shown_refused = shown_refused
         self._counts: Counter[str] = Counter()
         self._refused: list[Refused] = []
         self._reasons: Counter[str] = Counter()
@@ -199,7 +201,7 @@ class _Tally:
             self._counts[name] += 0 if again else getattr(added, name)
         if not again:
             self._counts["refused"] += len(added.refused)
-            self._refused += added.refused[: SHOWN_REFUSED - len(self._refused)]
+            self._refused += added.refused[: self._shown_refused - len(self._refused)]
             self._reasons.update(refused.reason for refused in added.refused)
         if added.unread:
             more = f" ({len(added.unread):,} such files)" if len(added.unread) > 1 else ""

@@ -23,9 +23,6 @@ from lookalike.service.web.rankers import check_ranker
 from lookalike.service.web.settings import Settings
 from lookalike.similarity import SIMILARITIES
 
-KEPT, WAITING = 50, 20
-"""How many jobs are kept, and how many may wait."""
-
 QUIET = 20.0
 """Seconds without a new tag after which the server learns from those given."""
 
@@ -229,14 +226,15 @@ class Jobs:
             for other in waiting:
                 if job.same is not None and other.same == job.same:
                     return other
-            if len(waiting) >= WAITING:
+            limits = self._settings.job_limits
+            if len(waiting) >= limits.waiting:
                 raise TooMuch(
-                    f"{WAITING} jobs are already waiting, the most allowed. Wait until one is "
-                    f"done, or stop some.",
+                    f"{limits.waiting} jobs are already waiting, the most allowed. Wait until one "
+                    f"is done, or stop some.",
                     wait=10,
                 )
             self._jobs.append(job)
-            most = max(len(self._jobs) - KEPT, 0)
+            most = max(len(self._jobs) - limits.kept, 0)
             for old in [other for other in self._jobs if other.over][:most]:
                 self._jobs.remove(old)
             self._run_in_background()

@@ -16,7 +16,9 @@ PAUSE, HEARTBEAT = 0.25, 15.0
 """Seconds between checks of a job, and between keep-alive comments while nothing changes."""
 
 
-async def stream(job: Job, closing: Event) -> AsyncIterator[str]:
+async def stream(
+    job: Job, closing: Event, pause: float = PAUSE, heartbeat: float = HEARTBEAT
+) -> AsyncIterator[str]:
     """Yield the state of a job now, at each change, and at its end; stop with the server.
 
     The job is polled, so that a slow or lost reader costs it nothing.
@@ -33,10 +35,10 @@ async def stream(job: Job, closing: Event) -> AsyncIterator[str]:
         if state != sent:
             yield _event("progress", state)
             sent, last = state, time.monotonic()
-        elif time.monotonic() - last >= HEARTBEAT:
+        elif time.monotonic() - last >= heartbeat:
             yield ": still running\n\n"
             last = time.monotonic()
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(pause)
 
 
 def _event(name: str, state: JobState) -> str:

@@ -3,10 +3,12 @@
 import logging
 import os
 import time
+from collections.abc import Callable, Generator
 from pathlib import Path
 from threading import Event, Thread
 
 from watchfiles import Change, watch
+from watchfiles.main import FileChange
 
 from lookalike.collection import Collection
 from lookalike.core.errors import LookalikeError
@@ -14,20 +16,6 @@ from lookalike.core.text import is_utf8
 from lookalike.images import ENDINGS
 from lookalike.service.web.jobs.jobs import Job, Jobs
 from lookalike.service.web.settings import Settings
-
-QUIET, MAX_WAIT = 1.0, 10.0
-"""Seconds without a change before changes are processed, and seconds they wait at most: a file that
-is still being written would be refused, and read again at its next change."""
-
-LOOK = 500
-"""Milliseconds between checks for quiet, and for new or missing roots."""
-
-AGAIN = 60.0
-"""Seconds before retrying folders that could not be watched, or changes whose job failed."""
-
-POLL = 5000
-"""Milliseconds between looks at folders among which one has a name that is not UTF-8: the system
-reports each time such a folder is opened, which the watcher cannot read."""
 
 _UNDECODABLE = "Unable to decode path"
 """What the watcher reports when it meets a name that is not UTF-8."""
@@ -39,7 +27,7 @@ class Watcher:
     """Imports new and changed files under the roots, and notes which files are missing.
 
     It starts with a rescan, to catch up, and rescans when a root is added or comes back.
-    Without ``settings.watch`` it does nothing.
+    Without ``settings.watch`` it does nothing. ``watch`` reports changes as that of watchfiles.
 
     Attributes
     ----------
@@ -49,7 +37,15 @@ class Watcher:
         Why folders are not being watched though they should be; else empty.
     """
 
-    def __init__(self, collection: Collection, jobs: Jobs, settings: Settings) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        jobs: Jobs,
+        settings: Settings,
+        watch: Callable[..., Generator[set[FileChange], None, None]] = watch,
+    ) -> None:
+        self._watch_folders = watch
+        self._pace = settings.pace
         self._collection = collection
         self._jobs = jobs
         self._own = Path(os.path.realpath(collection.path))
@@ -60,7 +56,7 @@ class Watcher:
         self._gone: set[Path] = set()
         self._first = self._last = 0.0
         self._polling = False
-        self._rescanned = -AGAIN
+        self._rescanned = -settings.pace.again
         self.on = settings.watch
         self.folders: list[Path] = []
         self.trouble = ""
@@ -84,42 +80,42 @@ class Watcher:
                 self.trouble = ""
             except FileNotFoundError:
                 # A root disappeared between two checks; the next one leaves it out.
-                self._stopping.wait(LOOK / 1000)
+                self._stopping.wait(self._pace.look)
             except (OSError, RuntimeError, LookalikeError) as error:
                 if _UNDECODABLE in str(error):
                     # Go on by looking at the folders, and begin with a rescan.
                     self._polling = True
-                    self._stopping.wait(LOOK / 1000)
+                    self._stopping.wait(self._pace.look)
                     continue
                 self.trouble = (
                     f"Cannot watch the folders: {error}. Start a rescan after changes; if there "
                     f"are too many folders, raise the system limit fs.inotify.max_user_watches."
                 )
                 _log.warning("%s", self.trouble)
-                self._stopping.wait(AGAIN)
+                self._stopping.wait(self._pace.again)
 
     def _watch(self) -> None:
         """Watch the current roots until they change."""
         folders = [root for root in self._roots() if is_utf8(str(root))]
         # Only rescans can follow the others.
         odd = [root for root in self._roots() if not is_utf8(str(root))]
-        if odd and time.monotonic() - self._rescanned >= AGAIN:
+        if odd and time.monotonic() - self._rescanned >= self._pace.again:
             self._rescanned = time.monotonic()
             self._jobs.rescan()
         if not folders:
             self.folders = odd
-            self._stopping.wait(LOOK / 1000)
+            self._stopping.wait(self._pace.look)
             return
-        watched = watch(
+        watched = self._watch_folders(
             *folders,
             watch_filter=self._concerns,
             stop_event=self._stopping,
             step=100,
-            rust_timeout=LOOK,
+            rust_timeout=int(1000 * self._pace.look),
             yield_on_timeout=True,
             raise_interrupt=False,
             force_polling=self._polling or None,
-            poll_delay_ms=POLL,
+            poll_delay_ms=int(1000 * self._pace.poll),
             ignore_permission_denied=True,
         )
         # Before the rescan, so that no change is missed in between.
@@ -131,7 +127,7 @@ class Watcher:
                     self._job, rescanned = self._jobs.rescan(), True
                 self._note(changes)
                 self._act()
-                due = odd and time.monotonic() - self._rescanned >= AGAIN
+                due = odd and time.monotonic() - self._rescanned >= self._pace.again
                 if due or self._roots() != sorted(folders + odd):
                     return
         finally:
@@ -173,11 +169,11 @@ class Watcher:
         """Start a job for the changes, once it is quiet and the last such job is over."""
         now = time.monotonic()
         failed = self._job is not None and self._job.state == "failed"
-        if failed and now - self._rescanned >= AGAIN:
+        if failed and now - self._rescanned >= self._pace.again:
             # What changed is no longer known one by one.
             self._job, self._rescanned = self._jobs.rescan(), now
             return
-        quiet = now - self._last >= QUIET or now - self._first >= MAX_WAIT
+        quiet = now - self._last >= self._pace.quiet or now - self._first >= self._pace.longest
         if not (self._changed or self._gone) or not quiet:
             return
         if self._job is not None and not self._job.over:

@@ -2,7 +2,7 @@
 
 import hmac
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Literal, NamedTuple, TypeAlias
@@ -34,7 +34,8 @@ class Visitor(NamedTuple):
 class Keys:
     """The keys of a server, compared in constant time."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
         given: dict[Role, str | None] = {
             "write": settings.key,
             "vote": settings.vote_key,
@@ -63,7 +64,7 @@ class Keys:
 
     def cookie(self, role: Role, *, secure: bool) -> str:
         """Return a cookie that identifies a browser without containing the key."""
-        until = int(time.time()) + STAY
+        until = int(self._clock()) + STAY
         value = f"{role}.{until}.{self._signature(role, until)}"
         rest = f"Path=/; Max-Age={STAY}; HttpOnly; SameSite=Lax"
         return f"{COOKIE}={value}; {rest}{'; Secure' if secure else ''}"
@@ -76,7 +77,7 @@ class Keys:
         except (CookieError, KeyError, ValueError):
             return None
         for role in self._keys:
-            if role == name and until > time.time():
+            if role == name and until > self._clock():
                 known = self._signature(role, until).encode()
                 return role if hmac.compare_digest(known, signature.encode()) else None
         return None

@@ -2,6 +2,7 @@
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address, ip_network
 from threading import Lock
 from typing import Annotated, TypeAlias
@@ -67,7 +68,14 @@ class Rates:
     since their allowance is full again by then or soon.
     """
 
-    def __init__(self, most: int = 600, names: int = 20, clients: int = 10_000) -> None:
+    def __init__(
+        self,
+        most: int = 600,
+        names: int = 20,
+        clients: int = 10_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
         self._most = most
         self._names = names
         self._clients = clients
@@ -76,7 +84,7 @@ class Rates:
 
     def count(self, client: str, who: str = "") -> None:
         """Count one event of a client; raise ``TooMuch`` if there were too many, or names."""
-        now = time.monotonic()
+        now = self._clock()
         with self._lock:
             left, since, names = self._left.pop(client, (float(self._most), now, {}))
             left = min(self._most, left + (now - since) * self._most / 60)
