@@ -116,6 +116,7 @@ def bombs(quick: bool) -> dict[str, Callable[[], bytes]]:
         "GIF, 1,000 frames": lambda: gif(SIDE, 1000),
         "BMP, run lengths": lambda: bmp(SIDE),
     }
+    made |= metadata()
     if not quick:
         made |= {
             "PNG, 16 bits": lambda: png(SIDE, 16, 2),
@@ -132,6 +133,67 @@ def bombs(quick: bool) -> dict[str, Callable[[], bytes]]:
             "PNG, a strip": lambda: saved("PNG", (60_000, 2_000)),
         }
     return made
+
+
+def packet(inside: str) -> bytes:
+    """Return an XMP packet with a description that has so much in its tag, or after it."""
+    rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    text = (
+        f'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="{rdf}"><rdf:Description {inside}'
+    )
+    return f"{text}</rdf:Description></rdf:RDF></x:xmpmeta>".encode()
+
+
+def iptc(count: int, size: int) -> bytes:
+    """Return a TIFF with so many IPTC keywords, each of so many bytes and unlike the others."""
+    words = (b"%0*d" % (size, number) for number in range(count))
+    datasets = b"".join(struct.pack(">BBBH", 28, 2, 25, size) + word for word in words)
+    tags = {256: 2, 257: 2, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: 2, 279: 4}
+    entries = [(tag, 4, 1, value) for tag, value in tags.items()]
+    entries.append((33723, 7, len(datasets), 12))
+    directory = b"".join(struct.pack("<HHII", *entry) for entry in entries)
+    start = struct.pack("<2sHI", b"II", 42, 12 + len(datasets)) + bytes(4) + datasets
+    return start + struct.pack("<H", len(entries)) + directory + bytes(4)
+
+
+def exif(count: int, size: int) -> bytes:
+    """Return a TIFF block with so many tags, each of which claims so many values."""
+    entries = b"".join(struct.pack("<HHII", 274 + n, 5, size, 8) for n in range(count))
+    return struct.pack("<2sHIH", b"II", 42, 8, count) + entries + bytes(4)
+
+
+def said(words: bytes, kind: bytes = b"xmP ") -> bytes:
+    """Return a small PNG with metadata in a chunk."""
+    return png(64, 8, 2, chunk(kind, words))
+
+
+def metadata() -> dict[str, Callable[[], bytes]]:
+    """Return what makes each bomb of metadata, by name."""
+    names = " ".join(f"a:b{n}=''" for n in range(40_000))
+    plain = " ".join(f"b{n}=''" for n in range(499_000))
+    subject = '><s:subject xmlns:s="http://purl.org/dc/elements/1.1/">'
+    items = "".join(f"<l>{n:01000d}</l>" for n in range(9_000))
+    return {
+        "XMP, a long namespace": lambda: said(packet(f"xmlns:a='{'x' * 160_000}' {names}>")),
+        "XMP, 499,000 attributes": lambda: said(packet(f"{plain}>")),
+        "XMP, 450,000 elements": lambda: said(packet(f">{'<a/>' * 450_000}")),
+        "XMP, deep": lambda: said(packet(f">{'<a>' * 190_000}")),
+        "XMP, an attribute of 15 MB": lambda: said(packet(f"a='{'x' * (15 << 20)}'>")),
+        "XMP, a name of 15 MB": lambda: said(packet(f"{'x' * (15 << 20)}=''>")),
+        "XMP, a text of 15 MB": lambda: said(packet(f"{subject}{'x' * (15 << 20)}</s:subject>")),
+        "XMP, 9,000 long words": lambda: said(packet(f"{subject}<B>{items}</B></s:subject>")),
+        "XMP, many prefixes": lambda: said(
+            packet(">" + "".join(f"<a xmlns:p{n}='{'x' * 900}'/>" for n in range(15_000)))
+        ),
+        "XMP, entities": lambda: said(
+            b'<!DOCTYPE x [<!ENTITY a "' + b"x" * 60_000 + b'">]>' + packet(">" + "&a;" * 60_000)
+        ),
+        "XMP, a million beginnings": lambda: said(b"<x:xmpmeta " * 1_000_000),
+        "IPTC, 200,000 keywords": lambda: iptc(200_000, 6),
+        "IPTC, 900 long keywords": lambda: iptc(900, 1000),
+        "EXIF, 60,000 tags of 4 GB": lambda: said(exif(60_000, 1 << 29), b"eXIf"),
+        "JPEG of 58 MB": lambda: saved("JPEG", (64, 64), "RGB") + bytes(58 << 20),
+    }
 
 
 def go_all_ways(server: Server, photos: Path, data: bytes, name: str) -> list[str]:

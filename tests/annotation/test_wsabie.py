@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
-from lookalike.annotation import WSABIE, Parts
+from lookalike.annotation import WSABIE, Parts, training
 from lookalike.annotation._fast.wsabie import (
     Model,
     Pace,
@@ -270,6 +270,33 @@ def test_fixed_schedule_stops_early(digits) -> None:
     peak = figures.index(max(figures)) + 1
     assert peak >= 10  # else the next line says nothing of patience
     assert len(figures) == peak + 5 < 300
+
+
+def test_one_setting_gives_plain_algorithm_1(digits, monkeypatch) -> None:
+    X, y, X_test, y_test = digits
+    visited, rates, ends = [], [], []
+
+    def steps(model, pictures, truth, rows, pace, *rest) -> None:
+        sampled_steps(model, pictures, truth, rows, pace, *rest)
+        visited.append(rows.copy())
+        rates.append(float(pace.W_rate))
+        ends.append((model.V.copy(), model.W.copy()))
+
+    monkeypatch.setattr(training, "sampled_steps", steps)
+    model = WSABIE(schedule="paper", held_out=0, epochs=14, random_state=0).fit(X, y)
+    # One rate, and V and W as they are after the last step.
+    assert len(rates) == 14
+    assert set(rates) == {float(np.float32(0.05))}
+    np.testing.assert_array_equal(model.V_, ends[-1][0])
+    np.testing.assert_array_equal(model.W_, ends[-1][1])
+    # Pictures are drawn with replacement, which leaves e⁻¹ of them out.
+    left_out = [1 - len(np.unique(rows)) / len(rows) for rows in visited]
+    assert np.mean(left_out) == pytest.approx(np.exp(-1), abs=0.02)
+    judged = WSABIE(schedule="paper", epochs=300, random_state=0).fit(X, y)
+    figures = [figure for _, figure in judged.history_]
+    assert len(figures) < 300
+    assert figures[judged.epochs_ - 1] == max(figures)
+    assert precision_at_1(judged, X_test, y_test) > 0.9
 
 
 def test_validation_pictures_are_not_learned_from(digits) -> None:

@@ -195,6 +195,49 @@ def test_a_query_takes_the_classes_of_its_nearest_codes(agreement):
     assert (other.query_weights(queries, vectors) != weights).any()
 
 
+def test_by_the_papers_rule_a_query_is_weighed_from_its_code_alone():
+    codes, ones, y, X = example(n=400)
+    model = BitWeights(bits=10, rule="paper", neighbours=60, leading=2, random_state=3)
+    weights = model.fit(codes, y, X).query_weights(codes[:30])
+    unsmoothed = BitWeights(bits=10, smoothing=0, random_state=3).fit(codes, y, X)
+    np.testing.assert_array_equal(model.weights_, unsmoothed.weights_)
+    for row in range(30):
+        distances = (ones[row] != ones).sum(axis=1)
+        nearest = np.lexsort((model._code_order, distances))[:60]
+        m = np.bincount(y[nearest], minlength=4)
+        T = np.lexsort((model._class_order, -m))[:2]
+        a = (m[T, None] * model.weights_[T]).sum(axis=0) / m[T].sum()
+        np.testing.assert_allclose(weights[row], a * a, rtol=1e-5)
+    # Neither vectors nor margins have a say.
+    values = np.random.default_rng(5).standard_normal((30, 10))
+    np.testing.assert_array_equal(model.query_weights(codes[:30], X[:30], values), weights)
+    with pytest.raises(InvalidInput, match="rule='paper'"):
+        unsmoothed.query_weights(codes[:30])
+
+
+def test_the_rule_that_is_best_on_pictures_held_out_is_chosen(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 4
+    # Three bits a class are always 1 in it, the other 24 mean nothing: heavy bits are right.
+    ones = rng.random((600, 36)) < 0.5
+    for i in range(4):
+        ones[y == i, 3 * i : 3 * i + 3] = True
+    codes, X = np.packbits(ones, axis=1), np.eye(4)[y] + 0.1 * rng.standard_normal((600, 4))
+    settings = {"bits": 36, "random_state": 0}
+    model = BitWeights(**settings, rule="chosen").fit(codes, y, X)
+    assert model.rule_ == "agreeing"
+    # Vectors that say another class than the codes make agreement worthless, not the paper's rule.
+    noise = rng.standard_normal((600, 4))
+    wrong = BitWeights(**settings, rule="chosen").fit(codes, y, noise)
+    assert wrong.agreement_ == 0
+    wrong.save(tmp_path / "a")
+    loaded = BitWeights.load(tmp_path / "a")
+    assert (loaded.rule_, loaded.smoothing_) == (wrong.rule_, wrong.smoothing_)
+    np.testing.assert_array_equal(
+        loaded.query_weights(codes, noise), wrong.query_weights(codes, noise)
+    )
+
+
 def test_a_bit_in_which_the_query_differs_from_its_class_weighs_least():
     # Class a has bits 11110000, class b the reverse; the query is of class a but for one bit.
     rng = np.random.default_rng(0)
@@ -336,7 +379,7 @@ def test_bad_input_is_refused():
     with pytest.raises(NotFitted):
         model.query_weights(codes, X)
     bad_numbers = ({"bits": 0}, {"balance": -1}, {"leading": 0}, {"agreement": 1})
-    for bad in (*bad_numbers, {"smoothing": np.nan}):
+    for bad in (*bad_numbers, {"smoothing": np.nan}, {"rule": "none"}):
         with pytest.raises(InvalidInput):
             BitWeights(**{"bits": 10, **bad}).fit(codes, y, X)
     with pytest.raises(InvalidInput, match="codes"):

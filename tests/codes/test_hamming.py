@@ -33,6 +33,18 @@ def test_weights_are_those_of_classes_and_margins():
     np.testing.assert_array_equal(model.bit_weights(X), expected)
 
 
+def test_the_settings_of_the_weights_are_settings_here():
+    paper, X = fitted(rule="paper", neighbours=20, leading=2, balance=0.5)
+    assert (paper.weights_.rule_, paper.weights_.neighbours) == ("paper", 20)
+    assert (paper.weights_.leading, paper.weights_.balance) == (2, 0.5)
+    np.testing.assert_array_equal(
+        paper.bit_weights(X), paper.weights_.query_weights(paper.codes(X))
+    )
+    own, _ = fitted(rule="agreeing", smoothing=3.0, agreement=0.2)
+    assert (own.weights_.smoothing_, own.weights_.agreement_) == (3.0, 0.2)
+    assert fitted()[0].weights_.rule == "chosen"
+
+
 def test_a_file_from_before_mean_margins_were_kept_weighs_as_before(tmp_path):
     model, X = fitted()
     model.save(tmp_path / "new", fingerprint="f")
@@ -104,6 +116,7 @@ def test_without_class_weights_it_is_saved_as_well(tmp_path):
         ({"bits": 0}, "bits must be a whole number from 1"),
         ({"bits": 1.5}, "bits must be"),
         ({"encoder": "morse"}, "Choose one of s3plh"),
+        ({"rule": "none"}, "HammingSimilarity: rule must be"),
         ({"margins": "yes"}, "margins must be true or false"),
     ],
 )

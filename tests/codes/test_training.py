@@ -108,3 +108,25 @@ def test_itq_rotates_to_lower_quantisation_error():
         errors.append(np.square(np.sign(values) - values).mean())
         assert np.allclose(model.components_ @ model.components_.T, np.eye(6), atol=1e-5)
     assert errors[1] < errors[0]
+
+
+def test_bits_beyond_the_classes_are_settled_by_the_seed_and_not_by_rounding():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 10
+    X = (np.eye(10, 40)[y] + 0.15 * rng.standard_normal((400, 40))).astype(np.float32)
+    moved = (X * (1 + 1e-7 * rng.standard_normal(X.shape))).astype(np.float32)
+    codes = S3PLH(bits=48, random_state=0).fit(X, y).encode(X)
+    again = S3PLH(bits=48, random_state=0).fit(moved, y).encode(X)
+    np.testing.assert_array_equal(codes, again)
+    other = S3PLH(bits=48, random_state=1).fit(X, y).encode(X)
+    assert (codes != other).any()
+    ones = np.unpackbits(codes, axis=1).astype(float)
+    apart = (ones[:, None] != ones).mean(axis=2)
+    same = y[:, None] == y
+    # Arbitrary directions would tell pictures of one class apart as often as others.
+    assert apart[same].mean() < 0.4 * apart[~same].mean()
+    narrow, nearly = X[:, :6], moved[:, :6]
+    np.testing.assert_array_equal(
+        S3PLH(bits=16, random_state=0).fit(narrow, y).encode(narrow),
+        S3PLH(bits=16, random_state=0).fit(nearly, y).encode(narrow),
+    )

@@ -48,11 +48,17 @@ def test_the_figures_stand_beside_those_of_the_paper(folder, tmp_path):
         (codes, bits, part)
         for bits in (16, 48)
         for codes in ("S3PLH", "deep")
-        for part in ("entire", "entire, class weights alone", "upper half")
+        for part in (
+            "entire, the paper's rule",
+            "entire, chosen rule",
+            "entire, class weights alone",
+            "upper half",
+        )
     ]
     paper = {tuple(row[:3]): row[5] for row in gains.rows}
-    assert paper["deep", 48, "entire"] == 10.1
-    assert paper["S3PLH", 48, "entire, class weights alone"] == 5.0
+    assert paper["deep", 48, "entire, the paper's rule"] == 10.1
+    assert paper["S3PLH", 48, "entire, the paper's rule"] == 5.0
+    assert paper["deep", 48, "entire, chosen rule"] is None
     assert paper["deep", 48, "upper half"] is None
     for _, _, _, before, after, _, gain, error in gains.rows:
         assert 0 < before < 1

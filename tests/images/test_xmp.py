@@ -1,3 +1,4 @@
+import resource
 import xml.etree.ElementTree as ET
 from collections import Counter
 
@@ -9,7 +10,15 @@ from lookalike.core.errors import DamagedFile
 from lookalike.core.text import xml_text
 from lookalike.images import xmp
 from lookalike.images.xmp import ALL, BY_BARS, BY_SLASHES, EMPTY, FLAT, Packet
-from lookalike.images.xmp_elements import MAX_BYTES, MAX_DEPTH, MAX_KEPT, MAX_PARTS, MAX_PREFIXES
+from lookalike.images.xmp_elements import (
+    MAX_ATTRIBUTES,
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_KEPT,
+    MAX_NAME,
+    MAX_PARTS,
+    MAX_PREFIXES,
+)
 from tests.service.packets import PROGRAMS, packet
 
 RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
@@ -234,16 +243,39 @@ def test_what_is_no_packet_is_refused(content, why):
     ("limit", "inside"),
     [
         (MAX_PARTS, lambda n: "<a/>" * n),
-        (MAX_PARTS, lambda n: "<a " + " ".join(f"a{i}=''" for i in range(n)) + "/>"),
         (MAX_KEPT, lambda n: "<rdf:Description/>" * n),
         (MAX_BYTES, lambda n: " " * n),
         (MAX_PREFIXES, lambda n: "<a " + " ".join(f"xmlns:a{i}='b'" for i in range(n)) + "/>"),
+        (MAX_ATTRIBUTES, lambda n: "<a " + " ".join(f"a{i}='>'" for i in range(n)) + "/>"),
+        (MAX_NAME, lambda n: f"<{'a' * n}/>"),
+        (MAX_NAME, lambda n: f"<a xmlns:b='{'c' * n}'/>"),
     ],
 )
 def test_what_would_take_long_is_refused(limit, inside):
     assert Packet(packet(inside(limit // 2)).encode()).subjects(FLAT) == []
     with pytest.raises(DamagedFile, match="too large"):
         Packet(packet(inside(limit + 1)).encode())
+
+
+@pytest.mark.parametrize("namespace", ["", "x" * 160_000])
+def test_many_attributes_cost_no_memory(namespace):
+    """They took 250 MB, and 5.6 GB with a long namespace, which the parser repeated for each."""
+    names = " ".join(f"a:b{n}=''" for n in range(40_000 if namespace else 499_000))
+    inside = f"<rdf:Description xmlns:a='{namespace or 'x:y'}' {names}/>"
+    content = packet(inside).encode()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DamagedFile, match="more than 1,000 attributes"):
+        Packet(content)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+def test_a_namespace_is_in_scope_of_its_element_alone():
+    kinds = '<a xmlns:q="x:y" q:b=""/><rdf:Description q:b=""/>'
+    with pytest.raises(DamagedFile, match="unbound prefix q"):
+        Packet(packet(kinds).encode())
+    twice = '<rdf:Description xmlns:q="x:y" xmlns:r="x:y" q:b="" r:b=""/>'
+    with pytest.raises(DamagedFile, match="given twice"):
+        Packet(packet(twice).encode())
 
 
 def test_entities_that_grow_are_not_followed():

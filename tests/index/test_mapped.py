@@ -1,6 +1,7 @@
 """An index whose vectors stay in their file does what one in memory does, and notices damage."""
 
 import json
+import os
 from threading import Thread
 
 import numpy as np
@@ -294,3 +295,14 @@ def test_sums_stay_as_files_have_them():
     # What SplitMix64 gives from 0 on.
     assert checked_rows._key(3).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
     assert row_sums(np.array([[1, 2, 3]], np.float32)).tolist() == [11354003648664676002]
+
+
+def test_a_file_cut_while_it_is_mapped_is_an_error(tmp_path):
+    """It was the end of the process (SIGBUS)."""
+    rng = np.random.default_rng(0)
+    saved(tmp_path / "index", rng, n=5000, d=64)
+    mapped = MappedIndex.open(tmp_path / "index")
+    ids = mapped.ids.copy()
+    os.truncate(tmp_path / "index", (tmp_path / "index").stat().st_size // 2)
+    with pytest.raises(DamagedFile, match="damaged"):
+        mapped.take(ids[-3:])

@@ -341,7 +341,9 @@ def test_reproduce_wsabie_passes_on_where_the_words_are(run, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["oasis", "--words", "tags"], "--words: only for wsabie. Leave it out for oasis."),
+        (["oasis", "--words", "tags"], "--words: only for qah, wsabie. Leave it out for oasis."),
+        (["oasis", "--vocabulary", "9"], "--vocabulary: only for sparse. Leave it out for oasis."),
+        (["sparse"], "_query.txt"),
         (["wsabie"], "must contain a table of words"),
         (["wsabie", "--words", "tags"], "no column 'tags'"),
         (["wsabie", "--labels", "missing.csv"], "missing.csv"),

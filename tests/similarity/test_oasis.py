@@ -13,7 +13,7 @@ from lookalike.core.arrays import load_arrays, save_arrays
 from lookalike.core.errors import DamagedFile, InvalidInput, NotFitted
 from lookalike.core.ranking import judge
 from lookalike.core.seeds import generator, loop_state
-from lookalike.similarity import OASIS
+from lookalike.similarity import OASIS, choosing
 from lookalike.similarity.blend import PowerPath, StraightPath
 from lookalike.similarity.held_out import HeldOutPictures
 from lookalike.similarity.training import Ranker, Stepper, average, run_together
@@ -177,11 +177,28 @@ def test_rankers_are_averaged(digits):
     np.testing.assert_allclose(average(together), mean, atol=1e-5)
     assert not np.allclose(mean, alone[0].W, atol=1e-2)
 
-    several = OASIS(steps=2000, rankers=4, random_state=0, **PLAIN).fit(X, y)
-    again = OASIS(steps=2000, rankers=4, random_state=0, **PLAIN).fit(X, y)
+    several = OASIS(steps=2000, averaged=4, random_state=0, **PLAIN).fit(X, y)
+    again = OASIS(steps=2000, averaged=4, random_state=0, **PLAIN).fit(X, y)
     np.testing.assert_array_equal(several.W_, again.W_)
     one = OASIS(steps=2000, random_state=0, **PLAIN).fit(X, y)
     assert mean_average_precision(several, held, held_y) > mean_average_precision(one, held, held_y)
+
+
+def test_averaged_rankers_learn_from_all_pictures(digits, tmp_path):
+    X, y, *_ = digits
+    trainer = OASIS(averaged=3)._trainer(64)
+    first, *others = trainer.samplers(Relevance.of(y))
+    assert len(others) == 2
+    for other in others:
+        np.testing.assert_array_equal(other.anchors_, first.anchors_)
+    assert len(first.anchors_) == len(y)
+    # Files of before call the setting rankers.
+    model = OASIS(steps=50, averaged=2, random_state=0, **PLAIN).fit(X, y)
+    model.save(tmp_path / "new", fingerprint="f")
+    arrays, manifest = load_arrays(tmp_path / "new", kind="oasis/3")
+    manifest["settings"]["rankers"] = manifest["settings"].pop("averaged")
+    save_arrays(tmp_path / "old", arrays, kind="oasis/3", manifest=manifest)
+    assert OASIS.load(tmp_path / "old").averaged == 2
 
 
 def test_early_stopping_looks_at_held_out(digits):
@@ -195,6 +212,19 @@ def test_early_stopping_looks_at_held_out(digits):
     assert figures[looks.index(model.steps_)] == pytest.approx(max(figures), abs=0.01)
     short = OASIS(steps=10, random_state=0, **PLAIN).fit(X, y)
     assert mean_average_precision(model, held, held_y) > mean_average_precision(short, held, held_y)
+
+
+def test_a_run_that_ends_at_its_limit_says_so(digits, monkeypatch, caplog):
+    X, y, *_ = digits
+    monkeypatch.setattr(choosing, "MAX_STEPS", choosing.FIRST_LOOK)
+    with caplog.at_level("INFO"):
+        model = OASIS(random_state=0, **PLAIN).fit(X, y)
+    assert model.steps_ == choosing.FIRST_LOOK
+    assert f"limit of {choosing.FIRST_LOOK} steps" in caplog.text
+    caplog.clear()
+    with caplog.at_level("INFO"):
+        OASIS(steps=100, random_state=0, **PLAIN).fit(X, y)
+    assert "limit" not in caplog.text
 
 
 def test_default_never_ranks_worse_than_no_learning(digits):
@@ -287,7 +317,7 @@ def test_partial_fit_keeps_positive(digits):
         ({"aggressiveness": float("nan")}, "aggressiveness"),
         ({"steps": 0}, "steps must be a whole number from 1"),
         ({"steps": 2.5}, "steps"),
-        ({"rankers": 0}, "rankers"),
+        ({"averaged": 0}, "averaged"),
         ({"symmetric": "yes"}, "symmetric"),
         ({"positive": 0}, "positive"),
         ({"positive": "no", "normalize": True}, "normalize needs a positive W"),
@@ -392,7 +422,7 @@ def test_a_file_of_0_1_0_is_read(tmp_path):
     path = tmp_path / "model.safetensors"
     settings = {
         **{"aggressiveness": 0.1, "steps": None, "symmetric": "no", "positive": "auto"},
-        **{"normalize": None, "blend": None, "rankers": 1, "sampling": "uniform"},
+        **{"normalize": None, "blend": None, "averaged": 1, "sampling": "uniform"},
         **{"negatives": "unrelated", "held_out": 0.2, "random_state": 3},
     }
     manifest = {

@@ -57,10 +57,12 @@ class Descent:
         threads: int,
         scale: float,
         rng: np.random.Generator,
+        plain: bool = False,
     ) -> None:
         Y, D = W.shape
         self.V, self.W = V, W
         self._scale = scale
+        self._plain = plain
         self._max_norm = max_norm
         self._steps: Callable[..., Any] = sampled_steps
         self._max_trials = np.uint64(max_trials or Y)
@@ -92,7 +94,7 @@ class Descent:
     def visit(
         self, block: Lessons, rate: float, progress: Progress = silent, *, fixed: int = 0
     ) -> None:
-        """Take a step for each picture of a block, in random order.
+        """Take a step for each picture of a block, in random order; plain, for as many drawn.
 
         With ``fixed`` words, these and V do not change, and the others learn by Algorithm 1
         whatever the loss.
@@ -108,7 +110,8 @@ class Descent:
             np.uint64(fixed),
         )
         penalties = self._penalties.astype(np.float32)
-        order = self._rng.permutation(len(block)).astype(np.uint32)
+        draws = self._rng.integers(len(block), size=len(block)) if self._plain else None
+        order = (self._rng.permutation(len(block)) if draws is None else draws).astype(np.uint32)
 
         threads = len(self._models)
         free = list(range(threads))
@@ -161,13 +164,15 @@ class Descent:
             )
 
     def average(self) -> None:
-        """End a pass: the result is the mean of V and W over the ends of passes.
+        """End a pass: unless plain, the result is the mean of V and W over the ends of passes.
 
         The t-th pass after the first ten has the weight t(t + 1)(t + 2): the mean moves by
         4/(t + 3) of the way, old passes fade, and the number of passes need not be known
         (polynomial-decay averaging with η = 3; Shamir and Zhang, *Stochastic gradient descent
         for non-smooth optimization*, 2013). A mean of rows within Eq. 2-3 is within them too.
         """
+        if self._plain:
+            return
         self._passes += 1
         t = self._passes - UNAVERAGED
         if t == 1:

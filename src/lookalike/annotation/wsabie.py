@@ -75,9 +75,12 @@ class WSABIE(InnerProductAnnotator):
         which may take longer than all passes.
     learning_rate : float or None
         γ, for pictures of length 1. None means 0.05, or with a ridge start what suits it.
-    schedule : {"decay", "fixed"}
+    schedule : {"decay", "fixed", "paper"}
         Whether γ falls linearly to zero over ``epochs``, or stays constant as in the paper; then
-        training ends when five passes in a row, after the first ten, were no better.
+        training ends when five passes in a row, after the first ten, were no better. ``"paper"``
+        is plain Algorithm 1: γ constant, pictures drawn with replacement, no means; it ends when
+        five passes in a row were no better, with V and W as they were after the best pass, or
+        without held-out pictures after the last.
     max_norm : float or None
         C, for pictures of length 1. None means 1.5, or with a ridge start three quarters of its
         longest row.
@@ -127,15 +130,16 @@ class WSABIE(InnerProductAnnotator):
     and a model takes 4·D·(Y + d) bytes; in memory, a quarter more for its words once it has ranked
     a few pictures with many words.
 
-    *Departures.* ``learning_rate`` and ``max_norm`` are for pictures of mean squared length 1, so
-    that they do not depend on the vectors' unit. Pictures are visited in a new random order in each
-    pass, not drawn with replacement. After ten passes V and W are weighted means over the ends of
-    the passes since, with later ones weighing more, where the paper uses the last step; the means
-    are evaluated and kept (``docs/decisions/0006``). ``constant`` is not in the paper, nor is the
-    ridge start, a third of which is kept in the end beside what was learned from there; with both,
-    words' scores are then brought to log odds, since the loss makes them comparable for each
-    picture only. Held-out pictures are learned from, too: V and W start again and take as many
-    passes as were kept, over all pictures (``docs/decisions/0010``).
+    *Departures*, the second and third of which ``schedule="paper"`` is without. ``learning_rate``
+    and ``max_norm`` are for pictures of mean squared length 1, so that they do not depend on the
+    vectors' unit. Pictures are visited in a new random order in each pass, not drawn with
+    replacement. After ten passes V and W are weighted means over the ends of the passes since,
+    with later ones weighing more, where the paper uses the last step; the means are evaluated and
+    kept (``docs/decisions/0006``). ``constant`` is not in the paper, nor is the ridge start, a
+    third of which is kept in the end beside what was learned from there; with both, words' scores
+    are then brought to log odds, since the loss makes them comparable for each picture only.
+    Held-out pictures are learned from, too: V and W start again and take as many passes as were
+    kept, over all pictures (``docs/decisions/0010``).
 
     Examples
     --------
@@ -151,7 +155,7 @@ class WSABIE(InnerProductAnnotator):
     loss: Literal["warp", "auc", "owpc"] = "warp"
     start: Literal["random", "ridge"] = "random"
     learning_rate: float | None = None
-    schedule: Literal["decay", "fixed"] = "decay"
+    schedule: Literal["decay", "fixed", "paper"] = "decay"
     max_norm: float | None = None
     constant: float = 0.0
     epochs: int | None = None
@@ -412,9 +416,11 @@ class WSABIE(InnerProductAnnotator):
             history.append((epoch, figures[0]))
             if figures[:2] > most[:2]:
                 most, peak = figures, epoch
-            if figures[0] >= most[0] - most[2]:
+            plain = self.schedule == "paper"
+            if peak == epoch if plain else figures[0] >= most[0] - most[2]:
                 best, kept = descent.learned(), epoch
-            if self.schedule == "fixed" and epoch - max(peak, UNAVERAGED) >= PATIENCE:
+            since = epoch - max(peak, 0 if plain else UNAVERAGED)
+            if self.schedule != "decay" and since >= PATIENCE:
                 break
         progress(total, total)
         if judged is None:
@@ -433,6 +439,7 @@ class WSABIE(InnerProductAnnotator):
             threads=self.threads,
             scale=scale,
             rng=rng,
+            plain=self.schedule == "paper",
         )
 
     def _parted(self, V: Matrix) -> tuple[Matrix, Matrix]:
@@ -457,7 +464,7 @@ class WSABIE(InnerProductAnnotator):
     def _check_parameters(self) -> None:
         who = "WSABIE"
         check_choice(who, "loss", self.loss, ("warp", "auc", "owpc"))
-        check_choice(who, "schedule", self.schedule, ("decay", "fixed"))
+        check_choice(who, "schedule", self.schedule, ("decay", "fixed", "paper"))
         check_choice(who, "start", self.start, ("random", "ridge"))
         check_choice(who, "choose_by", self.choose_by, ("P@1", "MAP"))
         for name in ("learning_rate", "max_norm"):

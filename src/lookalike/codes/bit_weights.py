@@ -15,12 +15,13 @@ from lookalike.codes.base import (
     ridge_map,
     stored_array,
 )
-from lookalike.core.checks import check_number, check_share, check_whole
+from lookalike.core.checks import check_choice, check_number, check_share, check_whole
 from lookalike.core.codes import Codes, check_bits, check_codes
 from lookalike.core.errors import InvalidInput, NotFitted
 from lookalike.core.estimator import Estimator
 from lookalike.core.fingerprint import check_fingerprint
 from lookalike.core.progress import Progress, silent
+from lookalike.core.ranking import judge
 from lookalike.core.seeds import RandomState, generator
 from lookalike.core.stored import Arrays, Learned, Stored, with_settings
 from lookalike.core.vectors import Vectors, check_vectors, dense, unit_rows
@@ -36,6 +37,18 @@ _REGULARISATION = 0.3
 _MARGIN, _MARGIN_IN_CLASS = 0.7, 0.35
 """The power of a margin where the query takes no class's weights, and where it takes some."""
 
+RULES = ("chosen", "paper", "agreeing", "margins")
+
+_CHOICES = (
+    ("paper", 0.0, 0.0),
+    ("margins", 10.0, 0.5),
+    *(("agreeing", smoothing, agreement) for smoothing in (0.0, 10.0) for agreement in (0.0, 0.5)),
+)
+"""Rules with smoothing and agreement, of which one is chosen on pictures held out."""
+
+_JUDGED = 1000
+"""Queries that judge a rule at most."""
+
 _SCALE = 0.75
 """The power of a bit's mean margin that its margins are divided by."""
 
@@ -50,16 +63,21 @@ class BitWeights(Stored, Estimator):
 
     c_i the mean code of a class and s_ij the mean similarity of the vectors of two classes. One
     class at a time is a quadratic program with a diagonal matrix (Eq. 9–12, Algorithm 1), solved
-    exactly by :func:`water_filling`, so the energy falls with every round. A query takes the mean
-    of the weights of the classes that lead among its nearest labelled codes (section 5.2), each
-    bit as far as the query and the class agree in it, if the query's vector confirms the first of
-    them. Where the encoder's values are given, a bit also counts by how far the query is from where
-    it changes. The codes may come from anywhere.
+    exactly by :func:`water_filling`, so the energy falls with every round. By ``rule="paper"`` a
+    query takes, from its code alone, the mean of the weights of the classes that lead among its
+    nearest labelled codes (section 5.2): a_q = Σ m_i a_i / Σ m_i, m_i the codes of class i among
+    them. By ``rule="agreeing"`` each bit counts as far as the query and the class agree in it, if
+    the query's vector confirms the first class, and where the encoder's values are given, a bit
+    also counts by how far the query is from where it changes. The codes may come from anywhere.
 
     Parameters
     ----------
     bits : int
         The length of a code.
+    rule : str
+        ``paper``, ``agreeing``, ``margins`` (no class's weights), or ``chosen``: the best on a
+        third of the labelled pictures, of the paper's, ``margins``, and ``agreeing`` with and
+        without smoothing and agreement.
     balance : float
         λ.
     smoothing : float
@@ -80,6 +98,8 @@ class BitWeights(Stored, Estimator):
 
     Attributes
     ----------
+    rule_ : str
+        The rule in use; with ``smoothing_`` and ``agreement_`` the settings it has.
     weights_ : float64 array of shape (classes, bits)
         a_i.
     classes_ : tuple of str
@@ -98,7 +118,7 @@ class BitWeights(Stored, Estimator):
     A bit that is 0 in all codes of a class costs nothing in Eq. 3, whatever its weight, so a class
     of a few dozen codes puts all its weight on such bits; ``smoothing`` adds the mean of all
     labelled codes to each class as if it had that many codes more. Negative similarities count
-    as 0. ``smoothing=0`` is the paper's.
+    as 0. ``rule="paper"`` has none of these departures.
 
     A bit that is alike in a class is heavy, so where the query differs from its class in it, all of
     the class would be far. A query therefore takes a_i∘max(0, 2p_i − 1), p_i the part of the class
@@ -128,6 +148,7 @@ class BitWeights(Stored, Estimator):
     name = "bit_weights"
 
     bits: int = 64
+    rule: str = "agreeing"
     balance: float = 1.0
     smoothing: float = 10.0
     tolerance: float = 1e-6
@@ -137,15 +158,19 @@ class BitWeights(Stored, Estimator):
     agreement: float = 0.5
     random_state: RandomState = None
 
+    rule_: str = field(init=False)
+    smoothing_: float = field(init=False)
+    agreement_: float = field(init=False)
     weights_: Matrix = field(init=False)
     classes_: tuple[str, ...] = field(init=False)
     energy_: tuple[float, ...] = field(init=False)
     margins_: NDArray[np.float32] | None = field(init=False)
     n_features_in_: int = field(init=False)
 
-    def _check_parameters(self) -> None:
-        who = "BitWeights"
+    def check_parameters(self, who: str = "BitWeights") -> None:
+        """Raise InvalidInput, in the name of who has these settings, if one of them is wrong."""
         check_bits(who, self.bits)
+        check_choice(who, "rule", self.rule, RULES)
         check_share(who, "agreement", self.agreement)
         for name in ("balance", "smoothing"):
             if getattr(self, name) != 0:
@@ -184,7 +209,7 @@ class BitWeights(Stored, Estimator):
         progress : callable
             Called with the rounds done and their maximum.
         """
-        self._check_parameters()
+        self.check_parameters()
         checked = check_codes("BitWeights", codes, self.bits)
         count = checked.shape[0]
         has = label_matrix("BitWeights", y, count)
@@ -195,14 +220,19 @@ class BitWeights(Stored, Estimator):
         if values is not None:
             mean = self._sizes(values, count).mean(axis=0).astype(np.float32)
             margins = np.where(mean > 0, mean, np.float32(1))
+        rule, smoothing, agreement = self.rule, float(self.smoothing), float(self.agreement)
+        if rule == "paper":
+            smoothing, agreement = 0.0, 0.0
+        elif rule == "chosen":
+            rule, smoothing, agreement = self._choose(checked, y, has, vectors, values)
         sizes = np.asarray(has.sum(axis=0), np.float64).ravel()
         units = unit_rows(vectors)
         similarity = class_similarity(has, units, sizes)
         rows = np.flatnonzero(np.diff(has.indptr))
         labelled = Codes(checked.packed[rows], self.bits)
-        centres = smoothed_centres(labelled, has[rows], float(self.smoothing))
+        centres = smoothed_centres(labelled, has[rows], smoothing)
         # Σ (x − c)² = n c (1 − c) for bits (Eq. 7).
-        spread = (sizes + self.smoothing)[:, None] * centres * (1 - centres)
+        spread = (sizes + smoothing)[:, None] * centres * (1 - centres)
         weights, energy = learn_weights(
             centres,
             spread,
@@ -213,6 +243,7 @@ class BitWeights(Stored, Estimator):
             progress=progress,
         )
         rng = generator(self.random_state)
+        self.rule_, self.smoothing_, self.agreement_ = rule, smoothing, agreement
         self.weights_, self.energy_ = weights, tuple(energy)
         self.classes_ = tuple(names)
         self.fingerprint_, self.margins_ = fingerprint, margins
@@ -223,22 +254,60 @@ class BitWeights(Stored, Estimator):
         self.n_features_in_ = int(vectors.shape[1])
         return self
 
+    def _choose(
+        self, codes: Codes, y: Any, has: sp.csr_matrix, vectors: Vectors, values: ArrayLike | None
+    ) -> tuple[str, float, float]:
+        """Return the rule, smoothing and agreement of the highest ΔMAP on a third held out."""
+        relevance = Relevance.of(y, len(codes.packed))
+        labelled = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(has.indptr)))
+        learned, held_out = np.split(labelled, [len(labelled) * 2 // 3])
+        own = ("agreeing", float(self.smoothing), float(self.agreement))
+        if np.count_nonzero(has[learned].getnnz(axis=0)) < 2 or not len(held_out):
+            return own
+        margins = None if values is None else np.asarray(values)
+        queries = np.arange(min(len(held_out), _JUDGED))
+        query_vectors = held_out[queries]
+        truth = relevance.subset(held_out).rows(queries)
+        ones = Codes(codes.packed[held_out], self.bits).unpacked().astype(np.float64)
+        result = []
+        for rule, smoothing, agreement in _CHOICES:
+            settings = self.get_params() | {"random_state": 0}
+            settings |= {"rule": rule, "smoothing": smoothing, "agreement": agreement}
+            model = BitWeights(**settings).fit(
+                codes.packed[learned],
+                relevance.subset(learned),
+                vectors[learned],
+                None if margins is None else margins[learned],
+            )
+            weights = model.query_weights(
+                codes.packed[query_vectors],
+                vectors[query_vectors],
+                None if margins is None else margins[query_vectors],
+            )
+            scores = -weighted_distances(ones[queries], ones, weights)
+            judged = judge(scores, truth, own=queries, cutoffs=())
+            gains = judged.average_precision - judged.prevalence
+            result.append(float(gains[judged.prevalence > 0].mean()) if truth.any() else 0.0)
+        return _CHOICES[int(np.argmax(result))] if any(result) else own
+
     def query_weights(
         self,
         codes: ArrayLike,
-        X: ArrayLike | sp.spmatrix,
+        X: ArrayLike | sp.spmatrix | None = None,
         values: ArrayLike | None = None,
         *,
         fingerprint: str | None = None,
     ) -> NDArray[np.float32]:
         """Return the weights of bits for each query: a_q∘a_q of Eq. 13, of shape (q, bits).
 
-        ``X`` are the vectors from which the codes were made, ``values`` those of their bits
-        (:meth:`Encoder.values`), by a power of whose size the weights are then
-        multiplied. The weights serve as ``weights`` of
-        :meth:`lookalike.index.BitIndex.nearest`.
+        ``X`` are the vectors from which the codes were made, and only needed where they have to
+        agree; ``values`` are those of their bits (:meth:`Encoder.values`), by a power of whose size
+        the weights are then multiplied, unless the rule is the paper's. The weights serve as
+        ``weights`` of :meth:`lookalike.index.BitIndex.nearest`.
         """
         shares = self.class_shares(codes, X, fingerprint=fingerprint)
+        if self.rule_ == "paper":
+            return np.square(shares @ self.weights_).astype(np.float32)
         ones = check_codes("BitWeights", codes, self.bits).unpacked()
         # How many more codes of a class have a 1 than have a 0, and the reverse.
         more = 2 * self._centres - 1
@@ -276,7 +345,7 @@ class BitWeights(Stored, Estimator):
     def class_shares(
         self,
         codes: ArrayLike,
-        X: ArrayLike | sp.spmatrix,
+        X: ArrayLike | sp.spmatrix | None = None,
         *,
         fingerprint: str | None = None,
     ) -> Matrix:
@@ -285,36 +354,50 @@ class BitWeights(Stored, Estimator):
         The codes nearest to the query by Hamming distance vote for their classes, nearer ones with
         more weight; those of equal distance are chosen at random, but always alike. A share is
         m_i / Σ m_i times the part of the votes that is for the first class, or 0 for all classes
-        if that part, or what the regression gives this class, is below ``agreement``. A row does
-        not depend on the batch.
+        if that part, or what the regression gives this class, is below ``agreement``. By the
+        paper's rule all neighbours have one vote, and a share is m_i / Σ m_i. A row does not depend
+        on the batch.
         """
         self._fitted()
         if fingerprint is not None:
             check_fingerprint("BitWeights", self.fingerprint_, fingerprint)
         queries = check_codes("BitWeights", codes, self.bits)
-        vectors = check_vectors("BitWeights", X, width=self.n_features_in_ or None)
-        _check_rows(vectors, len(queries.packed))
+        confirmed = self.rule_ == "agreeing" and self.agreement_ > 0
+        vectors = None
+        if X is not None:
+            vectors = check_vectors("BitWeights", X, width=self.n_features_in_ or None)
+            _check_rows(vectors, len(queries.packed))
+        elif confirmed:
+            raise InvalidInput(
+                "BitWeights: X must be the vectors of the codes, which have to confirm the class; "
+                "got none. Codes alone are enough with rule='paper' or agreement=0."
+            )
         most = min(self.neighbours, len(self._codes))
         shares = np.zeros((len(queries.packed), len(self.classes_)))
+        if self.rule_ == "margins":
+            return shares
         step = max(_DISTANCES // len(self._codes), 1)
         for first in range(0, len(shares), step):
             some = queries.packed[first : first + step]
             nearest, farther = self._nearest(Codes(some, self.bits), most)
-            voices = np.exp(-farther * (_PARTS / self.bits))
+            parts = 0 if self.rule_ == "paper" else _PARTS / self.bits
+            voices = np.exp(-farther * parts)
             ends = np.arange(0, voices.size + 1, most)
             voting = sp.csr_matrix(
                 (voices.ravel(), nearest.ravel(), ends), shape=(len(some), len(self._codes))
             )
             votes = (voting @ self._has).toarray()
             sure = votes.max(axis=1) / voices.sum(axis=1)
-            units = dense(unit_rows(vectors[first : first + step]))
-            for row in np.flatnonzero(sure >= self.agreement):
+            for row in np.flatnonzero(sure >= self.agreement_):
                 best = np.lexsort((self._class_order, -votes[row]))[: self.leading]
-                # A matrix product would round rows differently in another batch.
-                score = (units[row] * self._map[best[0]]).sum() + self._offsets[best[0]]
-                if max(score, 0) < self.agreement:
-                    continue
-                shares[first + row, best] = sure[row] * votes[row, best] / votes[row, best].sum()
+                if confirmed and vectors is not None:
+                    unit = dense(unit_rows(vectors[first + row : first + row + 1]))[0]
+                    # A matrix product would round rows differently in another batch.
+                    score = (unit * self._map[best[0]]).sum() + self._offsets[best[0]]
+                    if max(score, 0) < self.agreement_:
+                        continue
+                trust = 1.0 if self.rule_ == "paper" else sure[row]
+                shares[first + row, best] = trust * votes[row, best] / votes[row, best].sum()
         return shares
 
     def _nearest(self, queries: Codes, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -348,13 +431,22 @@ class BitWeights(Stored, Estimator):
         if self.margins_ is not None:
             arrays["margins"] = self.margins_
         has_margins = self.margins_ is not None
-        return arrays, {"classes": list(self.classes_), "margins": has_margins}
+        return arrays, {
+            "classes": list(self.classes_),
+            "margins": has_margins,
+            "rule": [self.rule_, self.smoothing_, self.agreement_],
+        }
 
     def save(self, path: Any, *, fingerprint: str = "") -> None:
         """Save to a safetensors file, by default with the fingerprint given to ``fit``."""
         super().save(path, fingerprint=fingerprint or self.fingerprint_)
 
     def _restore(self, arrays: Arrays, learned: Learned) -> None:
+        own = [self.rule, self.smoothing, self.agreement]
+        rule, smoothing, agreement = learned.get("rule", own)
+        if rule not in RULES[1:]:
+            raise ValueError(f"rule is {rule!r:.80}")
+        self.rule_, self.smoothing_, self.agreement_ = rule, float(smoothing), float(agreement)
         names = [str(name) for name in learned["classes"]]
         weights = arrays["weights"]
         stored_array({"weights": weights.astype(np.float32)}, "weights", (len(names), self.bits))
@@ -377,7 +469,7 @@ class BitWeights(Stored, Estimator):
         self.weights_, self.classes_ = weights, tuple(names)
         self.energy_ = tuple(arrays["energy"].tolist())
         self._codes, self._has = packed, has
-        self._centres = smoothed_centres(Codes(packed, self.bits), has, float(self.smoothing))
+        self._centres = smoothed_centres(Codes(packed, self.bits), has, self.smoothing_)
         self._code_order, self._class_order = arrays["code_order"], arrays["class_order"]
         # Files of before have no regression: there the votes of neighbours alone decide.
         self._map = np.zeros((len(names), 1), np.float32)
@@ -393,6 +485,15 @@ class BitWeights(Stored, Estimator):
             if margins.min() <= 0:
                 raise ValueError("margins are not numbers above 0")
             self.margins_ = margins
+
+
+def weighted_distances(queries: Matrix, ones: Matrix, weights: NDArray[Any]) -> Matrix:
+    """Return the weighted Hamming distances (Eq. 13) of all bits to those asked, as a share."""
+    each = np.asarray(weights, np.float64)
+    far = (each * queries) @ (1 - ones).T + (each * (1 - queries)) @ ones.T
+    # Sums of the same weights in another order are the same distance.
+    shares: Matrix = np.round(far / np.maximum(each.sum(axis=1, keepdims=True), 1e-300), 9)
+    return shares
 
 
 def learn_weights(

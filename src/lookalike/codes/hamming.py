@@ -44,6 +44,12 @@ class HammingSimilarity(Similarity):
     margins : bool
         Whether a bit counts by the whole of the query's margin, to find what is near by vectors
         whatever its class.
+    rule : str
+        How a query gets its weights, as in :class:`BitWeights`; by default the rule that is best on
+        a third of the labelled pictures (with ``margins``, which are to find what is near by
+        vectors, ``agreeing``), ``paper`` for paper 3's (section 5.2).
+    balance, smoothing, neighbours, leading, agreement
+        As in :class:`BitWeights`.
     random_state : int or None
         Makes the codes and the choice among classes repeatable.
 
@@ -76,6 +82,12 @@ class HammingSimilarity(Similarity):
     encoder: str = "s3plh"
     bits: int = 64
     margins: bool = False
+    rule: str = "chosen"
+    balance: float = 1.0
+    smoothing: float = 10.0
+    neighbours: int = 500
+    leading: int = 3
+    agreement: float = 0.5
     random_state: RandomState = None
 
     encoder_: Encoder = field(init=False)
@@ -98,7 +110,7 @@ class HammingSimilarity(Similarity):
         encoder.fit(vectors, relevance, progress=progress)
         weights = None
         if relevance is not None:
-            weights = BitWeights(bits=self.bits, random_state=self.random_state)
+            weights = BitWeights(**self._weight_settings())
             weights.fit(encoder.encode(vectors), relevance, vectors, encoder.values(vectors))
         self.encoder_, self.weights_ = encoder, weights
         self.n_features_in_ = encoder.n_features_in_
@@ -142,9 +154,15 @@ class HammingSimilarity(Similarity):
     def _vectors(self, X: ArrayLike | sp.spmatrix) -> Vectors:
         return moderate("HammingSimilarity", super()._vectors(X))
 
+    def _weight_settings(self) -> dict[str, Any]:
+        own = self.get_params()
+        if self.margins and self.rule == "chosen":
+            own["rule"] = "agreeing"
+        return {name: own[name] for name in parameters(BitWeights) if name in own}
+
     def _check_parameters(self) -> None:
         who = "HammingSimilarity"
-        check_bits(who, self.bits)
+        BitWeights(**self._weight_settings()).check_parameters(who)
         ENCODERS.get(self.encoder)
         if not isinstance(self.margins, bool):
             raise InvalidInput(f"{who}: margins must be true or false; got {self.margins!r:.80}.")

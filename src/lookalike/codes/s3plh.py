@@ -15,6 +15,9 @@ from lookalike.core.vectors import Vectors
 
 _ROWS = 256
 
+_ZERO = 1e-4
+"""An eigenvalue that counts as 0, of matrices at a norm of about 1."""
+
 
 @with_settings
 class S3PLH(LinearEncoder):
@@ -46,14 +49,16 @@ class S3PLH(LinearEncoder):
     step : float
         α, for S̃ scaled to a largest entry of 1.
     random_state : int, Generator or None
-        Which pictures are drawn.
+        Which pictures are drawn, and the mixtures; see Notes.
 
     Notes
     -----
     Departures: pairs that share a label and pairs that do not weigh the same in all, since with
     many classes nearly all pairs are of the second kind, and a pair's S̃ is relative to its own
-    weight. When the directions are used up, as with more bits than columns, X starts again as it
-    was, with the pairs as they are by then.
+    weight. Once no direction is left that the pairs speak for (all eigenvalues of M_k are about 0
+    or below, as soon as there are more bits than classes or columns), what is left is the null
+    space, of which rounding would choose; there w_k is a random mixture of the directions learned
+    before, by ``random_state``, so that further bits cut the learned space anew.
 
     Examples
     --------
@@ -85,21 +90,29 @@ class S3PLH(LinearEncoder):
         some = vectors[labelled]
         dense = np.asarray(some if isinstance(some, np.ndarray) else some.toarray(), np.float64)
         pairs = pair_signs(has[labelled])
-        self._set(self._directions(rows.T @ rows, dense - mean, pairs, progress), mean)
+        self._set(self._directions(rows.T @ rows, dense - mean, pairs, rng, progress), mean)
 
     def _directions(
-        self, scatter: Matrix, labelled: Matrix, pairs: NDArray[np.float32], progress: Progress
+        self,
+        scatter: Matrix,
+        labelled: Matrix,
+        pairs: NDArray[np.float32],
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> Matrix:
-        whole_scatter, whole_labelled = scatter, labelled
-        first = float(np.trace(scatter))
         directions = np.empty((self.bits, len(scatter)))
+        first = float(np.trace(scatter))
         for bit in range(self.bits):
-            if np.trace(scatter) <= 1e-9 * first:
-                scatter, labelled = whole_scatter, whole_labelled
             small = labelled.astype(np.float32)
             fit = (small.T @ (pairs @ small)).astype(np.float64)
             M = _unit(fit) + self.regularisation * _unit(scatter)
-            w = np.linalg.eigh((M + M.T) / 2)[1][:, -1]
+            values, vectors = np.linalg.eigh((M + M.T) / 2)
+            used_up = np.trace(scatter) <= 1e-9 * first
+            if bit and (used_up or values[-1] <= _ZERO):
+                mixed = rng.standard_normal((self.bits - bit, bit)) @ directions[:bit]
+                directions[bit:] = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+                break
+            w = vectors[:, -1]
             w *= np.sign(w[np.abs(w).argmax()])
             directions[bit] = w
             projected = labelled @ w
@@ -108,6 +121,7 @@ class S3PLH(LinearEncoder):
             kept = np.eye(len(w)) - np.outer(w, w)
             scatter = kept @ scatter @ kept
             progress(bit + 1, self.bits)
+        progress(self.bits, self.bits)
         return directions
 
 

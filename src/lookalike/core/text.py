@@ -69,6 +69,21 @@ def counted(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or f'{noun}s'}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it, rounded.
+
+    Examples
+    --------
+    >>> duration(7.2), duration(1000), duration(9000)
+    ('7 seconds', '17 minutes', '2.5 hours')
+    """
+    if seconds < 90:
+        return counted(max(1, round(seconds)), "second")
+    if seconds < 90 * 60:
+        return counted(round(seconds / 60), "minute")
+    return f"{seconds / 3600:.1f} hours"
+
+
 def without_method(message: str) -> str:
     """Return an error's message for people who did not call the class or method that it names.
 

@@ -4,16 +4,17 @@ Of what ``lookalike tag`` wrote to a sidecar, the words it had only learned are 
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
-from lookalike.core.errors import LookalikeError, UnreadablePicture
+from lookalike.core.errors import LookalikeError
 from lookalike.core.text import counted, first_control, label_name, word_key
 from lookalike.images.find import why
 from lookalike.images.iptc import JPEG, iptc_keywords
-from lookalike.images.read import Limits, open_file, read_bytes
+from lookalike.images.read import Limits, open_file
 from lookalike.images.xmp import BY_BARS, BY_SLASHES, FLAT, LEARNED, Packet
 from lookalike.images.xmp_elements import MAX_BYTES
 
@@ -71,70 +72,96 @@ def embedded_packet(file: BinaryIO) -> bytes | None:
     return None
 
 
-def read_keywords(picture: Path, limits: Limits | None = None) -> Keywords:
-    """Return the keywords of a picture, each once; what cannot be read is a problem, no error."""
-    words: dict[str, str] = {}
+class ReadWords(Protocol):
+    """A function that reads keywords as :func:`keywords_in` does, perhaps in another process."""
+
+    def __call__(self, file: BinaryIO, *, sidecar: bool = False) -> Keywords:
+        """Return the keywords in a file."""
+        ...
+
+
+def read_keywords(
+    picture: Path, limits: Limits | None = None, read: ReadWords | None = None
+) -> Keywords:
+    """Return the keywords of a picture, each once; what cannot be read is a problem, no error.
+
+    ``read`` is used instead of :func:`keywords_in`.
+    """
+    allowed, place = limits or Limits(), sidecar_of(picture)
+    words = _Words()
     problems: list[str] = []
-    left_out = set()
-
-    def take(result: list[str]) -> None:
-        for name in filter(None, map(label_name, result)):
-            key = word_key(name)
-            full = len(words) == MAX_KEYWORDS and key not in words
-            if full or len(name) > MAX_CHARACTERS or first_control(name) is not None:
-                left_out.add(key)
-            else:
-                words.setdefault(key, name)
-
-    try:
-        embedded, keywords = _embedded(picture, limits)
-    except LookalikeError as error:
-        return Keywords((), (f"{picture}: {error}",))
-    packets = [(picture, embedded)]
-    place, within = sidecar_of(picture), None if limits is None else limits.within
+    files = [(picture, allowed)]
     if os.path.lexists(place):
+        files.append((place, Limits(max_bytes=MAX_BYTES, within=allowed.within)))
+    for path, limit in files:
         try:
-            packets.append((place, read_bytes(place, Limits(max_bytes=MAX_BYTES, within=within))))
+            with open_file(path, limit)[0] as file:
+                result = (read or keywords_in)(file, sidecar=path == place)
+        except (LookalikeError, OSError) as error:
+            reason = f"cannot read it: {why(error)}" if isinstance(error, OSError) else f"{error}"
+            if path == picture:
+                return Keywords((), (f"{path}: {reason}",))
+            result = Keywords((), (f"its keywords were not read: {reason}",))
+        words.take(result.words)
+        problems += [f"{path}: {problem}" for problem in result.problems]
+    return Keywords(tuple(words.names.values()), (*problems, *words.problems(f"{picture}: ")))
+
+
+def keywords_in(file: BinaryIO, *, sidecar: bool = False) -> Keywords:
+    """Return the keywords inside the file of a picture, or in a sidecar, and problems."""
+    words = _Words()
+    problems: list[str] = []
+    packet, keywords = (file.read(), list[bytes]()) if sidecar else _embedded(file)
+    if packet is not None:
+        try:
+            words.take(_subjects(Packet(packet)))
         except LookalikeError as error:
-            problems.append(f"{place}: its keywords were not read: {error}")
-    for file, packet in packets:
-        if packet is not None:
-            try:
-                take(_subjects(Packet(packet)))
-            except LookalikeError as error:
-                problems.append(f"{file}: its keywords were not read: {error}")
+            problems.append(f"its keywords were not read: {error}")
     unknown = 0
     for keyword in keywords:
         try:
-            take([keyword.decode("utf-8")])
+            words.take([keyword.decode("utf-8")])
         except UnicodeDecodeError:
             unknown += 1
     if unknown:
-        problems.append(
-            f"{picture}: its IPTC keywords that are not in UTF-8 were not read ({unknown})"
-        )
-    if left_out:
-        problems.append(
-            f"{picture}: {counted(len(left_out), 'keyword')} left out; up to {MAX_KEYWORDS:,} "
-            f"are kept, each of up to {MAX_CHARACTERS:,} characters, none a control character"
-        )
-    return Keywords(tuple(words.values()), tuple(problems))
+        problems.append(f"its IPTC keywords that are not in UTF-8 were not read ({unknown})")
+    return Keywords(tuple(words.names.values()), (*problems, *words.problems()))
 
 
-def _embedded(picture: Path, limits: Limits | None) -> tuple[bytes | None, list[bytes]]:
-    """Return the XMP packet and the IPTC keywords inside a picture's file."""
-    file, _ = open_file(picture, limits)
-    try:
-        with file:
-            head = file.read(_BLOCK)
-            if head.startswith(JPEG):
-                packet = embedded_packet(BytesIO(head))
+class _Words:
+    """Keywords, each once, as many and as long as are kept."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self._left_out: set[str] = set()
+
+    def take(self, result: Iterable[str]) -> None:
+        for name in filter(None, map(label_name, result)):
+            key = word_key(name)
+            full = len(self.names) == MAX_KEYWORDS and key not in self.names
+            if full or len(name) > MAX_CHARACTERS or first_control(name) is not None:
+                self._left_out.add(key)
             else:
-                file.seek(0)
-                packet = embedded_packet(file)
-            return packet, iptc_keywords(file, MAX_KEYWORDS)
-    except OSError as error:
-        raise UnreadablePicture(f"cannot read it: {why(error)}") from error
+                self.names.setdefault(key, name)
+
+    def problems(self, whose: str = "") -> list[str]:
+        if not self._left_out:
+            return []
+        return [
+            f"{whose}{counted(len(self._left_out), 'keyword')} left out; up to {MAX_KEYWORDS:,} "
+            f"are kept, each of up to {MAX_CHARACTERS:,} characters, none a control character"
+        ]
+
+
+def _embedded(file: BinaryIO) -> tuple[bytes | None, list[bytes]]:
+    """Return the XMP packet and the IPTC keywords inside a picture's file."""
+    head = file.read(_BLOCK)
+    if head.startswith(JPEG):
+        packet = embedded_packet(BytesIO(head))
+    else:
+        file.seek(0)
+        packet = embedded_packet(file)
+    return packet, iptc_keywords(file, MAX_KEYWORDS)
 
 
 def _subjects(packet: Packet) -> list[str]:

@@ -13,6 +13,8 @@ MAX_BYTES = 16 << 20
 MAX_PARTS, MAX_KEPT = 500_000, 10_000
 """Most elements and attributes of a packet, and most elements that are kept."""
 MAX_DEPTH, MAX_PREFIXES = 200, 100
+MAX_ATTRIBUTES, MAX_NAME = 1000, 1000
+"""Most attributes of one element, and most characters of a name or a namespace."""
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 META = "adobe:ns:meta/"
@@ -20,7 +22,7 @@ META = "adobe:ns:meta/"
 Name: TypeAlias = tuple[str, str]
 """A name as XML compares it: the namespace, and the name in it."""
 
-_SEPARATOR = "\x1f"
+_XML = {"xml": "http://www.w3.org/XML/1998/namespace"}
 _TAG = re.compile(rb"""<[^"'>]*(?:(?:"[^"]*"|'[^']*')[^"'>]*)*>""")
 _WRAPPERS = ((META, "xmpmeta"), (META, "xapmeta"))
 
@@ -68,6 +70,10 @@ def find_elements(content: bytes, properties: Collection[Name]) -> Element:
         # The parser would follow a byte order mark to another encoding, whatever it was told.
         if "\0" in content.decode():
             raise DamagedFile("not XML in UTF-8: it contains a zero byte")
+        # The parser holds all attributes of a tag, at some hundred bytes each, before it tells.
+        values = rb"""(?:"[^"]*+"|'[^']*+')[^<>"']*+"""
+        if re.search(rb"""<[^<>"']*+(?:%s){%d}""" % (values, MAX_ATTRIBUTES + 1), content):
+            raise DamagedFile(f"too large: an element has more than {MAX_ATTRIBUTES:,} attributes")
         reader.parser.Parse(content, True)
     except (expat.ExpatError, UnicodeDecodeError) as error:
         raise DamagedFile(f"not XML in UTF-8: {error}") from error
@@ -86,15 +92,12 @@ class _Reader:
         self.skipped = 0
         self.parts = 0
         self.kept = 0
-        self.bound: dict[str, list[str]] = {}
-        self.prefixes: dict[str, str] = {}
-        self.parser = expat.ParserCreate("UTF-8", _SEPARATOR)
-        self.parser.namespace_prefixes = True
+        self.scopes: list[dict[str, str]] = [_XML]
+        # Namespaces are resolved here: the parser would repeat one for each attribute in it.
+        self.parser = expat.ParserCreate("UTF-8")
         self.parser.buffer_text = True
         self.parser.XmlDeclHandler = self.declare
         self.parser.StartDoctypeDeclHandler = self.refuse_doctype
-        self.parser.StartNamespaceDeclHandler = self.bind
-        self.parser.EndNamespaceDeclHandler = self.unbind
         self.parser.StartElementHandler = self.begin
         self.parser.EndElementHandler = self.finish
         self.parser.CharacterDataHandler = self.hear
@@ -106,18 +109,26 @@ class _Reader:
     def refuse_doctype(self, *_: object) -> None:
         raise DamagedFile("not XMP: it declares a document type")
 
-    def bind(self, prefix: str | None, namespace: str | None) -> None:
-        self.bound.setdefault(prefix or "", []).append(namespace or "")
-        self.prefixes = {}
-        if len(self.bound) > MAX_PREFIXES:
+    def bind(self, given: dict[str, str]) -> dict[str, str]:
+        """Return the prefixes in scope of an element that is given these attributes."""
+        scope, new = self.scopes[-1], dict[str, str]()
+        for spelled, namespace in given.items():
+            before, _, prefix = spelled.partition(":")
+            if before == "xmlns":
+                new[prefix] = namespace
+                if len(namespace) > MAX_NAME:
+                    raise DamagedFile(f"too large: a namespace of {len(namespace):,} characters")
+        if len(scope) + len(new) > MAX_PREFIXES + len(_XML):
             raise DamagedFile(f"too large: it has more than {MAX_PREFIXES} prefixes")
+        return {key: it for key, it in {**scope, **new}.items() if it} if new else scope
 
-    def unbind(self, prefix: str | None) -> None:
-        self.bound[prefix or ""].pop()
-        self.prefixes = {}
-
-    def begin(self, spelled: str, attributes: dict[str, str]) -> None:
-        name, tag = _name(spelled)
+    def begin(self, tag: str, given: dict[str, str]) -> None:
+        self.scopes.append(self.bind(given))
+        name = self.name(tag, self.scopes[-1].get("", ""))
+        attributes = [key for key in given if key.partition(":")[0] != "xmlns"]
+        names = {self.name(key): key for key in attributes}
+        if len(names) < len(attributes):
+            raise DamagedFile(f"not XML in UTF-8: an attribute of {tag:.40} is given twice")
         self.parts += 1 + len(attributes)
         if self.parts > MAX_PARTS or self.kept > MAX_KEPT:
             raise DamagedFile(f"too large: it has at least {self.parts:,} elements and attributes")
@@ -131,14 +142,12 @@ class _Reader:
         if opening is None:
             raise DamagedFile(f"cannot add to its XML: unsupported markup at byte {start}")
         self.kept += 1
-        self.prefixes = self.prefixes or {key: some[-1] for key, some in self.bound.items() if some}
-        names = {key: _name(key) for key in attributes}
         element = Element(
             name,
             tag,
-            attributes={names[key][0]: value for key, value in attributes.items()},
-            spelled=dict(names.values()),
-            prefixes=self.prefixes,
+            attributes={full: given[key] for full, key in names.items()},
+            spelled=names,
+            prefixes=self.scopes[-1],
             start=start,
             opened=opening.end(),
         )
@@ -147,6 +156,18 @@ class _Reader:
         if len(self.open) == self.above:
             self.rdf = element
         self.open.append(element)
+
+    def name(self, spelled: str, namespace: str = "") -> Name:
+        """Return a name as XML compares it; ``namespace`` is that of one without a prefix."""
+        if len(spelled) > MAX_NAME:
+            raise DamagedFile(f"too large: a name of {len(spelled):,} characters")
+        prefix, colon, local = spelled.partition(":")
+        if not colon:
+            return namespace, spelled
+        bound = self.scopes[-1].get(prefix)
+        if not bound or not local:
+            raise DamagedFile(f"not XML in UTF-8: unbound prefix {prefix:.40}")
+        return bound, local
 
     def wants(self, name: Name) -> bool:
         """Return whether an element matters, by its position and name."""
@@ -164,7 +185,8 @@ class _Reader:
             return name == (RDF, "Description")
         return level > 2 or name in self.properties
 
-    def finish(self, _spelled: str) -> None:
+    def finish(self, _tag: str) -> None:
+        self.scopes.pop()
         if self.skipped:
             self.skipped -= 1
             return
@@ -176,12 +198,3 @@ class _Reader:
     def hear(self, text: str) -> None:
         if not self.skipped and len(self.open) > self.above + 2:
             self.open[-1].heard.append(text)
-
-
-def _name(spelled: str) -> tuple[Name, str]:
-    """Split a name from the parser; return the name and how the text spells it."""
-    parts = spelled.split(_SEPARATOR)
-    if len(parts) == 1:
-        return ("", spelled), spelled
-    namespace, name, *prefix = parts
-    return (namespace, name), ":".join([*prefix, name])

@@ -221,6 +221,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike reproduce wsabie --data photos --words tags --isa tree.csv",
         "lookalike reproduce wsabie --data shop --words fine --levels fine,coarse",
         "lookalike reproduce qah --data photos --words tags",
+        "lookalike reproduce sparse --data oxford5k --vocabulary 50000",
     ),
 }
 """Every command, with examples."""

@@ -9,13 +9,18 @@ from typing import Any
 
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import InvalidInput
+from lookalike.core.text import duration
 from lookalike.evaluate import Spread, Table
-from lookalike.evaluate.reproduce import omks, qah, wsabie
+from lookalike.evaluate.reproduce import omks, qah, sparse, wsabie
 from lookalike.evaluate.reproduce.oasis import reproduce
 from lookalike.service.screen import Screen, kept
 
-TAKEN = {"qah": {"labels", "words"}}
-"""The options beside data and folder that a paper takes, if neither none nor all."""
+TAKEN = {
+    "qah": {"labels", "words"},
+    "sparse": {"vocabulary", "pictures"},
+    "wsabie": {"labels", "words", "isa", "levels", "feature", "dimension"},
+}
+"""The options beside data and folder that a paper takes, if any."""
 
 
 def run_reproduction(
@@ -26,27 +31,30 @@ def run_reproduction(
     quick: bool,
     seed: int,
     paper: str = "oasis",
-    words: dict[str, Any] | None = None,
+    given: dict[str, Any] | None = None,
 ) -> None:
     """Print the tables; write the report, its plots and one CSV file per table to ``out``.
 
-    ``words`` holds arguments of :func:`lookalike.evaluate.reproduce.wsabie.reproduce`, some of them
-    of :func:`lookalike.evaluate.reproduce.qah.reproduce`; those that are None are left out.
+    ``given`` holds further arguments of the paper's own ``reproduce``; those that are None are
+    left out.
     """
-    answer = {name: value for name, value in (words or {}).items() if value is not None}
-    unused = answer.keys() - TAKEN.get(paper, answer.keys() if paper == "wsabie" else set())
-    if unused:
-        options = ", ".join(f"--{name}" for name in answer if name in unused)
-        raise InvalidInput(f"{options}: only for wsabie. Leave it out for {paper}.")
-    run: Callable[..., list[Table]] = reproduce
-    if paper == "omks":
-        run = omks.reproduce
-    elif paper == "wsabie":
-        run = partial(wsabie.reproduce, **answer)
-    elif paper == "qah":
-        run = partial(qah.reproduce, **answer)
+    answer = {name: value for name, value in (given or {}).items() if value is not None}
+    for name in answer:
+        papers = [one for one, taken in TAKEN.items() if name in taken]
+        if paper not in papers:
+            raise InvalidInput(f"--{name}: only for {', '.join(papers)}. Leave it out for {paper}.")
+    runs: dict[str, Callable[..., list[Table]]] = {
+        "oasis": reproduce,
+        "omks": omks.reproduce,
+        "qah": qah.reproduce,
+        "sparse": sparse.reproduce,
+        "wsabie": wsabie.reproduce,
+    }
+    run = partial(runs[paper], **answer)
+    if paper == "sparse":
+        screen.say(f"This takes about {duration(sparse.estimate(data, quick=quick, **answer))}.")
     with kept(
-        f"Vectors computed so far are kept in {out}; run the same command again to continue."
+        f"What was computed so far is kept in {out}; run the same command again to continue."
     ):
         with screen.bar("Training and evaluating") as progress:
             tables = run(data, out, quick=quick, random_state=seed, progress=progress)

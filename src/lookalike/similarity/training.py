@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -172,7 +171,7 @@ class Trainer:
 
     Attributes
     ----------
-    aggressiveness, symmetric, rankers, sampling, negatives
+    aggressiveness, symmetric, averaged, sampling, negatives
         As those of OASIS.
     positive : bool
         Whether W is projected onto the positive matrices when training ends.
@@ -184,23 +183,18 @@ class Trainer:
     symmetric: Symmetric
     positive: bool
     every: int | None
-    rankers: int
+    averaged: int
     sampling: Sampling
     negatives: Negatives
 
-    def samplers(self, relevance: Relevance, rng: np.random.Generator) -> list[Triplets]:
-        """Return a source of triplets for each ranker; the images of each are its own."""
-        draw = partial(TripletSampler, relevance, sampling=self.sampling, negatives=self.negatives)
-        everyone = draw()
-        if self.rankers == 1:
-            return [everyone]
-        shards = np.array_split(rng.permutation(everyone.anchors_), self.rankers)
-        return [draw(anchors=shard) for shard in shards if len(shard)]
+    def samplers(self, relevance: Relevance) -> list[Triplets]:
+        """Return a source of triplets for each ranker, all of all pictures."""
+        sampler = TripletSampler(relevance, sampling=self.sampling, negatives=self.negatives)
+        return [sampler] * self.averaged
 
     def lists(self, triplets: NDArray[np.uint32]) -> list[Triplets]:
-        """Return a part of given triplets for each ranker."""
-        parts = np.array_split(triplets, self.rankers)
-        return [GivenTriplets(part) for part in parts if len(part)]
+        """Return given triplets as a source for each ranker."""
+        return [GivenTriplets(triplets)] * self.averaged
 
     def stepper(self, vectors: Vectors) -> Stepper:
         """Return what takes steps over vectors."""

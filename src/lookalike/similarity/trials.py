@@ -1,5 +1,6 @@
 """Train copies without some pictures, to choose how long to learn and how far to follow it."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +17,8 @@ from lookalike.similarity.reach import Placed
 from lookalike.similarity.training import Trainer, Triplets, average
 from lookalike.similarity.whitening import turned_back, whitened, whitening
 from lookalike.supervision import Relevance
+
+_log = logging.getLogger(__name__)
 
 FOLDS = 4
 """How often some kinds of pictures are left out to fit how far each query goes."""
@@ -78,7 +81,7 @@ def run_trials(
         turned = whitened(vectors, A)
         judging = replace(judge, vectors=turned[judge.rows])
         kept = turned[judge.kept]
-        sources = trainer.samplers(relevance.subset(judge.kept), rng)
+        sources = trainer.samplers(relevance.subset(judge.kept))
         if taken is None:
             verdict = partial(judging.verdict, form=form, taught_only=True)
             chosen = choose_steps(trainer, kept, sources, verdict, rng, progress)
@@ -116,9 +119,10 @@ def choose_steps(
         W = average(rankers)
         return trainer.path(W.copy() if each else W)
 
-    return choose(
+    looks = looks_at(vectors, MAX_ROUNDS if each else None) if steps is None else [steps]
+    result = choose(
         start=np.eye(vectors.shape[1], dtype=np.float32),
-        looks=looks_at(vectors, MAX_ROUNDS if each else None) if steps is None else [steps],
+        looks=looks,
         least=ROUNDS * vectors.shape[0],
         points=points or (1.0,),
         advance=partial(trainer.advance, rankers),
@@ -127,3 +131,10 @@ def choose_steps(
         progress=progress,
         longest=each,
     )
+    if steps is None and result.steps == looks[-1]:
+        _log.info(
+            "OASIS: training ended at its limit of %d steps, where it was still the best. Set "
+            "steps to train longer.",
+            looks[-1],
+        )
+    return result

@@ -125,9 +125,13 @@ def test_keywords_that_are_left_out_are_told(tmp_path):
     sidecar = tmp_path / "a.png.xmp"
     many = [f"Wort {number}" for number in range(2001)]
     for given, kept, told in (
-        (["Hund", "w" * 1001], 1, "a.png: 1 keyword left out; up to 2,000 are kept, each of up to"),
-        ([*many, many[0].upper()], 2000, "a.png: 1 keyword left out"),
-        ([*many, "x" * 1001], 2000, "a.png: 2 keywords left out"),
+        (
+            ["Hund", "w" * 1001],
+            1,
+            "a.png.xmp: 1 keyword left out; up to 2,000 are kept, each of up to",
+        ),
+        ([*many, many[0].upper()], 2000, "a.png.xmp: 1 keyword left out"),
+        ([*many, "x" * 1001], 2000, "a.png.xmp: 2 keywords left out"),
     ):
         sidecar.write_bytes(packet(*given))
         found = read_keywords(image)

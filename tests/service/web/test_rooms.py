@@ -3,6 +3,7 @@
 import pytest
 
 from lookalike.collection import Collection
+from lookalike.images.xmp import EMPTY, FLAT, Packet
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.service.web.served import job_over, png, served
 
@@ -26,6 +27,8 @@ def test_no_file_is_decoded_in_the_process_of_the_server(client, photos, monkeyp
         raise AssertionError("decoded here")
 
     monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.__init__", refuse)
+    for reader in ("_subjects", "iptc_keywords", "embedded_packet"):
+        monkeypatch.setattr(f"lookalike.images.keywords.{reader}", refuse)
     uploaded = client.post("/api/pictures?name=new.png", content=png(seed=1))
     assert uploaded.status_code == 201, uploaded.text
     number = uploaded.json()["picture"]["id"]
@@ -36,9 +39,11 @@ def test_no_file_is_decoded_in_the_process_of_the_server(client, photos, monkeyp
     job = job_over(client, client.post("/api/jobs", json={"kind": "rescan"}).json())
     assert (job["result"]["added"], job["result"]["refused"]) == (1, 0)
     picture(photos / "imported.png", PALETTE["rot"], 71)
+    (photos / "imported.png.xmp").write_bytes(Packet(EMPTY).with_subjects({FLAT: ["Hund"]}))
     wanted = {"kind": "import", "folder": str(photos)}
     job = job_over(client, client.post("/api/jobs", json=wanted).json())
     assert (job["result"]["added"], job["result"]["refused"]) == (1, 0)
+    assert client.get("/api/pictures?tag=Hund").json()["total"] == 1
 
 
 def test_a_collection_decodes_here_again_once_the_server_is_gone(tmp_path, photos):

@@ -24,7 +24,7 @@ from lookalike.core.errors import MissingPart
 from lookalike.core.progress import Progress
 from lookalike.features import Described, Feature, Unchanged, describe_files
 from lookalike.images import Decode, Limits, Refused, find_pictures
-from lookalike.images.keywords import sidecar_facts
+from lookalike.images.keywords import ReadWords, sidecar_facts
 from lookalike.images.thumbnails import THUMBNAIL_SIDE
 
 
@@ -59,6 +59,7 @@ def add(
             threads=threads,
             progress=progress,
             decode=session.decode,
+            keywords=session.decoding.keywords,
         )
         adder.run(files.paths)
         for row in session.rankers.rows():
@@ -89,7 +90,8 @@ class Adder:
     limits : Limits or None
     threads : int or None
     progress : callable
-    decode : callable
+    decode, keywords : callable
+        What decodes pictures, and what reads the keywords of their files.
     """
 
     def __init__(
@@ -103,9 +105,10 @@ class Adder:
         threads: int | None,
         progress: Progress,
         decode: Decode,
+        keywords: ReadWords,
     ) -> None:
         self._database = database
-        self._decode = decode
+        self._decode, self._keywords = decode, keywords
         self._features = {ranker: it for ranker, it in features.items() if not isinstance(it, str)}
         self._missing = {ranker: it for ranker, it in features.items() if isinstance(it, str)}
         self._removed = removed
@@ -158,7 +161,7 @@ class Adder:
         """Read the keywords of unchanged files whose sidecars are new, changed or gone."""
         for start in range(0, len(self._resaid), BATCH_PICTURES):
             some = self._resaid[start : start + BATCH_PICTURES]
-            keywords = ReadKeywords(some, self._limits)
+            keywords = ReadKeywords(some, self._limits, self._keywords)
             with self._database.transaction() as connection:
                 for path in some:
                     place = places.place_at(self._database, path)
@@ -207,7 +210,7 @@ class Adder:
             return
         added, again, left = Added(), list[Path](), list[int]()
         usable = [it.path for it in self._pending if not isinstance(it, Refused)]
-        keywords = ReadKeywords(usable, self._limits)
+        keywords = ReadKeywords(usable, self._limits, self._keywords)
         added.unread += keywords.problems
         with self._database.transaction() as connection:
             for outcome in self._pending:

@@ -10,7 +10,7 @@ from lookalike.collection.store import changes, places
 from lookalike.collection.store.database import stored
 from lookalike.collection.store.labels import layer_changes, set_layer, source_labels
 from lookalike.images import Limits
-from lookalike.images.keywords import Keywords, read_keywords, sidecar_facts
+from lookalike.images.keywords import Keywords, ReadWords, read_keywords, sidecar_facts
 
 
 class ReadKeywords:
@@ -19,10 +19,12 @@ class ReadKeywords:
     ``problems`` says of which files they could not be read, and why.
     """
 
-    def __init__(self, paths: Iterable[Path], limits: Limits | None) -> None:
-        self._limits = limits
+    def __init__(self, paths: Iterable[Path], limits: Limits | None, read: ReadWords) -> None:
+        self._limits, self._read = limits, read
         # The facts are taken first: a sidecar that changes meanwhile is read again next time.
-        self._found = {path: (sidecar_facts(path), read_keywords(path, limits)) for path in paths}
+        self._found = {
+            path: (sidecar_facts(path), read_keywords(path, limits, read)) for path in paths
+        }
         self._pictures: dict[int, list[str]] = {}
         self.problems = [why for _, it in self._found.values() for why in it.problems]
 
@@ -47,7 +49,9 @@ class ReadKeywords:
         keep(connection, self._pictures)
 
     def _at(self, path: Path) -> Keywords:
-        return self._found[path][1] if path in self._found else read_keywords(path, self._limits)
+        if path in self._found:
+            return self._found[path][1]
+        return read_keywords(path, self._limits, self._read)
 
 
 def keep(connection: Connection, words: Mapping[int, Iterable[str]]) -> None:

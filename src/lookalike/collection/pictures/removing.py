@@ -6,6 +6,7 @@ from lookalike.collection.log.erasing import erase
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import bin as bin_rows
 from lookalike.collection.store import places, uploads
+from lookalike.core.errors import CollectionError
 
 
 def empty(session: Session, ids: Iterable[int] | None, *, who: str) -> int:
@@ -25,7 +26,13 @@ def empty(session: Session, ids: Iterable[int] | None, *, who: str) -> int:
         # They hold the vectors, and must not outlive them if we are stopped half way.
         cached = [cache.exists() for cache in caches]
         for cache in caches:
-            cache.unlink(missing_ok=True)
+            try:
+                cache.unlink(missing_ok=True)
+            except OSError as error:
+                raise CollectionError(
+                    f"Cannot delete {cache}: {error.strerror or error}. Nothing was erased. Make "
+                    f"the disk writable, then try again."
+                ) from error
         with session.entry(who) as entry:
             connection = entry.connection
             uploads.note_erased(connection, uploads.of_pictures(session.folder, connection, gone))

@@ -14,12 +14,14 @@ from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.core.errors import NotFound
 from lookalike.images import Decode, decode
+from lookalike.images.keywords import ReadWords, keywords_in
 
 
 class Decoding:
-    """What decodes pictures: this process, or another one that a server starts."""
+    """What reads pictures and their keywords: this process, or another that a server starts."""
 
     decode: Decode = staticmethod(decode)
+    keywords: ReadWords = staticmethod(keywords_in)
 
 
 @dataclass(frozen=True)

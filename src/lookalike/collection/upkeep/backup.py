@@ -69,6 +69,10 @@ def back_up(session: Session, to: Path, progress: Progress) -> BackedUp:
     """
     if os.path.lexists(to):
         raise CollectionError(f"{to} already exists. Name a folder that does not exist yet.")
+    if Path(os.path.realpath(to)).is_relative_to(os.path.realpath(session.path)):
+        raise CollectionError(
+            f"{to} is inside the collection itself. Name a folder outside it, best on another disk."
+        )
     if not session.database.read_only and uploads.moved(session.folder, session.database):
         with session.writing():  # which notes where they are
             pass

@@ -42,18 +42,21 @@ DESCRIBING = 100
 class Outcome:
     """ΔAP of each query by plain and by query-adaptive Hamming distance, and how it came about.
 
-    ``by_class`` and ``by_margin`` are with one part of the weights alone. ``upper`` are plain and
-    adaptive over the upper half of each list; ``at`` is the mean number of pictures at each Hamming
-    distance.
+    ``paper`` is by the paper's rule (section 5.2), ``adaptive`` by the ``rule`` chosen on pictures
+    held out; ``by_class`` and ``by_margin`` are with one part of its weights alone. ``upper`` are
+    plain and adaptive over the upper half of each list; ``at`` is the mean number of pictures at
+    each Hamming distance.
     """
 
     plain: NDArray[np.float64]
     adaptive: NDArray[np.float64]
+    paper: NDArray[np.float64]
     by_class: NDArray[np.float64]
     by_margin: NDArray[np.float64]
     upper: tuple[NDArray[np.float64], NDArray[np.float64]]
     at: NDArray[np.float64]
     seconds: float
+    rule: str
 
 
 def reproduce(
@@ -88,8 +91,8 @@ def reproduce(
     -----
     *Departures.* Pictures are described by the default embedding, reduced to 256 numbers as
     collections do, where the paper has 500 visual words of NUS-WIDE. The training and validation
-    parts teach the codes and the weights; all test pictures are queries, up to 8,000. A bit also
-    counts by the query's margin, which the paper does not know.
+    parts teach the codes and the weights; all test pictures are queries, up to 8,000. The paper's
+    rule has its own row; beside it stands the rule chosen on a third of the training pictures.
     """
     pictures = tagged_pictures(data, labels=labels, words=words, random_state=random_state)
     steps = (16, 48) if quick else BITS
@@ -147,25 +150,28 @@ def outcome(
     encoder.fit(*train)
     seconds = time.process_time() - begin
     learned, codes = encoder.encode(train[0]), encoder.encode(test[0])
-    model = BitWeights(bits=encoder.bits, random_state=0, **settings)
-    model.fit(learned, train[1], train[0], encoder.values(train[0]))
+    known = learned, train[1], train[0], encoder.values(train[0])
+    own = {"bits": encoder.bits, "random_state": 0}
+    model = BitWeights(**{**own, "rule": "chosen", **settings}).fit(*known)
+    paper = BitWeights(**own, rule="paper").fit(*known)
     queries = np.arange(min(len(codes), MAX_QUERIES))
     relevant = Relevance.of(test[1], len(codes)).rows(queries)
     ones = np.unpackbits(codes, axis=1, count=encoder.bits).astype(np.float64)
     plain = hamming_scores(ones, queries, None)
     values = encoder.values(test[0][queries])
     queried = codes[queries], test[0][queries]
-    adaptive, by_class, by_margin = (
+    adaptive, papers, by_class, by_margin = (
         hamming_scores(ones, queries, weights)
         for weights in (
             model.query_weights(*queried, values),
+            paper.query_weights(codes[queries]),
             model.query_weights(*queried),
             model.margin_weights(values),
         )
     )
     entire = [
         delta_average_precision(one, relevant, own=queries)
-        for one in (plain, adaptive, by_class, by_margin)
+        for one in (plain, adaptive, papers, by_class, by_margin)
     ]
     upper = [
         delta_average_precision(one, relevant, own=queries, upper=0.5) for one in (plain, adaptive)
@@ -178,11 +184,13 @@ def outcome(
     return Outcome(
         plain=entire[0],
         adaptive=entire[1],
-        by_class=entire[2],
-        by_margin=entire[3],
+        paper=entire[2],
+        by_class=entire[3],
+        by_margin=entire[4],
         upper=(first, second),
         at=at / len(queries),
         seconds=seconds,
+        rule=f"{model.rule_}, smoothing {model.smoothing_:g}, agreement {model.agreement_:g}",
     )
 
 
@@ -223,7 +231,8 @@ def _gains(outcomes: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Ta
     rows: list[list[Cell]] = []
     for (name, bits), one in outcomes.items():
         for part, (plain, adaptive) in (
-            ("entire", (one.plain, one.adaptive)),
+            ("entire, the paper's rule", (one.plain, one.paper)),
+            ("entire, chosen rule", (one.plain, one.adaptive)),
             ("entire, class weights alone", (one.plain, one.by_class)),
             ("upper half", one.upper),
         ):
@@ -231,7 +240,7 @@ def _gains(outcomes: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Ta
             before = float(np.nanmean(plain))
             judged = np.count_nonzero(~np.isnan(change))
             error = float(np.nanstd(change, ddof=1) / np.sqrt(judged)) if judged > 1 else 0.0
-            paper = GAINS[name].get(bits) if part != "upper half" else None
+            paper = GAINS[name].get(bits) if part == "entire, the paper's rule" else None
             rows.append(
                 [
                     *(name, bits, part, before, float(np.nanmean(adaptive)), paper),
@@ -245,7 +254,12 @@ def _gains(outcomes: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Ta
         notes=[
             *notes,
             "The paper prints no ΔMAP itself, and gives the gain of S3PLH as about 5 %.",
-            "The paper's weights are those of classes alone; ours count margins as well.",
+            "The paper's rule goes by codes alone (section 5.2); where the chosen rule agrees, it "
+            "counts margins as well.",
+            *(
+                f"Chosen for {name}, {bits} bits: {one.rule}."
+                for (name, bits), one in outcomes.items()
+            ),
         ],
         digits=3,
     )

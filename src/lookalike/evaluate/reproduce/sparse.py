@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lookalike.core.errors import InvalidInput
+from lookalike.core.arrays import write_whole
+from lookalike.core.errors import InvalidInput, LookalikeError
+from lookalike.core.fingerprint import fingerprint
 from lookalike.core.progress import Progress, silent
 from lookalike.evaluate.landmarks import Landmarks, read_landmarks
 from lookalike.evaluate.reproduce import sparse_figures as figures
@@ -62,8 +65,8 @@ def reproduce(
     data : Path
         A folder with pictures and ground truth, as Oxford5K and Paris6K are published.
     out : Path
-        A folder for tables and plots. It also keeps the vocabulary and the records, so that a run
-        that was ended goes on.
+        A folder for tables and plots. It also keeps the vocabulary, the records and what was
+        learned, so that a run that was ended goes on.
     vocabulary : int
         Words; 500,000 in the paper.
     pictures : int, optional
@@ -110,7 +113,7 @@ def reproduce(
     for k in NEIGHBOURS:
         for split in range(runs if k == CHOSEN else 1):
             seed = random_state + split
-            model = _learn(sights, neighbours, k, seed, quick)
+            model = _learn(sights, neighbours, k, seed, quick, out / "learned")
             search = Search.of(sights, model[0])
             expanded = search.judged(expansion, query_in_database) if k == CHOSEN else None
             plain = search.judged(None, query_in_database)
@@ -132,10 +135,13 @@ def reproduce(
     return made
 
 
-def estimate(data: Path, *, vocabulary: int = 200_000, pictures: int | None = None) -> float:
+def estimate(
+    data: Path, *, vocabulary: int = 200_000, pictures: int | None = None, quick: bool = False
+) -> float:
     """Return how many seconds :func:`reproduce` takes here, by trying a few pictures."""
     landmarks = _fewer(read_landmarks(data), pictures)
-    feature = Regions(dimension=vocabulary, upright=True)
+    words = min(vocabulary, 20_000) if quick else vocabulary
+    feature = Regions(dimension=words, upright=True)
     made = feature.estimate(Pictures(landmarks.files, feature.decode_side))
     share = min(1.0, len(landmarks.files) / 5_000)
     return made.total + 1.3 * made.describing + (3 + len(NEIGHBOURS)) * LEARNING_SECONDS * share
@@ -153,15 +159,29 @@ def training_labels(
 
 
 def _learn(
-    sights: Sights, neighbours: NDArray[np.int32], k: int, seed: int, quick: bool
+    sights: Sights, neighbours: NDArray[np.int32], k: int, seed: int, quick: bool, folder: Path
 ) -> tuple[SparseSimilarity, float]:
+    """Return what is learned on one split and its time; what ``folder`` has is not done again."""
     rows, labels = training_labels(sights.landmarks, np.random.default_rng(seed))
-    model = SparseSimilarity(
-        neighbours=k, random_state=seed, max_triplets=200_000 if quick else 2_000_000
-    ).set_neighbours(neighbours)
+    most = 200_000 if quick else 2_000_000
+    task = {"rows": rows.tolist(), "labels": labels, "k": k, "seed": seed, "triplets": most}
+    own = sights.feature.fingerprint
+    file = folder / fingerprint({"feature": own, **task}, {})
+    answer = file.with_suffix(".json")
+    try:
+        known = SparseSimilarity.load(file)
+        facts = json.loads(answer.read_text())
+        known.history_ = facts["history"]
+        return known, float(facts["seconds"])
+    except (LookalikeError, OSError, ValueError, KeyError):
+        folder.mkdir(parents=True, exist_ok=True)
+    model = SparseSimilarity(neighbours=k, random_state=seed, max_triplets=most)
     start = time.perf_counter()
-    model.fit(sights.vectors[rows], labels)
-    return model, time.perf_counter() - start
+    model.set_neighbours(neighbours).fit(sights.vectors[rows], labels)
+    seconds = time.perf_counter() - start
+    model.save(file, fingerprint=own)
+    write_whole(answer, json.dumps({"history": model.history_, "seconds": seconds}).encode())
+    return model, seconds
 
 
 def _fewer(landmarks: Landmarks, pictures: int | None) -> Landmarks:

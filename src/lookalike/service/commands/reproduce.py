@@ -16,6 +16,7 @@ class Paper(StrEnum):
     oasis = "oasis"
     omks = "omks"
     qah = "qah"
+    sparse = "sparse"
     wsabie = "wsabie"
 
 
@@ -28,7 +29,8 @@ class Kind(StrEnum):
 
 def reproduce(
     paper: Annotated[
-        Paper, typer.Argument(metavar="PAPER", help="The paper: oasis, omks, qah or wsabie.")
+        Paper,
+        typer.Argument(metavar="PAPER", help="The paper: oasis, omks, qah, sparse or wsabie."),
     ],
     *,
     data: Annotated[
@@ -36,7 +38,7 @@ def reproduce(
         typer.Option(
             metavar="DIR",
             help="Folder of pictures with a subfolder per class; for wsabie and qah, or with "
-            "labels.csv.",
+            "labels.csv; for sparse, pictures and ground truth as Oxford5K and Paris6K are published.",
         ),
     ],
     labels: Annotated[
@@ -67,6 +69,18 @@ def reproduce(
         int | None,
         typer.Option(min=1, help="wsabie: codebook size of visterms.", show_default="10,000"),
     ] = None,
+    vocabulary: Annotated[
+        int | None,
+        typer.Option(min=2, help="sparse: words of the vocabulary.", show_default="200,000"),
+    ] = None,
+    pictures: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="sparse: use so many pictures, those in the ground truth first.",
+            show_default="all",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -90,7 +104,9 @@ def reproduce(
         "levels": None if levels is None else tuple(levels.split(",")),
         "feature": None if feature is None else feature.value,
         "dimension": dimension,
+        "vocabulary": vocabulary,
+        "pictures": pictures,
     }
     run_reproduction(
-        data, folder, Screen(as_json), quick=quick, seed=seed, paper=paper.value, words=given
+        data, folder, Screen(as_json), quick=quick, seed=seed, paper=paper.value, given=given
     )

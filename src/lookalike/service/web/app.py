@@ -53,6 +53,8 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         redoc_url=None,
         lifespan=_running,
         redirect_slashes=False,
+        # Variables of the environment would otherwise have requests reported elsewhere.
+        telemetry={"auto_configure": False, "tracing": False, "metrics": False},
         responses={"4XX": {"model": Problem, "description": "Rejected, with the reason."}},
         exception_handlers={
             LookalikeError: _tell_ours,
@@ -101,7 +103,7 @@ async def _running(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.enter_context(collection.upkeep.serving())
         stack.push_async_callback(_in_time, state.decoder.close)
-        collection.pictures.decode_with(state.decoder.decode)
+        collection.pictures.decode_with(state.decoder.decode, state.decoder.keywords)
         stack.callback(collection.pictures.decode_with, None)
         state.jobs = Jobs(collection, settings)
         if not settings.read_only:

@@ -1,5 +1,6 @@
 """The API: pictures, uploads and stored queries."""
 
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,19 +57,19 @@ _PICTURE: dict[str, Any] = {
 Id = Annotated[PictureId, InPath(alias="id")]
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request) -> BytesIO:
     """Return the body of a request; the guard limits its size.
 
-    It is put together as it comes, so that it is in memory once, not twice.
+    It is put together as it comes, and who closes it lets go of it: so it is in memory once.
     """
     body = BytesIO()
     async for part in request.stream():
         body.write(part)
-    return body.getvalue()
+    return body
 
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Body = Annotated[bytes, Depends(_body)]
+Body = Annotated[BytesIO, Depends(_body)]
 
 
 class Range(Filters):
@@ -178,7 +179,7 @@ def empty(request: Request, body: BinSelection) -> Count:
 )
 def add(
     request: Request,
-    data: Body,
+    body: Body,
     name: Annotated[
         str, Query(max_length=255, description="The file's name, which it keeps as far as it can.")
     ] = "",
@@ -188,6 +189,7 @@ def add(
     One that is in the bin is restored.
     """
     collection = collection_of(request)
+    data = body.getvalue()
     sha256 = content_hash(data)
     known = collection.pictures.find_content(sha256)
     if known is not None:
@@ -203,23 +205,28 @@ def add(
                 f"Cannot store the picture: {error.strerror or error}. Nothing was added. Free "
                 f"some space and upload it again."
             ) from error
+        body.close()
+        del data
         try:
             limits = rooms.limits(collection, request.app.state.settings)
             added = collection.add([path], removed=True, limits=limits)
         finally:
             number = collection.pictures.find(path)
             if number is None:
-                path.unlink(missing_ok=True)
+                # What cannot be deleted now is swept later; the first error is the one to tell.
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
     if number is None:
         raise UnreadablePicture(added.refused[0].reason if added.refused else "the file is gone")
     return Answer(Upload(_answer(collection, number), added.added > 0), 201)
 
 
 @router.post("/queries", summary="Upload a picture to search with", openapi_extra=_PICTURE)
-def keep_query(request: Request, data: Body) -> StoredQuery:
+def keep_query(request: Request, body: Body) -> StoredQuery:
     """Store a picture to search with and vote on, without adding it to the collection."""
     collection = collection_of(request)
-    return _stored(collection.queries.keep(data, limits=request.app.state.settings.upload_limits))
+    limits = request.app.state.settings.upload_limits
+    return _stored(collection.queries.keep(body.getvalue(), limits=limits))
 
 
 class Region(BaseModel):

@@ -1,5 +1,6 @@
 """Decode untrusted pictures in separate processes that may crash."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from queue import LifoQueue
 from threading import Lock, Timer
-from typing import Any
+from typing import Any, BinaryIO
 
 from PIL import Image
 
@@ -19,11 +20,14 @@ from lookalike.core.errors import (
     UnreadablePicture,
 )
 from lookalike.images import Facts, Limits, Picture
+from lookalike.images.keywords import MAX_CHARACTERS, MAX_KEYWORDS, Keywords
 from lookalike.images.parts import check_box, most_pixels
 from lookalike.service.web.decoding.process import read_frame, write_frame
 
 _START_SECONDS = 60.0
 _SPARE = 1 << 16
+MAX_WORDS = 4 * MAX_CHARACTERS * MAX_KEYWORDS + _SPARE
+"""Bytes of the keywords of a file."""
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _MODULE = "lookalike.service.web.decoding.process"
 _LOST = (EOFError, OSError, ValueError, RecursionError)
@@ -126,6 +130,17 @@ class Decoder:
         """Return a JPEG of a picture without metadata, its longer side at most ``side``."""
         return self._ask("jpeg", data, side, None, limits)[1]
 
+    def keywords(self, file: BinaryIO, *, sidecar: bool = False) -> Keywords:
+        """Return the keywords in a file, as :func:`lookalike.images.keywords.keywords_in` does."""
+        header = {"do": "keywords", "sidecar": sidecar}
+        content = self._send(header, file, MAX_WORDS)[1]
+        try:
+            answer = json.loads(content)
+            words, problems = (tuple(map(str, answer[part])) for part in ("words", "problems"))
+        except (KeyError, ValueError, TypeError) as error:
+            raise _broke_down() from error
+        return Keywords(words[:MAX_KEYWORDS], tuple(problem[:1000] for problem in problems[:10]))
+
     def _ask(
         self,
         what: str,
@@ -147,9 +162,14 @@ class Decoder:
         most = allowed.max_pixels
         if side is not None:
             most = min(most, side * side if what == "jpeg" else most_pixels(side))
+        return self._send(header, data, 3 * most + _SPARE)
+
+    def _send(
+        self, header: dict[str, Any], data: bytes | BinaryIO, most: int
+    ) -> tuple[dict[str, Any], bytes]:
         worker = self._free.get()
         try:
-            answer, body = self._twice(worker, header, data, 3 * most + _SPARE)
+            answer, body = self._twice(worker, header, data, most)
         finally:
             self._free.put(worker)
         if "error" in answer:
@@ -159,7 +179,7 @@ class Decoder:
         return answer, body
 
     def _twice(
-        self, worker: "_Worker", header: dict[str, Any], data: bytes, most: int
+        self, worker: "_Worker", header: dict[str, Any], data: bytes | BinaryIO, most: int
     ) -> tuple[dict[str, Any], bytes]:
         for _ in range(2):
             try:
@@ -190,7 +210,9 @@ class _Worker:
         self.late = False
         self.room: list[str] = []
 
-    def ask(self, header: dict[str, Any], data: bytes, most: int) -> tuple[dict[str, Any], bytes]:
+    def ask(
+        self, header: dict[str, Any], data: bytes | BinaryIO, most: int
+    ) -> tuple[dict[str, Any], bytes]:
         """Return the reply to a request, or end the process."""
         self.late = False
         process = self.start()
@@ -267,7 +289,7 @@ class _Worker:
         process: "subprocess.Popen[bytes]",
         seconds: float,
         header: dict[str, Any] | None,
-        data: bytes,
+        data: bytes | BinaryIO,
         most: int,
     ) -> tuple[dict[str, Any], bytes]:
         if process.stdin is None or process.stdout is None:

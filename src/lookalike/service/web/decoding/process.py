@@ -15,26 +15,36 @@ import time
 from contextlib import suppress
 from dataclasses import asdict
 from io import BytesIO
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from PIL import Image, ImageCms
 
 from lookalike.core.errors import DecoderFailed, UnreadablePicture
 from lookalike.images import Limits, decode, thumbnail
+from lookalike.images.keywords import keywords_in
+from lookalike.images.xmp import EMPTY
 from lookalike.service.web.decoding.confinement import restrict
 
 _LENGTHS = struct.Struct(">IQ")
 _MAX_HEADER = 1 << 16
+_BLOCK = 1 << 20
 
 HEIF = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"
 """The start of a HEIC file, at which its reader is loaded."""
 
 
-def write_frame(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
-    """Write one frame."""
-    about = json.dumps(header).encode()
-    stream.write(_LENGTHS.pack(len(about), len(body)) + about)
-    stream.write(body)
+def write_frame(stream: IO[bytes], header: dict[str, Any], body: bytes | BinaryIO = b"") -> None:
+    """Write one frame; of a body that is a file, a block at a time is in memory."""
+    file = BytesIO(body) if isinstance(body, bytes) else body
+    about, left = json.dumps(header).encode(), file.seek(0, os.SEEK_END)
+    stream.write(_LENGTHS.pack(len(about), left) + about)
+    file.seek(0)
+    while left:
+        block = file.read(min(left, _BLOCK))
+        if not block:
+            raise EOFError
+        stream.write(block)
+        left -= len(block)
     stream.flush()
 
 
@@ -65,7 +75,10 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def answer(header: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return the response to a request for the ``pixels`` of a picture or a ``jpeg`` of it."""
+    """Return the response to a request for ``pixels`` or a ``jpeg`` of a picture, or keywords."""
+    if header["do"] == "keywords":
+        result = keywords_in(BytesIO(data), sidecar=header["sidecar"])
+        return {}, json.dumps(asdict(result), ensure_ascii=False).encode()
     limits = Limits(**header["limits"])
     picture = decode(data, limits, side=header["side"], box=header["box"])
     if header["do"] == "jpeg":
@@ -87,6 +100,8 @@ def _warm_up() -> None:
         with suppress(UnreadablePicture):
             decode(content)
     thumbnail(small, 1)
+    for packet in (EMPTY, b"<no packet"):
+        keywords_in(BytesIO(packet), sidecar=True)
 
 
 def _run(requests: IO[bytes], replies: IO[bytes], seconds: int, room: list[str]) -> None:
