@@ -44,9 +44,9 @@ class TestRegistered:
         {"symmetric": "dissimilarity"},
         {"positive": "after", "normalize": False},
         {"blend": 0.0},
-        {"rankers": 2, "symmetric": "after"},
+        {"averaged": 2, "symmetric": "after"},
     ],
-    ids=["bilinear", "distance", "normalised distance", "unnormalised", "start", "rankers"],
+    ids=["bilinear", "distance", "normalised distance", "unnormalised", "start", "averaged"],
 )
 @each(SimilarityContract)
 def test_forms_of_oasis(form, rule):
