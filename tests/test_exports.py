@@ -48,6 +48,7 @@ EXPORTS = {
     ],
     "lookalike.collection": [
         "MAX_EXAMPLES",
+        "OWNER",
         "Added",
         "Album",
         "Ask",
@@ -69,8 +70,10 @@ EXPORTS = {
         "Match",
         "ModelRow",
         "NewWords",
+        "Person",
         "PictureRow",
         "PictureTag",
+        "Proposal",
         "RankerInfo",
         "Ref",
         "Restored",

@@ -92,7 +92,7 @@ def test_the_exported_formula_scores_the_same(digits, how, started, sparse):
         return np.asarray(product.sum(axis=1)).ravel()
 
     names = {"np": np, "dot": dot, "f": formula.arrays}
-    asked, scale = (eval(text, {**names, "x": Q}) for text in (formula.asked, formula.query_scale))
+    asked, scale = (eval(text, {**names, "x": Q}) for text in (formula.query, formula.query_scale))
     items, item_scale = P, eval(formula.scale, {**names, "x": P})
     scores = (items @ np.asarray(asked).T).T * np.asarray(scale)[:, None] * np.asarray(item_scale)
     np.testing.assert_allclose(scores, model.scores(Q, P), rtol=1e-3, atol=1e-5)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from lookalike.collection.collection import Collection
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.log import NewWords
+from lookalike.collection.nouns.people import Person
 from lookalike.collection.pictures.added import Added
 from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import RankerInfo
@@ -17,6 +18,7 @@ from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import CodeFigures, Figures, Gain, ModelRow, Trial
+from lookalike.collection.store.people import OWNER, Proposal
 from lookalike.collection.store.pictures import PictureRow
 from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import InUse, Learned
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_EXAMPLES",
+    "OWNER",
     "Added",
     "Album",
     "Ask",
@@ -54,8 +57,10 @@ __all__ = [
     "Match",
     "ModelRow",
     "NewWords",
+    "Person",
     "PictureRow",
     "PictureTag",
+    "Proposal",
     "RankerInfo",
     "Ref",
     "Restored",

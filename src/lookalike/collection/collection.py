@@ -19,6 +19,7 @@ from lookalike.collection.nouns.duplicates import DuplicateGroups
 from lookalike.collection.nouns.labels import Labels
 from lookalike.collection.nouns.log import Log
 from lookalike.collection.nouns.models import Models
+from lookalike.collection.nouns.people import People
 from lookalike.collection.nouns.pictures import Pictures
 from lookalike.collection.nouns.queries import Queries
 from lookalike.collection.nouns.selection import Named, in_bin, matching, named
@@ -90,6 +91,7 @@ class Collection:
         self.words = Words(self._session)
         self.queries = Queries(self._session)
         self.votes = Votes(self._session)
+        self.people = People(self._session)
         self.log = Log(self._session)
         self.models = Models(self._session)
         self.albums = Albums(self._session)
@@ -314,7 +316,7 @@ class Collection:
 
         Parameters
         ----------
-        pictures : iterable of int, str or Path, or Where
+        pictures : iterable of int, str or Path, or Filter
             Ids, or paths of the files; or all that pass a filter. The files stay.
         who : str
             Who removes them, where there are several.
@@ -356,7 +358,7 @@ class Collection:
 
         Parameters
         ----------
-        pictures : int, iterable of int, str or Path, or Where
+        pictures : int, iterable of int, str or Path, or Filter
             A picture by its id, several by ids or paths, or all that pass a filter.
         word : str
         shows : bool
@@ -496,7 +498,7 @@ class Collection:
         rankers.usable()
         with self._session.entry(who, key) as entry:
             if entry.is_new:
-                usable = rankers.usable() or [rankers.get()]
+                usable = rankers.usable(who=who) or [rankers.get(who=who)]
                 preferences = {ranker.id: ranker.votes for ranker in usable}
                 record_vote(self._session.database, entry, preferences, rankers.ledger, vote)
         return entry.result
@@ -523,6 +525,7 @@ class Collection:
         where: Filter | None = None,
         min_score: float | None = None,
         limits: Limits | None = None,
+        who: str = "",
     ) -> list[Match]:
         """Find the pictures most like a query, best first.
 
@@ -542,17 +545,20 @@ class Collection:
             Whether to use what was learned and voted; else the cosine of the vectors.
         offset : int
             How many of the best to leave out, for a second page.
-        where : Where, optional
+        where : Filter, optional
             Which pictures to search among.
         min_score : float, optional
             Leave out pictures that score less, unless they were picked.
         limits : Limits, optional
             What the query may cost to decode before it is refused.
+        who : str
+            Whose votes count beside the *shared* ones: those of the owner and of people the owner
+            trusts. The owner's searches, with an empty name, use the shared ones.
         """
         matches = searching.search(
             self._session.database,
-            self._session.rankers.get(by, learned=learned),
-            self._session.rankers.ledger,
+            self._session.rankers.get(by, learned=learned, who=who),
+            self._session.rankers.layer(who),
             query,
             k,
             first=self._session.rankers.row().fingerprint,

@@ -86,8 +86,6 @@ class Client:
         The address the server printed.
     key : str, optional
         The server's key, if it has one.
-    user : str
-        Name of the person who votes and tags, if several people do.
     timeout : float
         Seconds to wait for a response.
 
@@ -104,7 +102,6 @@ class Client:
         url: str = "http://127.0.0.1:8700",
         key: str | None = None,
         *,
-        user: str = "",
         timeout: float = 60.0,
     ) -> None:
         headers = {"X-Lookalike-Client": "1"}
@@ -113,7 +110,6 @@ class Client:
                 raise InvalidInput("Client: key must consist of printable ASCII characters.")
             headers["Authorization"] = f"Bearer {key}"
         self._url = url.rstrip("/")
-        self._user = user
         if not re.match("https?://[^/]", url):
             raise InvalidInput(
                 f"Client: url must be an address such as http://127.0.0.1:8700; got {url!r:.200}."
@@ -368,7 +364,7 @@ class Client:
 
     def delete(self, number: int) -> None:
         """Move a picture to the bin."""
-        self._ask("DELETE", f"/api/pictures/{number}", params=_given({"user": self._user or None}))
+        self._ask("DELETE", f"/api/pictures/{number}")
 
     def remove(self, pictures: Iterable[int] | Filter, *, key: str | None = None) -> int:
         """Move pictures to the bin as one event, and return how many; see :meth:`tag_many`."""
@@ -508,8 +504,7 @@ class Client:
         return self._read(kind, "GET", path, params=_given(params or {}), **options)
 
     def _say(self, kind: type[T], path: str, body: dict[str, Any]) -> T:
-        named = {**body, "user": self._user} if self._user else body
-        return self._read(kind, "POST", path, json=named)
+        return self._read(kind, "POST", path, json=body)
 
     def _send(self, kind: type[T], path: str, content: bytes) -> T:
         headers = {"Content-Type": "application/octet-stream"}

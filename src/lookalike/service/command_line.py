@@ -25,6 +25,7 @@ from lookalike.service.commands.history import history, undo
 from lookalike.service.commands.index import index
 from lookalike.service.commands.labels import labels
 from lookalike.service.commands.learn import learn
+from lookalike.service.commands.people import people
 from lookalike.service.commands.remove import bin, missing, remove, restore  # noqa: A004
 from lookalike.service.commands.reproduce import reproduce
 from lookalike.service.commands.rollback import rollback
@@ -207,6 +208,12 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
     missing: ("lookalike missing", "lookalike missing --remove -c family"),
     history: ("lookalike history", "lookalike history -n 100 -c family"),
     undo: ("lookalike undo 12", "lookalike undo 12 -c family"),
+    people: (
+        "lookalike people",
+        "lookalike people trust Ada",
+        "lookalike people key Ada --role vote",
+        "lookalike people undo Ada --kind votes --preview",
+    ),
     rollback: ("lookalike rollback", "lookalike rollback --votes -c family"),
     export: ("lookalike export", "lookalike export --out learned.safetensors -c family"),
     serve: (

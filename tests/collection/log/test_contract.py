@@ -32,10 +32,13 @@ SCENES = {
     "restoration": lambda c, a, b: (c.remove([a]), c.restore([a]), c.log.history(1)[0].number)[2],
     "import": lambda c, a, b: (c.learn(folders=True), c.log.history(2)[1].number)[1],
     "undo": lambda c, a, b: c.undo(c.label(a, "Hund").number).number,
+    "trust": lambda c, a, b: (c.label(a, "Hut", who="Ada"), c.people.trust("Ada").number)[1],
+    "acceptance": lambda c, a, b: (c.label(a, "Hut", who="Ada"), c.people.accept("Ada").number)[1],
+    "undo_person": lambda c, a, b: (c.label(a, "Hut"), c.people.undo("").number)[1],
 }
 """How an event of each kind that can be undone comes about, with two pictures."""
 
-OTHERS = {"learn", "rollback", "feature", "erasure", "lessons"}
+OTHERS = {"learn", "rollback", "feature", "erasure", "lessons", "undo_part"}
 
 
 @pytest.fixture(autouse=True)

@@ -89,6 +89,7 @@ def test_nearly_the_same_and_alike(collection):
 
 def test_what_people_said_comes_first(collection):
     ask = Ask((1,))
+    collection.people.trust("somebody else")
     collection.vote(ask, picked=[20], rejected=[2])
     collection.vote(ask, picked=[21], who="somebody else")
     assert collection.queries.reasons(ask, 20)[0] == "You picked it for this search."
@@ -133,6 +134,7 @@ def test_votes_speak_for_and_against(collection, set_limits):
 def test_votes_of_several_people_are_nobodys(collection):
     blue, red = ids(collection, "blau"), ids(collection, "rot")
     for who in ("a", "b"):
+        collection.people.trust(who)
         collection.vote(Ask((blue[0],)), picked=[red[3]], rejected=[blue[1]], who=who)
     named = name(collection, blue[0])
     told = [
@@ -163,10 +165,8 @@ def test_the_parts_of_votes_make_up_what_votes_add(collection):
     learn(collection)
     for query in (1, 5, 9, 14, 22):
         picked, rejected = rng.choice([n for n in range(1, 25) if n != query], 2, replace=False)
-        collection.vote(
-            Ask((query,)), picked=[int(picked)], rejected=[int(rejected)], who=f"{query}"
-        )
-    ranker = current_ranker(collection)
+        collection.vote(Ask((query,)), picked=[int(picked)], rejected=[int(rejected)])
+    ranker = collection._session.rankers.get()
     preferences = near_only(ranker.votes)
     query, item = (ranker.vectors([n]) for n in (3, 20))
     subjects, _, _, parts = preferences.turns.parts(query, item)

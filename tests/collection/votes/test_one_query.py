@@ -2,16 +2,36 @@
 
 import numpy as np
 import pytest
+from PIL import Image
+from sklearn.datasets import load_digits
 
 from lookalike.collection import Ask, Collection
 from lookalike.collection.votes.steps import MAX_TAUGHT
 from tests.collection.colours import Colours
 from tests.collection.votes.inside import ledger_of, ranker_of
-from tests.collection.votes.test_agreement import digits  # noqa: F401
+
+COUNT = 400
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    """Return the place of a collection of handwritten digits."""
+    folder = tmp_path_factory.mktemp("digits")
+    data = load_digits()
+    for number in range(COUNT):
+        pixels = (data.images[number] * 15).astype(np.uint8)
+        place = folder / "pictures" / f"{data.target[number]}-{number:03}.png"
+        place.parent.mkdir(exist_ok=True)
+        Image.fromarray(np.dstack([pixels] * 3)).save(place)
+    with Collection.create(folder / "store", features=[Colours(8)]) as collection:
+        collection.add([folder / "pictures"])
+        collection.people.trust("Ada")
+        collection.people.trust("Bea")
+    return folder / "store"
 
 
 @pytest.fixture
-def collection(digits):  # noqa: F811
+def collection(digits):
     with Collection.open(digits, features=[Colours(8)]) as opened:
         opened.votes.reset()
         yield opened

@@ -19,7 +19,7 @@ from lookalike.collection import Ask, Collection
 from lookalike.collection.votes import ledger as ledgers
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.colours import Colours, album
-from tests.collection.votes.inside import ledger_of, ranker_of
+from tests.collection.votes.inside import ranker_of
 
 PICTURES = st.integers(1, 6)
 WORDS = st.sampled_from(["katze", "KATZE", "hund"])
@@ -126,18 +126,17 @@ class Told(RuleBasedStateMachine):
     @invariant()
     def votes_are_those_that_count(self):
         counting = [what for what in self.counting() if what[1] == "vote"]
-        ledger = ledger_of(self.collection)
+        ledger = self.collection._session.rankers.ledger
         assert [vote.number for vote in ledger.votes] == [what[0] for what in counting]
         for query in range(1, 7):
             said = {}
             for _, _, asked, picture, sign, who in counting:
                 if asked == query:
                     said[picture, who] = sign
-            total = {}
-            for (picture, _), sign in said.items():
-                total[picture] = total.get(picture, 0) + sign
-            signs = {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
-            assert self.collection.votes.verdicts(Ask((query,))) == signs
+            for who in ("", "b"):
+                own = {picture: sign for (picture, speaker), sign in said.items() if speaker == who}
+                shared = {picture: sign for (picture, speaker), sign in said.items() if not speaker}
+                assert self.collection.votes.verdicts(Ask((query,)), who) == shared | own
         history = self.collection.log.history(1000)
         assert {event.number for event in history if event.undone} == self.undone()
 

@@ -7,7 +7,6 @@ import pytest
 
 from lookalike.collection import Ask
 from lookalike.collection.votes import spread
-from lookalike.collection.votes.ledger import MIN_JUDGED
 from lookalike.collection.votes.members import Members
 from lookalike.collection.votes.spread import EVIDENCE, Spread
 from lookalike.collection.votes.steps import FOLDS
@@ -31,10 +30,8 @@ class Log:
         self.stops = np.cumsum([picked + rejected for picked, rejected in sizes])
         self.places = rng.integers(0, 30, self.stops[-1]).astype(np.int32)
         self.picked = np.array([picked for picked, _ in sizes])
-        self.rejects = np.array([rejected > 0 for _, rejected in sizes])
         self.folds = rng.integers(0, FOLDS, votes)
-        self.trust = rng.integers(0, 5, votes) / 4
-        self.judged = rng.integers(0, 2 * MIN_JUDGED, votes)
+        self.trust = rng.integers(0, 2, votes) / 1
 
     def spread(self, before, count, trust=None):
         """Return what the first votes come to, after what was known before."""
@@ -43,10 +40,9 @@ class Log:
         new |= dict.fromkeys(("width", "reach"), np.zeros(count))
         new |= dict.fromkeys(("person", "subject"), np.arange(count))
         new |= {"stop": self.stops[:count], "picked": self.picked[:count]}
-        new |= {"fold": self.folds[:count], "rejects": self.rejects[:count]}
+        new |= {"fold": self.folds[:count]}
         weights = self.trust if trust is None else trust
-        people = np.column_stack([weights * (self.judged >= MIN_JUDGED), weights])
-        return before.following(self.vectors, Members.none().extended(new), people[:count])
+        return before.following(self.vectors, Members.none().extended(new), weights[:count])
 
 
 def same(one, other):
@@ -59,8 +55,8 @@ def test_it_makes_no_difference_in_which_order_votes_are_added(seed):
     at_once = log.spread(Spread.none(6), 12)
     one_by_one = Spread.none(6)
     for count in range(1, 13):
-        # What a person's votes weigh changes as they vote.
-        trust = np.random.default_rng(count).random(12) if count < 12 else None
+        # Whether a person's votes count changes as they vote.
+        trust = np.random.default_rng(count).integers(0, 2, 12) / 1 if count < 12 else None
         one_by_one = log.spread(one_by_one, count, trust)
     assert same(one_by_one, at_once)
     assert any(np.abs(product).any() for product in at_once.products)
@@ -75,8 +71,7 @@ def test_equals_a_sum_written_out(seed):
     votes = []
     for vote, (start, stop) in enumerate(zip(starts, log.stops, strict=True)):
         picked = log.picked[vote]
-        is_believed = log.rejects[vote] or log.judged[vote] >= MIN_JUDGED
-        if log.folds[vote] != 2 and is_believed and picked > 1:
+        if log.folds[vote] != 2 and picked > 1:
             votes.append((log.vectors[log.places[start:stop]].astype(float), picked))
     query = np.ones(6) / np.sqrt(6)
     turned = spread.turned(query[None], without=2)[0]
@@ -127,30 +122,14 @@ def spread_of(collection):
 
 def test_a_search_voted_on_again_counts_once(collection):
     red, blue = ids(collection, "rot"), ids(collection, "blau")
+    collection.people.trust("b")
     for picked in red[1:5]:
-        collection.vote(Ask((red[0],)), picked=[picked], rejected=blue[:1], who="a")
+        collection.vote(Ask((red[0],)), picked=[picked], rejected=blue[:1])
     assert sum(spread_of(collection).counts) == 4
     collection.vote(Ask((red[0],)), picked=[red[1]], rejected=blue[:1], who="b")
-    assert sum(spread_of(collection).counts) == 8, "the last word of each person"
+    assert sum(spread_of(collection).counts) == 5, "each person has their own word"
     collection.undo(collection.log.history(1)[0].number)
     assert sum(spread_of(collection).counts) == 4
-
-
-def test_a_vote_that_rejects_nothing_counts_once_its_person_is_known(collection):
-    red, green, blue = (ids(collection, colour) for colour in PALETTE)
-    collection.vote(Ask((red[0],)), picked=red[1:3])
-    ranker = ranker_of(collection)
-    near = ranker.vectors(np.array(red[5:6]))
-    assert sum(spread_of(collection).counts) == 0
-    assert not ranker.votes.turns.turned(near).any()
-    for query in green[1:4]:
-        collection.vote(Ask((query,)), picked=[green[4]], rejected=blue[:1])
-    assert sum(spread_of(collection).counts) == 5
-    votes = ranker_of(collection).votes.turns
-    # Near what was picked, queries turn towards it, and not only by what holds for every search.
-    towards = ranker.vectors(np.array(red[:3])).mean(axis=0)
-    everywhere = votes.spread.turned(near.astype(np.float64))
-    assert (votes.turned(near)[0] - everywhere[0]) @ towards > 0.1
 
 
 def test_to_pick_the_same_again_and_again_adds_little(collection):

@@ -8,7 +8,8 @@ import pytest
 
 from lookalike.collection import Ask, Collection
 from lookalike.service.web.decoding.decoder import Decoder
-from lookalike.service.web.security.users import HOUR, Rates
+from lookalike.service.web.security.keys import KEY_FILE, make_key, revoke_keys
+from lookalike.service.web.security.users import Rates
 from tests.collection.colours import PALETTE, Colours, album, picture
 from tests.gates import OPEN
 from tests.service.web.served import job_over, png, served
@@ -158,15 +159,15 @@ def test_a_vote_changes_the_next_search_and_undo_takes_it_back(client):
     before = got(client.get("/api/search?like=1&k=23"))
     wrong, right = ids(before)[0], ids(before)[-1]
     body = {"like": [1], "picked": [right], "rejected": [wrong], "shown": ids(before)}
-    said = got(client.post("/api/votes", json={**body, "user": "Ada", "key": "one"}))
-    assert (said["event"]["kind"], said["event"]["who"]) == ("vote", "Ada")
+    said = got(client.post("/api/votes", json={**body, "key": "one"}))
+    assert (said["event"]["kind"], said["event"]["who"]) == ("vote", "")
     assert said["event"]["body"]["picked"] == [right]
     assert said["standing"]["votes"] == 1
     after = got(client.get("/api/search?like=1&k=23"))
     verdicts = {match["id"]: match["verdict"] for match in after["matches"]}
     assert (verdicts[right], verdicts.get(wrong)) == (1, None)
     assert after["rejected"] == [wrong]
-    again = got(client.post("/api/votes", json={**body, "user": "Ada", "key": "one"}))
+    again = got(client.post("/api/votes", json={**body, "key": "one"}))
     assert again["event"]["number"] == said["event"]["number"]
     undone = got(client.post("/api/undo", json={"event": said["event"]["number"]}))
     assert undone["standing"]["votes"] == 0
@@ -263,13 +264,13 @@ def test_many_pictures_are_labelled_and_one_undoing_takes_it_back(client, store)
     ]
     assert (event["kind"], event["body"]["pictures"]) == ("label", 2)
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
-    no = {"all_of": {"tag": ["Flur"]}, "word": "flur", "shows": False, "user": "Ada"}
+    no = {"all_of": {"tag": ["Flur"]}, "word": "flur", "shows": False}
     again = got(client.post("/api/selection/tag", json=no))["event"]
-    assert (again["body"]["shows"], again["who"]) == (False, "Ada")
+    assert (again["body"]["shows"], again["who"]) == (False, "")
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 0
-    got(client.post("/api/undo", json={"event": again["number"], "user": "Ada"}))
+    got(client.post("/api/undo", json={"event": again["number"]}))
     assert got(client.get("/api/pictures?tag=flur"))["total"] == 2
-    refused(client.post("/api/undo", json={"event": again["number"]}), 400, "undone by Ada")
+    refused(client.post("/api/undo", json={"event": again["number"]}), 400, "already undone")
     every = got(client.post("/api/selection/tag", json={"all_of": {}, "word": "alle"}))
     assert every["pictures"] == len(store)
     for body, status, words in (
@@ -326,25 +327,14 @@ def test_a_missing_file_is_told_and_looked_for(client, store):
     assert "File missing" not in client.get("/picture/3").text
 
 
-def test_who_speaks_is_known_by_cookie(client):
-    client.cookies.set("lookalike_user", "J%C3%BCrgen")
-    said = got(client.post("/api/votes", json={"like": [1], "picked": [2]}))
-    assert said["event"]["who"] == "Jürgen"
-    client.cookies.set("lookalike_user", "x" * 100)
-    said = got(client.post("/api/votes", json={"like": [1], "picked": [3]}))
-    assert said["event"]["who"] == ""
-
-
-def test_one_client_may_say_so_much_a_minute_under_whatever_name(client):
+def test_one_client_may_say_so_much_a_minute(client):
     client.app.state.rates = Rates(most=3)
     for number in range(2, 5):
-        got(client.post("/api/votes", json={"like": [1], "picked": [number], "user": "Ada"}))
-    answer = client.post("/api/votes", json={"like": [1], "picked": [7], "user": "Ada"})
+        got(client.post("/api/votes", json={"like": [1], "picked": [number]}))
+    answer = client.post("/api/votes", json={"like": [1], "picked": [7]})
     refused(answer, 429, "may make 3 a minute")
     assert int(answer.headers["Retry-After"]) >= 1
-    answer = client.post("/api/votes", json={"like": [1], "picked": [7], "user": "Bob"})
-    refused(answer, 429, "may make 3 a minute")
-    refused(client.delete("/api/pictures/1?user=Ada"), 429, "may make 3 a minute")
+    refused(client.delete("/api/pictures/1"), 429, "may make 3 a minute")
 
 
 def test_rates_fill_up_again_and_forget():
@@ -363,25 +353,14 @@ def test_rates_fill_up_again_and_forget():
     assert len(rates._left) == 2
 
 
-def test_one_client_speaks_for_few_people(client):
-    now = [0.0]
-    client.app.state.rates = Rates(names=3, clock=lambda: now[0])
-    for name in ("Ada", "Bob", "Eve", "Ada"):
-        got(client.post("/api/tags", json={"picture": 1, "word": name, "user": name}))
-    answer = client.post("/api/tags", json={"picture": 1, "word": "x", "user": "Fay"})
-    refused(answer, 429, "may speak for 3 people")
-    # What was said can be taken back all the same, and who gives no name may go on.
-    said = got(client.post("/api/tags", json={"picture": 1, "word": "y"}))
-    got(client.post("/api/undo", json={"event": said["number"], "user": "Fay"}))
-    got(client.post("/api/votes", json={"like": [1], "picked": [2], "user": "Eve"}))
-    got(client.post("/api/reset", json={"of": "Eve", "user": "Gus"}))
-    now[0] = HOUR
-    got(client.post("/api/tags", json={"picture": 1, "word": "x", "user": "Fay"}))
-
-
-def test_the_votes_of_one_person_are_looked_at_and_discarded(client):
+def test_the_votes_of_one_person_are_looked_at_and_discarded(client, store):
     for name, picked in (("Ada", 2), ("Bob", 3), ("Ada", 4)):
-        got(client.post("/api/votes", json={"like": [1], "picked": [picked], "user": name}))
+        key = make_key(store.path / KEY_FILE, name, "vote")
+        said = {"Authorization": f"Bearer {key}"}
+        body = {"like": [1], "picked": [picked]}
+        assert got(client.post("/api/votes", json=body, headers=said))["event"]["who"] == name
+    for name in ("Ada", "Bob"):
+        got(client.post("/api/people", json={"name": name, "change": "trust"}))
     of_ada = got(client.get("/api/events?of=Ada"))["events"]
     assert [event["who"] for event in of_ada] == ["Ada", "Ada"]
     said = got(client.post("/api/reset", json={"of": "Ada"}))
@@ -699,6 +678,8 @@ def test_openapi_tells_of_every_route(reader):
         *[("post", "/api/bin/restore"), ("post", "/api/bin/empty")],
         ("post", "/api/pictures/{id}/look"),
         *[("post", "/api/undo"), ("post", "/api/reset"), ("post", "/api/rollback")],
+        *[("get", "/api/people"), ("post", "/api/people"), ("get", "/api/people/proposals")],
+        *[("get", "/api/people/undo"), ("post", "/api/people/undo")],
         *[("get", "/api/events"), ("get", "/api/standing"), ("get", "/api/models")],
         *[("get", "/api/suggestions/{ref}"), ("get", "/api/reasons"), ("get", "/api/facets")],
         ("get", "/api/views"),
@@ -713,3 +694,31 @@ def test_openapi_tells_of_every_route(reader):
         assert {"400", "404", "409", "413", "422", "429"} <= route["responses"].keys(), path
         told = route["responses"]["422"]["content"]["application/json"]["schema"]
         assert told == {"$ref": "#/components/schemas/Problem"}
+
+
+def test_what_others_say_changes_nothing_until_they_are_trusted(client, store):
+    file = store.path / KEY_FILE
+    ada, second = ({"Authorization": f"Bearer {make_key(file, 'Ada', 'vote')}"} for _ in range(2))
+    before = got(client.get("/api/search?like=1&k=23"))
+    body = {"like": [1], "picked": [ids(before)[-1]], "rejected": [ids(before)[0]]}
+    assert got(client.post("/api/votes", json=body, headers=ada))["event"]["who"] == "Ada"
+    refused(client.post("/api/votes", json={**body, "user": "Bob"}, headers=ada), 422, "user")
+    got(client.post("/api/tags", json={"picture": 1, "word": "Hut"}, headers=ada))
+    assert got(client.get("/api/search?like=1&k=23")) == before
+    own = got(client.get("/api/search?like=1&k=23", headers=second))
+    assert ids(own)[0] == ids(before)[-1], "two keys of one person are one person"
+    assert got(client.get("/api/search?like=1&k=23&layers=shared", headers=ada)) != own
+    (one,) = got(client.get("/api/people/proposals"))
+    assert (one["person"], one["word"], one["picture"]) == ("Ada", "Hut", 1)
+    trust = {"name": "Ada", "change": "trust"}
+    refused(client.post("/api/people", json=trust, headers=ada), 403, "only search, vote and tag")
+    got(client.post("/api/people", json=trust))
+    assert ids(got(client.get("/api/search?like=1&k=23"))) == ids(own)
+    assert got(client.get("/api/people/undo?name=Ada"))["votes"] == 1
+    undone = got(client.post("/api/people/undo", json={"name": "Ada"}))
+    assert got(client.get("/api/search?like=1&k=23")) == before
+    got(client.post("/api/undo", json={"event": undone["number"]}))
+    assert ids(got(client.get("/api/search?like=1&k=23"))) == ids(own)
+    assert revoke_keys(file, "Ada") == 2
+    make_key(file, "Bob", "vote")
+    refused(client.get("/api/search?like=1", headers=ada), 401, "A key is needed")

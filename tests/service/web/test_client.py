@@ -43,7 +43,7 @@ def server(store):
 
 @pytest.fixture
 def client(server):
-    with Client(str(server.base_url), user="Ada") as found:
+    with Client(str(server.base_url)) as found:
         yield found
 
 
@@ -56,7 +56,7 @@ def test_search_vote_undo(client, store):
     assert ids(found) == [match.id for match in store.search(1, 11)]
     assert ids(client.search([1, 2], unlike=12, k=3, offset=1, learned=False))
     said = client.vote(1, picked=[found[-1].id], rejected=[found[0].id], shown=ids(found))
-    assert (said.event.who, said.standing.votes) == ("Ada", 1)
+    assert (said.event.who, said.standing.votes) == ("", 1)
     assert client.search(1, k=11)[-1].verdict in (0, 1, -1)
     assert client.history(1)[0] == said.event
     assert client.undo(said.event.number).standing.votes == 0
@@ -91,7 +91,7 @@ def test_files_are_searched_with_added_and_deleted(client, store, tmp_path):
     assert len(store) == 13
     client.delete(added.id)
     assert len(store) == 12
-    assert client.history(1)[0].who == "Ada"
+    assert client.history(1)[0].who == ""
 
 
 def test_a_folder_is_imported_and_progress_told(client, store, photos):

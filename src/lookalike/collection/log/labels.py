@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 from lookalike.collection.log.entry import NewEntry
 from lookalike.collection.log.event import Event, Position, event, pictures_text
-from lookalike.collection.store import changes
+from lookalike.collection.store import changes, people
 from lookalike.collection.store import labels as stored
 from lookalike.collection.store import log as rows
 from lookalike.collection.store.labels import Change, LabelSource
@@ -131,7 +131,7 @@ def label(entry: NewEntry, pictures: Sequence[int], word: str, *, shows: bool) -
     What holds already is not recorded again: the entry is the one in which it was said.
     """
     key = word_key(word)
-    if (number := _repeated(entry.connection, key, pictures, shows)) is not None:
+    if (number := _repeated(entry, key, pictures, shows)) is not None:
         entry.repeat(number)
         return
     before, after = (None, word) if shows else (word, None)
@@ -182,23 +182,37 @@ def settle(connection: Connection, key: str, pictures: Sequence[int]) -> None:
         stored.set_by_hand(connection, key, some, yes=yes, no=no)
 
 
-def last_changes(connection: Connection, key: str, pictures: Iterable[int]) -> dict[int, Last]:
+def last_changes(
+    connection: Connection, key: str, pictures: Iterable[int], of: str | None = None
+) -> dict[int, Last]:
     """Return what was last said of pictures and a word, of all that counts.
 
-    By labelling, or by keeping one of some duplicates, which gets the words of the others.
+    By labelling, or by keeping one of some duplicates, which gets the words of the others. What
+    people said who are not trusted counts once it was accepted; with ``of``, what that person
+    said is returned alone.
     """
     answer = changes.of_word(connection, key, pictures)
-    undone = rows.undone_among(connection, sorted({number for _, number, _, _ in answer}))
+    if of is None and any(who != people.OWNER for *_, who in answer):
+        shared, up_to = {people.OWNER, *people.trusted(connection)}, people.accepted(connection)
+        answer = [one for one in answer if one[-1] in shared or one[1] <= up_to.get(one[-1], 0)]
+    elif of is not None:
+        answer = [one for one in answer if one[-1] == of]
+    undone = rows.undone_among(connection, sorted({number for _, number, *_ in answer}))
     return {
         picture: Last(number, after is not None, str(after if refused is None else refused))
-        for picture, number, refused, after in answer
+        for picture, number, refused, after, _ in answer
         if number not in undone
     }
 
 
-def _repeated(connection: Connection, key: str, pictures: Sequence[int], shows: bool) -> int | None:
-    """Return the event in which the same was said last of the same pictures, if it still holds."""
-    last = last_changes(connection, key, pictures)
+def _repeated(entry: NewEntry, key: str, pictures: Sequence[int], shows: bool) -> int | None:
+    """Return the event in which the same was said last of the same pictures, if it still holds.
+
+    A proposal holds while its person says nothing else.
+    """
+    connection, who = entry.connection, entry.who
+    proposes = who not in {people.OWNER, *people.trusted(connection)}
+    last = last_changes(connection, key, pictures, of=who if proposes else None)
     numbers = {own.number for own in last.values()}
     if len(last) < len(pictures) or len(numbers) != 1:
         return None
@@ -211,5 +225,7 @@ def _repeated(connection: Connection, key: str, pictures: Sequence[int], shows: 
     # A word that came from a duplicate is said anew: to undo that restores no duplicate.
     if row is None or row.kind != Label.kind:
         return None
+    if proposes:
+        return number
     holding = stored.count_by_hand(connection, key, pictures, shows=shows)
     return number if holding == len(pictures) else None

@@ -29,7 +29,7 @@ class Undo(Event):
     @property
     def is_redo(self) -> bool:
         """Whether it undoes an undo, so that something counts again."""
-        return self.undid == self.kind
+        return self.undid in {Undo.kind, UndoPart.kind}
 
     def settle(self, at: Position) -> None:
         """Apply or revert what is undone in the end, through undos of undos."""
@@ -50,6 +50,12 @@ class Undo(Event):
     def sentence(self) -> str:
         """Return what happened."""
         return f"Undid no. {self.event}"
+
+
+@event("undo_part", touches={"pictures", "labels", "votes"}, hidden=True)
+@dataclass(frozen=True)
+class UndoPart(Undo):
+    """An event counts no more, as one of several that were undone at once."""
 
 
 def undo(entry: NewEntry, number: int) -> None:

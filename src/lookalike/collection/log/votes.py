@@ -32,9 +32,6 @@ class Taught:
         The share of its comparisons that were in the right order without votes, and with what
         votes on other queries had taught; None where it compares nothing, and the second where
         only some of what was shown was judged, since that was chosen with votes in view.
-    agreement : float
-        By how much it agrees with what the pictures show, from -1 to 1, about 0 for a vote cast
-        at random.
     """
 
     pictures: tuple[int, ...] = ()
@@ -42,7 +39,6 @@ class Taught:
     steps: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     width: float = 0.0
     right: tuple[float | None, float | None] = (None, None)
-    agreement: float = 0.0
 
     def without(self, erased: Set[Ref]) -> "Taught":
         """Return it without the steps of erased pictures."""
@@ -62,7 +58,6 @@ class Taught:
             "steps": self.steps.tolist(),
             "width": self.width,
             "right": list(self.right),
-            "agreement": self.agreement,
         }
 
     @classmethod
@@ -76,10 +71,7 @@ class Taught:
         if not np.isfinite(steps).all() or not 0 <= width < np.inf:
             raise ValueError("a step is not finite")
         before, after = written["right"]
-        agreement = float(written["agreement"])
-        if not abs(agreement) <= 1:
-            raise ValueError("agreement is from -1 to 1")
-        return cls(pictures, picked, steps, width, (before, after), agreement)
+        return cls(pictures, picked, steps, width, (before, after))
 
 
 @event("vote", undoable=True, touches={"votes"})

@@ -115,7 +115,7 @@ class Pictures(Noun):
         ----------
         k, offset : int
             How many to return, and how many to leave out before them.
-        where : Where, optional
+        where : Filter, optional
             Which pictures to return.
         order : {"newest", "oldest", "added"}
             By when they were taken, those of unknown date last; or the last added first.

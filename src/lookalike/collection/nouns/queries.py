@@ -29,7 +29,7 @@ class Queries(Noun):
         From 0 to 1, the more the nearer the query is to what was taught; None if nothing was
         learned. Votes count besides.
         """
-        ranker, ledger = self._session.rankers.get(by), self._session.rankers.ledger
+        ranker, ledger = self._session.rankers.get(by), self._session.rankers.layer()
         return searching.reach(self._session.database, ranker, ledger, ask)
 
     def keep(

@@ -16,19 +16,25 @@ from lookalike.core.errors import (
 class Votes(Noun):
     """What people voted on searches, and what that has taught."""
 
-    def verdicts(self, ask: Ask) -> dict[int, int]:
-        """Return what was said of pictures found for a query: +1 for picked, -1 for rejected."""
+    def verdicts(self, ask: Ask, who: str = "") -> dict[int, int]:
+        """Return what was said of pictures found for a query: +1 for picked, -1 for rejected.
+
+        A person's own word holds, else that of the owner and of trusted people.
+        """
         queries.check_ask(ask)
-        return self._session.rankers.ledger.verdicts(str(ask))
+        return self._session.rankers.layer(who).verdicts(str(ask))
 
     def of(self, ask: Ask, picture: int, who: str = "") -> list[int]:
         """Return the events in which a person voted on a picture for a query, the last first."""
         queries.check_ask(ask)
         return self._session.rankers.ledger.votes_on(str(ask), picture, who)
 
-    def standing(self, by: str | None = None) -> Standing:
-        """Return what votes have taught a ranker, how that was judged, and if searches use it."""
-        return self._session.rankers.get(by).votes.standing
+    def standing(self, by: str | None = None, who: str = "") -> Standing:
+        """Return what votes have taught a ranker, how that was judged, and if searches use it.
+
+        With ``who``, what that person's own votes have taught as well.
+        """
+        return self._session.rankers.get(by, who=who).votes.standing
 
     def reset(self, *, of: str | None = None, who: str = "", key: str | None = None) -> Entry:
         """Discard all votes given so far; undoing this event makes them count again.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from lookalike.annotation.registry import ANNOTATORS
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.start_words import ClassCache
-from lookalike.collection.store import models, rankers
+from lookalike.collection.store import models, people, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.models import CodeFigures
@@ -77,6 +78,9 @@ class RankerInfo:
     codes: CodeFigures | None = None
 
 
+MAX_PEOPLE = 16
+"""People whose layers are in memory; those who have not searched for the longest go."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -104,12 +108,16 @@ class Rankers:
         self._seen: int | None = None
         self._rows: list[RankerRow] = []
         self._ledger: Ledger | None = None
+        self._layers: OrderedDict[str, tuple[Ledger, Ledger]] = OrderedDict()
+        self._people: OrderedDict[tuple[int, str], tuple[Ranker, Ranker]] = OrderedDict()
         self.classes = ClassCache(folder, database)
 
     def close(self) -> None:
         """Let go of all that is in memory."""
         with self.lock:
             self._loaded, self._annotators, self._ledger = {}, {}, None
+            self._layers.clear()
+            self._people.clear()
         self.classes.close()
 
     def check_features(self, given: Iterable[Feature]) -> None:
@@ -147,8 +155,10 @@ class Rankers:
             )
         return rows[names.index(by)]
 
-    def get(self, by: str | None = None, *, learned: bool = True) -> Ranker:
-        """Return the ranker of a name, or the first, as it is now.
+    def get(
+        self, by: str | None = None, *, learned: bool = True, who: str = people.OWNER
+    ) -> Ranker:
+        """Return the ranker of a name, or the first, as it is now, with the layers of a person.
 
         With ``learned`` false, one whose learned model is damaged is returned, too: the plain
         ranking does without it.
@@ -163,7 +173,35 @@ class Rankers:
             If a file or part it needs is not usable.
         """
         with self.lock:
-            return self._usable(self.row(by), learned)
+            return self._layered(self._usable(self.row(by), learned), who)
+
+    def _layered(self, shared: Ranker, who: str) -> Ranker:
+        """Return a ranker with what a person's own votes add; the lock must be held."""
+        layer = self.layer(who)
+        if who == people.OWNER or not any(vote.who == who for vote in layer.votes):
+            return shared
+        start, own = self._people.pop((shared.id, who), (shared, shared))
+        if start is not shared:
+            is_same = start.plain is shared.plain and start.similarity is shared.similarity
+            known = own.votes.judged_by(shared.votes.judgement.held) if is_same else shared.votes
+            own = replace(shared, votes=known)
+        if own.votes.ledger is not layer:
+            own = replace(own, votes=own.votes.following(layer))
+        self._people[shared.id, who] = shared, own
+        while len(self._people) > MAX_PEOPLE:
+            self._people.popitem(last=False)
+        return own
+
+    def layer(self, who: str = people.OWNER) -> Ledger:
+        """Return the votes that teach a person: the owner's, those of trusted people, their own."""
+        with self.lock:
+            ledger, known = self.ledger, self._layers.pop(who, None)
+            if known is None or known[0] is not ledger:
+                known = ledger, ledger.layer(who, known)
+            self._layers[who] = known
+            while len(self._layers) > MAX_PEOPLE:
+                self._layers.popitem(last=False)
+            return known[1]
 
     def _usable(self, row: RankerRow, learned: bool) -> Ranker:
         """Return a ranker as it is now, or raise what :meth:`get` does; the lock must be held."""
@@ -181,14 +219,14 @@ class Rankers:
             raise DamagedFile(ranker.damage)
         return ranker
 
-    def usable(self, *, learned: bool = True) -> list[Ranker]:
+    def usable(self, *, learned: bool = True, who: str = people.OWNER) -> list[Ranker]:
         """Return all rankers that are ready and whose parts are there, learned ones or all."""
         result = []
         with self.lock:
             for row in self.rows():
                 if row.ready and row.fingerprint is not None:
                     try:
-                        result.append(self._usable(row, learned))
+                        result.append(self._layered(self._usable(row, learned), who))
                     except (LookalikeError, OSError):
                         continue
         return result
@@ -459,7 +497,7 @@ class Rankers:
             return loaded[1]
         current = row
         while True:
-            ledger, before = self.ledger, None if loaded is None else loaded[1]
+            ledger, before = self.layer(), None if loaded is None else loaded[1]
             try:
                 with self._database.snapshot():
                     ranker = self._follow(before, current).following(self._database, ledger)

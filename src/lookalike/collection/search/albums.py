@@ -169,7 +169,7 @@ def search_ids(session: Session, search: SavedSearch, among: Among) -> NDArray[n
         matches = ranked(
             session.database,
             ranker,
-            session.rankers.ledger,
+            session.rankers.layer(),
             search.ask,
             max(len(ranker.plain), 1),
             first=None,
@@ -188,7 +188,7 @@ def _named(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], se
     """Return what belongs to an album since someone said so, and what was rejected."""
     search, verdicts = row.search, {}
     if search.ask is not None and search.learned:
-        verdicts = session.rankers.ledger.verdicts(str(search.ask))
+        verdicts = session.rankers.layer().verdicts(str(search.ask))
     picked = [number for number, sign in verdicts.items() if sign > 0]
     if search.word is not None:
         tagged = among(replace(search.where or Filter(), tags=_tags(search)))
@@ -214,7 +214,7 @@ def _best(session: Session, row: AlbumRow, among: Among) -> tuple[list[int], str
     hits = ranked(
         session.database,
         session.rankers.get(search.by, learned=search.learned),
-        session.rankers.ledger,
+        session.rankers.layer(),
         ask,
         row.most,
         first=None,

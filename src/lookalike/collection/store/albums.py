@@ -21,7 +21,7 @@ class SavedSearch:
     ----------
     ask, word : Ask or str, optional
         What is searched for; with neither, the pictures that pass the filter.
-    where : Where, optional
+    where : Filter, optional
         Which pictures to search among.
     by, learned, min_score
         As for :meth:`~lookalike.Collection.search`.

@@ -105,13 +105,16 @@ def overlap(connection: Connection, one: int, other: int) -> bool:
 
 def of_word(
     connection: Connection, key: str, pictures: Iterable[int]
-) -> list[tuple[int, int, str | None, str | None]]:
-    """Return picture, event, before and after of what people said of pictures and a word, in order.
+) -> list[tuple[int, int, str | None, str | None, str]]:
+    """Return picture, event, before, after and who labelled, of what people said of a word.
+
+    In order; who kept one of some duplicates had to manage the collection, and is nobody here.
 
     Imports of labels are left out: they have a subject, their source.
     """
     return connection.execute(
-        "SELECT picture, event, before, after FROM changes JOIN events ON number = event "
+        "SELECT picture, event, before, after, iif(kind = 'label', who, '') "
+        "FROM changes JOIN events ON number = event "
         "WHERE picture IN (SELECT value FROM json_each(?)) AND changes.key = ? "
         "AND about IS NULL ORDER BY event",
         (numbers(pictures), key),

@@ -48,11 +48,11 @@ class Filter:
 
     Examples
     --------
-    >>> Where(taken_from="2024-05", taken_to="2024").check()
-    >>> Where(min_side=300, max_side=200).check()
+    >>> Filter(taken_from="2024-05", taken_to="2024").check()
+    >>> Filter(min_side=300, max_side=200).check()
     Traceback (most recent call last):
     ...
-    lookalike.core.errors.InvalidInput: Where: min_side must not be above max_side; got 300 and 200.
+    lookalike.core.errors.InvalidInput: Filter: min_side must not be above max_side; got 300 and 200.
     """
 
     folder: str | None = None
@@ -85,18 +85,18 @@ class Filter:
             isinstance(self.pictures, tuple) and all(map(is_whole, self.pictures))
         ):
             raise InvalidInput(
-                f"Where: pictures must be a tuple of ids; got {self.pictures!r:.200}."
+                f"Filter: pictures must be a tuple of ids; got {self.pictures!r:.200}."
             )
         _check_numbers("side", self.min_side, self.max_side)
         _check_numbers("bytes", self.min_bytes, self.max_bytes)
         if self.missing not in (None, True, False):
-            raise InvalidInput(f"Where: missing must be true or false; got {self.missing!r:.80}.")
+            raise InvalidInput(f"Filter: missing must be true or false; got {self.missing!r:.80}.")
         for name, time in (("taken_from", self.taken_from), ("taken_to", self.taken_to)):
             if time is not None:
                 _check_time(name, time)
         if self.taken_from and self.taken_to and self.taken_from > self.taken_to + END:
             raise InvalidInput(
-                f"Where: taken_from must not be after taken_to; got {self.taken_from} and "
+                f"Filter: taken_from must not be after taken_to; got {self.taken_from} and "
                 f"{self.taken_to}."
             )
 
@@ -108,7 +108,7 @@ def _check_folder(folder: object) -> None:
         usable = False
     if not usable:
         raise InvalidInput(
-            f"Where: folder must be the absolute path of a folder; got {folder!r:.200}."
+            f"Filter: folder must be the absolute path of a folder; got {folder!r:.200}."
         )
 
 
@@ -117,7 +117,7 @@ def _check_names(what: str, names: object) -> None:
         isinstance(name, str) and label_name(name) for name in names
     ):
         raise InvalidInput(
-            f"Where: {what} must be a tuple of texts that are not empty; got {names!r:.200}."
+            f"Filter: {what} must be a tuple of texts that are not empty; got {names!r:.200}."
         )
 
 
@@ -128,7 +128,7 @@ def _check_time(name: str, time: object) -> None:
         datetime.fromisoformat(time + _START[len(time) :])
     except ValueError as error:
         raise InvalidInput(
-            f"Where: {name} must be a date or time such as 2024, 2024-05, 2024-05-31 or "
+            f"Filter: {name} must be a date or time such as 2024, 2024-05, 2024-05-31 or "
             f"2024-05-31T18:30, without a time zone; got {time!r:.80}."
         ) from error
 
@@ -139,5 +139,5 @@ def _check_numbers(what: str, least: Any, most: Any) -> None:
             check_whole("Filter", name, number, 0, _MAX_NUMBER)
     if None not in (least, most) and least > most:
         raise InvalidInput(
-            f"Where: min_{what} must not be above max_{what}; got {least} and {most}."
+            f"Filter: min_{what} must not be above max_{what}; got {least} and {most}."
         )

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from contextlib import closing
 from sqlite3 import Connection
 
+from lookalike.collection.store import log
 from lookalike.collection.store.log_of_version_8 import rewrite_log
+from lookalike.collection.store.people import OWNER, TRUST
 from lookalike.collection.store.schema import SCHEMA, VERSION, create_records, records_table
 from lookalike.collection.store.sums import RECORD, SUMMED
 from lookalike.core.errors import DamagedFile
@@ -30,7 +32,17 @@ def migrate_8_to_9(connection: Connection) -> None:
     rewrite_log(connection)
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {8: migrate_8_to_9}
+def migrate_9_to_10(connection: Connection) -> None:
+    """Trust everybody who spoke before people had layers: what they said taught everybody."""
+    answer = connection.execute(
+        "SELECT DISTINCT who FROM events WHERE kind IN ('vote', 'label') AND who != '' ORDER BY 1"
+    ).fetchall()
+    for (who,) in answer:
+        body = {"person": who, "trusts": True}
+        log.insert(connection, TRUST, body, who=OWNER, key=None, about=None)
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {8: migrate_8_to_9, 9: migrate_9_to_10}
 """What makes a database of a version one of the next; older versions are refused."""
 
 

@@ -3,7 +3,7 @@
 ``migrations.py`` brings a database of the version before to this one.
 """
 
-VERSION = 9
+VERSION = 10
 
 OLDEST = 8
 """The oldest version that is brought to this one."""

@@ -151,7 +151,7 @@ def _serving(session: Session, row: RankerRow, ranker: Ranker, new: NewModel | N
         return ranker
     database = session.database
     fresh = Ranker.of(row, ranker.space, ranker.plain, database, similarity=new.model)
-    return fresh.following(database, session.rankers.ledger)
+    return fresh.following(database, session.rankers.layer())
 
 
 def rollback(session: Session) -> InUse:

@@ -83,6 +83,11 @@ class HeldLabels:
         changed_by = {event for _, event in new}
         return 0 in changed_by or changes.touched(database, changed_by, sides[0].tolist())
 
+    def mean(self, added: Added) -> float:
+        """Return the mean average precision with what is added at full strength."""
+        more = dense(self._items @ added(self._vectors).T).T
+        return float(self._precision(self._scores + more).mean())
+
     def judge(self, added: Added) -> Judged:
         """Return the mean average precision without votes and with them, and how far they may go.
 
@@ -124,3 +129,12 @@ class Judgement:
         if self.held is not None and self.ledger.votes:
             labels = self.held.judge(self.turns.added)
         return self.ledger.standing(self.turns.lessons.ranker, labels)
+
+    def cost(self, who: str) -> float | None:
+        """Return how much better labelled pictures rank without the votes of a person.
+
+        None where there are no labels to judge by, or no votes of theirs.
+        """
+        if self.held is None or who not in self.turns.lessons.people:
+            return None
+        return self.held.mean(self.turns.without(who).added) - self.held.mean(self.turns.added)

@@ -16,9 +16,10 @@ from lookalike.collection.log.removals import Erasure
 from lookalike.collection.log.undo import Undo
 from lookalike.collection.log.votes import Lessons, Reset, Taught, Vote
 from lookalike.collection.store import log as rows
-from lookalike.collection.store import snapshots
+from lookalike.collection.store import people, snapshots
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.log import Row
+from lookalike.collection.store.people import OWNER
 from lookalike.collection.vectors.queries import read_ask
 
 
@@ -44,8 +45,9 @@ class Standing:
         back would else rank worse, or 0 while votes not learned from do.
     reason : str
         Why, in a sentence.
-    left_out : tuple of str
-        The people whose votes weigh nothing, since they contradict how the pictures look.
+    paused : tuple of str
+        The people whose votes are used only in the searches they were given in: with what was
+        learned, their own held-out votes rank worse.
     """
 
     votes: int
@@ -56,105 +58,55 @@ class Standing:
     labels_after: float | None
     strength: float
     reason: str
-    left_out: tuple[str, ...] = ()
+    paused: tuple[str, ...] = ()
 
 
 SNAPSHOT_EVERY = 256
 """Votes after which a snapshot is taken: so many, or an eighth, are read again on opening."""
 
-FULL_TRUST = 0.05
-"""By how much more than half of a person's comparisons must agree with how pictures look."""
-
 CERTAIN = 2.0
-"""Standard errors by which a person's votes must rank worse to speak against what was learned."""
+"""Standard errors by which a person's held-out votes must rank worse to pause their votes."""
 
 WHOLE = 1.0
 """How far searches go with what votes taught, where nothing speaks against it."""
 
-MIN_JUDGED = 3
-"""Votes that can be judged, after which those of the same person that cannot count as well."""
-
-_DOUBT = 0.25
-
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How the votes of one person agree with what a ranker finds, summed up over their searches.
+    """How the votes of one person rank, summed up over the last on each of their searches.
 
     Attributes
     ----------
     judged : int
-        The votes that compare pictures, the last on each query.
-    agreement, squares : float
-        By how much they agree with what the pictures show, and its squares.
-    whole : int
-        Those of them that judge all that was shown.
+        The votes that compare pictures and judge all that was shown.
     before : float
         The share of their comparisons that searches had right without votes.
-    change, change_squares : float
+    change, squares : float
         By how much that share grew with what votes on other queries had taught, and its squares.
-    weight, unjudged : float
-        How much these votes weigh, from 0 to 1, and how much those that reject nothing: nothing in
-        them can be judged, so they count once others of the same person were.
-    is_worse : bool
-        Whether votes on other queries made these rank worse, beyond two standard errors.
     """
 
     judged: int = 0
-    agreement: float = 0.0
-    squares: float = 0.0
-    whole: int = 0
     before: float = 0.0
     change: float = 0.0
-    change_squares: float = 0.0
-    # Asked for of everybody at every vote.
-    weight: float = field(init=False, compare=False)
-    unjudged: float = field(init=False, compare=False)
-    is_worse: bool = field(init=False, compare=False)
+    squares: float = 0.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", self._weight())
-        object.__setattr__(self, "unjudged", self.weight if self.judged >= MIN_JUDGED else 0.0)
-        worse = self.change < -CERTAIN * math.sqrt(self.change_squares)
-        object.__setattr__(self, "is_worse", worse)
-
-    def added(self, taught: Taught) -> "Record":
-        """Return the record with one more vote."""
-        return self._changed(taught, 1)
-
-    def without(self, taught: Taught) -> "Record":
-        """Return the record without one of its votes."""
-        return self._changed(taught, -1)
-
-    def _changed(self, taught: Taught, sign: int) -> "Record":
+    def changed(self, taught: Taught, sign: int) -> "Record":
+        """Return the record with one more vote, or with ``sign`` -1 without one of its votes."""
         before, after = taught.right
-        if before is None:
+        if before is None or after is None:
             return self
-        whole = 0 if after is None else sign
-        change = 0.0 if after is None else after - before
+        change = after - before
         return Record(
             self.judged + sign,
-            self.agreement + sign * taught.agreement,
-            max(self.squares + sign * taught.agreement**2, 0.0),
-            self.whole + whole,
-            self.before + whole * before,
+            self.before + sign * before,
             self.change + sign * change,
-            max(self.change_squares + sign * change**2, 0.0),
+            max(self.squares + sign * change**2, 0.0),
         )
 
-    def _weight(self) -> float:
-        """Return how much these votes weigh.
-
-        Whoever votes by what pictures show agrees with how they look more often than not: even
-        with one vote in ten mistaken, on pictures that are hard to tell apart, a little over one
-        half of all comparisons (decision 13). So votes weigh less the surer it is that they agree
-        less often than that: those cast at random come to little, and those cast the wrong way
-        round to nothing. The first few weigh fully, since nothing is sure yet.
-        """
-        if not self.judged:
-            return 1.0
-        error = math.sqrt(self.squares + _DOUBT)
-        return min(1.0, max(0.0, (self.agreement + error) / (FULL_TRUST * self.judged)))
+    @property
+    def is_worse(self) -> bool:
+        """Whether votes on other queries made these rank worse, beyond two standard errors."""
+        return self.change < -CERTAIN * math.sqrt(self.squares)
 
 
 class Judged(NamedTuple):
@@ -171,9 +123,10 @@ class Ledger:
 
     ``damaged`` is the first event of the log that is not as it was written, from which on votes
     are left out. ``by_subject`` are the votes on each query, ``thumbs`` what each person said there
-    last of each picture, with the event, ``records`` how the votes of each person agree with a
+    last of each picture, with the event, ``records`` how the votes of each person rank by a
     ranker, and ``relabelled`` the events that changed labels since the collection was opened, each
-    with the event whose changes say of which pictures, or 0 for any.
+    with the event whose changes say of which pictures, or 0 for any. ``trusted`` are the people
+    who teach everybody beside the owner, and ``of`` the person whose layers these are.
     """
 
     seen: int = 0
@@ -183,6 +136,8 @@ class Ledger:
     thumbs: dict[str, dict[str, dict[int, tuple[int, int]]]] = field(default_factory=dict)
     records: dict[tuple[int, str], Record] = field(default_factory=dict)
     relabelled: tuple[tuple[int, int], ...] = ()
+    trusted: frozenset[str] = frozenset()
+    of: str = OWNER
 
     @classmethod
     def read(cls, database: Database, before: "Ledger | None" = None) -> "Ledger":
@@ -193,6 +148,7 @@ class Ledger:
         new, damaged = events_after(database, start.seen)
         seen = new[-1][0].number if new else start.seen
         relabelled = () if before is None else _relabelled(new)
+        trusted = people.trusted(database)
         if any(_reaches_back(event) for _, event in new):
             start = cls(relabelled=start.relabelled)
             undone = rows.undone(database)
@@ -202,7 +158,7 @@ class Ledger:
             start = start.without(undone)
         read = start.extended([(row, event) for row, event in new if row.number not in undone])
         labels = start.relabelled + relabelled
-        return replace(read, seen=seen, damaged=damaged, relabelled=labels)
+        return replace(read, seen=seen, damaged=damaged, relabelled=labels, trusted=trusted)
 
     def extended(self, new: Iterable[tuple[Row, Event]]) -> "Ledger":
         """Return the ledger with further events; a reset takes away the votes before it.
@@ -242,64 +198,81 @@ class Ledger:
                 record = records.get((ranker, vote.who), Record())
                 if before is not None and ranker in before.taught:
                     # The last vote of a person on a query has what they said there before.
-                    record = record.without(before.taught[ranker])
-                records[ranker, vote.who] = record.added(taught)
+                    record = record.changed(before.taught[ranker], -1)
+                records[ranker, vote.who] = record.changed(taught, 1)
             known.append(vote)
         for subject, some in on.items():
-            people = {who: dict(own) for who, own in thumbs.get(subject, {}).items()}
+            by_person = {who: dict(own) for who, own in thumbs.get(subject, {}).items()}
             for vote in some[len(by_subject.get(subject, ())) :]:
-                own = people.setdefault(vote.who, {})
+                own = by_person.setdefault(vote.who, {})
                 own |= dict.fromkeys(vote.picked, (1, vote.number))
                 own |= dict.fromkeys(vote.rejected, (-1, vote.number))
-            thumbs[subject] = people
+            thumbs[subject] = by_person
             by_subject[subject] = tuple(some)
         votes = (*self.votes, *new)
         return replace(self, votes=votes, by_subject=by_subject, thumbs=thumbs, records=records)
 
+    def layer(self, who: str, before: "tuple[Ledger, Ledger] | None" = None) -> "Ledger":
+        """Return the votes that teach a person: the owner's, those of trusted people, their own.
+
+        ``before`` is an earlier ledger with its layer of the same person, to go on from.
+        """
+        shared = {OWNER, *self.trusted, who}
+        votes, layer = self.votes, Ledger()
+        if before is not None and before[0].trusted == self.trusted:
+            known = len(before[0].votes)
+            if votes[:known] == before[0].votes:
+                votes, layer = votes[known:], before[1]
+        own = [vote for vote in votes if vote.who in shared]
+        layer = self if len(own) == len(self.votes) else layer.added(own)
+        rest = {name: getattr(self, name) for name in ("seen", "damaged", "relabelled", "trusted")}
+        return replace(layer, of=who, **rest)
+
+    def word_of(self, who: str, subject: str) -> dict[int, int]:
+        """Return what a person last said of the pictures found for a query."""
+        thumbs = self.thumbs.get(subject, {}).get(who, {})
+        return {picture: sign for picture, (sign, _) in thumbs.items()}
+
     def verdicts(self, subject: str) -> dict[int, int]:
         """Return what was said of the pictures found for a query: +1 picked, -1 rejected.
 
-        Of one person the last word counts, and persons are added up.
+        The last word of the person whose layers these are holds; else those of others are added
+        up.
         """
         total: dict[int, int] = {}
         for own in self.thumbs.get(subject, {}).values():
             for picture, (sign, _) in own.items():
                 total[picture] = total.get(picture, 0) + sign
-        return {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items() if sum_}
+        signs = {picture: (sum_ > 0) - (sum_ < 0) for picture, sum_ in total.items()}
+        signs |= self.word_of(self.of, subject)
+        return {picture: sign for picture, sign in signs.items() if sign}
 
     def standing(self, ranker: int, labels: Judged) -> Standing:
         """Return what votes have taught a ranker, and how far searches may go with it.
 
-        A person's votes count by their weight here as well: what is cast the wrong way round
-        neither teaches nor judges. A person's votes speak against what was learned where, with it,
-        they are in the right order less often by more than two standard errors; votes rest while
-        most of those that can say do. ``labels`` is what labelled pictures say of it.
+        A person's votes are paused while, with what was learned, they are in the right order less
+        often by more than two standard errors; those of others are not. ``labels`` is what
+        labelled pictures say of all that is used.
         """
         records = {who: record for (of, who), record in self.records.items() if of == ranker}
-        total = change = against = agreed = 0.0
-        for record in records.values():
-            total += record.weight * record.whole
-            change += record.weight * record.change
-            agreed += record.weight * record.before
-            against += record.weight * record.whole * record.is_worse
-        before = after = None
-        if total:
-            before = agreed / total
-            after = before + change / total
-        left_out = tuple(sorted(who for who, record in records.items() if not record.weight))
+        paused = tuple(sorted(who for who, record in records.items() if record.is_worse))
+        used = [record for who, record in records.items() if who not in paused]
+        judges = used or [*records.values()]
+        judged = sum(record.judged for record in judges)
+        before = sum(record.before for record in judges) / judged if judged else None
+        change = sum(record.change for record in judges)
         standing = Standing(
             votes=len(self.votes),
-            judged=sum(record.whole for record in records.values()),
+            judged=judged,
             before=before,
-            after=after,
+            after=None if before is None else before + change / judged,
             labels_before=labels.before,
             labels_after=labels.after,
             strength=labels.strength,
-            left_out=left_out,
+            paused=paused,
             reason="",
         )
-        believed = [record.judged for record in records.values() if record.weight]
-        strength, reason = _reason(standing, believed, worse=2 * against > total)
+        strength, reason = _reason(standing, is_used=bool(used))
         if self.damaged is not None:
             reason += f" Votes from event {self.damaged} on are damaged and were left out."
         return replace(standing, strength=strength, reason=reason)
@@ -344,20 +317,14 @@ class Ledger:
         snapshots.replace(connection, self.seen, packed(self.votes))
 
 
-def _reason(standing: Standing, believed: Sequence[int], *, worse: bool) -> tuple[float, str]:
-    """Return how far searches go with votes, and why.
-
-    ``believed`` has the votes that compare pictures, of each person whose votes count; labels say
-    how far these may go.
-    """
+def _reason(standing: Standing, *, is_used: bool) -> tuple[float, str]:
+    """Return how far searches go with votes, and why."""
     strength = standing.strength
     if not standing.votes:
         return 0.0, "No votes yet."
-    if standing.left_out and not believed:
-        return 0.0, "Votes are paused in other searches: they contradict how the pictures look."
-    if worse:
-        strength, thumbs = 0.0, "Votes are paused: with them, held-out votes rank worse."
-    elif not strength:
+    if standing.paused and not is_used:
+        return 0.0, "Votes are paused: with them, held-out votes rank worse."
+    if not strength:
         thumbs = "Votes are paused: with them, held-out labelled pictures rank worse."
     elif strength < WHOLE:
         thumbs = (
@@ -366,15 +333,13 @@ def _reason(standing: Standing, believed: Sequence[int], *, worse: bool) -> tupl
         )
     elif standing.before is not None:
         thumbs = "Votes are in use: with them, held-out votes rank no worse."
-    elif any(believed):
-        thumbs = "Votes are in use: they agree with how the pictures look."
     else:
-        thumbs = "Votes are in use; none compares two pictures yet, so they cannot be evaluated."
-    if left := len(standing.left_out):
-        people = "one person" if left == 1 else f"{left} people"
+        thumbs = "Votes are in use; none judges all that was shown, so they cannot be evaluated."
+    if paused := len(standing.paused):
+        whose = "one person" if paused == 1 else f"{paused} people"
         thumbs += (
-            f" The votes of {people} count only in the searches they were given in: they "
-            f"contradict how the pictures look."
+            f" The votes of {whose} are used only in the searches they were given in: with what "
+            f"was learned, their own held-out votes rank worse."
         )
     return strength, thumbs
 
@@ -430,7 +395,7 @@ def packed(votes: Sequence[Vote]) -> bytes:
             [
                 [
                     *(ranker, len(taught.pictures), taught.picked, taught.width),
-                    *(*taught.right, taught.agreement),
+                    *taught.right,
                 ]
                 for ranker, taught in lessons
             ],
@@ -461,11 +426,11 @@ def _unpacked(event: int, block: bytes) -> Ledger:
         votes, at = [], 0
         for number, who, *sides, lessons in json.loads(arrays["names"].tobytes()):
             taught = {}
-            for ranker, count, chosen, width, before, after, agreement in lessons:
+            for ranker, count, chosen, width, before, after in lessons:
                 own = slice(at, at + count)
                 part = steps[own].copy()
                 taught[int(ranker)] = Taught(
-                    *(tuple(pictures[own]), chosen, part, width, (before, after), agreement),
+                    *(tuple(pictures[own]), chosen, part, width, (before, after)),
                 )
                 at += count
             like, unlike, picked, rejected, shown = map(tuple, sides)

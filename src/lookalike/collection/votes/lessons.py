@@ -127,9 +127,8 @@ def _columns(votes: Sequence[tuple[Vote, Taught]], of: Lessons) -> dict[str, lis
         names = _names(vote, taught)
         held = [k for k, name in enumerate(names) if name in of.places]
         picked = sum(k < taught.picked for k in held)
-        rejects = taught.picked < len(names)
         steps = taught.steps[held].tolist()
-        if rejects and picked == len(held):
+        if taught.picked < len(names) and picked == len(held):
             # What it compared was deleted.
             steps = [0.0] * len(held)
         stop += len(held)
@@ -142,7 +141,6 @@ def _columns(votes: Sequence[tuple[Vote, Taught]], of: Lessons) -> dict[str, lis
         new["person"].append(of.people[vote.who])
         new["fold"].append(fold_of(vote.subject))
         new["subject"].append(of.places[vote.subject])
-        new["rejects"].append(rejects)
     return new
 
 

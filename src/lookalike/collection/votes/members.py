@@ -39,8 +39,7 @@ class Members:
     ``item`` is the place of a picture's vectors and ``step`` the length of its step. A vote has the
     row after its last picture, how many of its pictures are picked and stand before the rejected
     ones, the width of its kernel, the least cosine with one of its pictures at which it is not
-    faint, a person, the part it belongs to, the place of its query, and whether it rejects
-    anything.
+    faint, a person, the part it belongs to, and the place of its query.
     """
 
     item: GrowingArray[np.int32]
@@ -52,7 +51,6 @@ class Members:
     person: GrowingArray[np.int64]
     fold: GrowingArray[np.int64]
     subject: GrowingArray[np.int64]
-    rejects: GrowingArray[np.int64]
 
     @classmethod
     def none(cls) -> Members:

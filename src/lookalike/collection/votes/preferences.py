@@ -76,14 +76,11 @@ class Preferences:
         """Return the same with other labelled pictures to judge by."""
         return replace(self, judgement=replace(self.judgement, held=held))
 
-    def geometry(
-        self, ask: Ask, pictures: Sequence[int], *, who: str, second_view: bool
-    ) -> Geometry:
+    def geometry(self, ask: Ask, pictures: Sequence[int], *, who: str) -> Geometry:
         """Return the inner products of a query and pictures; 0 stands for the query itself.
 
         What was learned is that without the votes of ``who`` on the same query: theirs is to take
-        the place of these. ``second_view`` asks for the nearest pictures that they have in common
-        as well.
+        the place of these.
         """
         vector, others = self.source.ask_among(ask, [picture for picture in pictures if picture])
         whole: Any = stack_rows([others[it] if it else vector for it in pictures])
@@ -103,5 +100,4 @@ class Preferences:
             base=query @ items.T / unit,
             learned=(lengths[:, None] * turned) @ items.T / unit,
             others=((lengths[:1, None] * first) @ items.T / unit[:1])[0],
-            in_common=self.around.in_common(whole) if second_view else None,
         )

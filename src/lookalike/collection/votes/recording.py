@@ -54,7 +54,7 @@ def record_vote(
     ledger: Ledger,
     vote: Vote,
 ) -> None:
-    """Add a vote to the log, with what it teaches each ranker.
+    """Add a vote to the log, with what it teaches each ranker over the layers of its person.
 
     Nobody else can write meanwhile: what is read here is what this vote comes after. A person who
     says again what holds already gets the entry in which it was said.
@@ -64,7 +64,7 @@ def record_vote(
     if number is not None:
         entry.repeat(number)
         return
-    taught = {ranker: _teach(own, ledger, vote) for ranker, own in rankers.items()}
+    taught = {ranker: _teach(own, vote) for ranker, own in rankers.items()}
     entry.append(replace(vote, taught=taught))
     if _is_snapshot_due(len(ledger.votes)) and ledger.damaged is None:
         ledger.keep(entry.connection)
@@ -78,22 +78,24 @@ def _is_snapshot_due(votes: int) -> bool:
     return votes > 0 and votes % max(SNAPSHOT_EVERY, 1 << max(votes.bit_length() - 4, 0)) == 0
 
 
-def _teach(preferences: Preferences, ledger: Ledger, vote: Vote) -> Taught:
-    """Return what a vote teaches a ranker, as far as that has described its pictures."""
-    earlier = ledger.verdicts(vote.subject)
+def _teach(preferences: Preferences, vote: Vote) -> Taught:
+    """Return what a vote teaches a ranker, as far as that has described its pictures.
+
+    It has what its person said of the same query before, and nobody else's word: so it stays
+    whole when another is trusted no more.
+    """
+    earlier = preferences.ledger.word_of(vote.who, vote.subject)
     known = preferences.source.held({*vote.picked, *vote.rejected, *earlier})
     good, bad = steps.sides(vote.picked, vote.rejected, earlier, known)
     compared = [0, *good, *bad]
     if not bad and not good:
         return Taught()
-    is_whole_list = bool(vote.shown) and {*vote.shown} <= {*compared, *earlier}
+    is_whole = bool(vote.shown) and {*vote.shown} <= {*compared, *earlier}
     try:
-        geometry = preferences.geometry(
-            vote.ask, compared, who=vote.who, second_view=not is_whole_list
-        )
+        geometry = preferences.geometry(vote.ask, compared, who=vote.who)
     except NotFound:  # an example that this ranker has not described
         return Taught()
-    return steps.learn(compared, 1 + len(good), geometry, preferences.width)
+    return steps.learn(compared, 1 + len(good), geometry, preferences.width, is_whole=is_whole)
 
 
 def teach_earlier_votes(
@@ -105,15 +107,17 @@ def teach_earlier_votes(
     """
     if all(ranker in vote.taught for vote in ledger.votes):
         return
-    so_far, preferences_so_far = Ledger(), preferences.following(Ledger())
+    so_far = Ledger(trusted=ledger.trusted)
+    people: dict[str, Preferences] = {}
     lessons: dict[int, Taught] = {}
     for vote in ledger.votes:
         taught = vote.taught.get(ranker)
         if taught is None:
-            taught = _teach(preferences_so_far, so_far, vote)
+            known = people.get(vote.who, preferences)
+            people[vote.who] = known.following(so_far.layer(vote.who))
+            taught = _teach(people[vote.who], vote)
             lessons[vote.number] = taught
         so_far = so_far.added([vote.with_taught(ranker, taught)])
-        preferences_so_far = preferences_so_far.following(so_far)
         if len(lessons) == SNAPSHOT_EVERY:
             entry.append(Lessons(ranker, lessons))
             lessons = {}

@@ -36,9 +36,6 @@ GRAIN = 2.0**-12
 Sums of products of such numbers are exact in float64, so it makes no difference in which order
 votes are added and taken away."""
 
-LEVELS = 16
-"""The weight of a person is rounded to a multiple of one part in so many, for the same reason."""
-
 AT_ONCE = 2048
 """Votes whose pictures are in memory at once."""
 
@@ -47,10 +44,9 @@ AT_ONCE = 2048
 class Spread:
     """Sums over votes, for each part of them; it never changes.
 
-    ``people`` are how much the votes of each person count, without and with something rejected,
-    ``weights`` how much each vote counts, ``products`` the sums of (x − m)(x − m)ᵀ over the query
-    and the picked pictures x of a vote with their mean m, and ``counts`` those of how many were
-    picked.
+    ``people`` are 1 for each person whose votes count, else 0, ``weights`` the same of each vote,
+    ``products`` the sums of (x − m)(x − m)ᵀ over the query and the picked pictures x of a vote
+    with their mean m, and ``counts`` those of how many were picked.
     """
 
     people: Weights
@@ -63,7 +59,7 @@ class Spread:
     def none(cls, width: int) -> Spread:
         """Return the sums over no votes, for vectors of so many numbers."""
         nothing = np.zeros((width, width))
-        return cls(np.zeros((0, 2)), np.zeros(0), (nothing,) * FOLDS, (0.0,) * FOLDS)
+        return cls(np.zeros(0), np.zeros(0), (nothing,) * FOLDS, (0.0,) * FOLDS)
 
     @classmethod
     def of(cls, vectors: Any, of: Members, people: Weights, before: Spread | None) -> Spread | None:
@@ -77,13 +73,12 @@ class Spread:
 
         ``vectors`` has a row for each picture of ``of``, and ``people`` one for each person.
         """
-        people = np.round(people * LEVELS) / LEVELS
         votes = _counted(len(of.stop))
         if votes == len(self.weights) and np.array_equal(people, self.people):
             return self
         stops, picked = of.stop.rows[:votes], of.picked.rows[:votes]
         starts = np.concatenate([[0], stops[:-1]])
-        weights = people[of.person.rows[:votes], of.rejects.rows[:votes]]
+        weights = people[of.person.rows[:votes]]
         weights *= (picked > 1) & of.last(votes)
         change = weights.copy()
         change[: len(self.weights)] -= self.weights[:votes]

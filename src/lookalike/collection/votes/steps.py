@@ -3,8 +3,7 @@
 A vote picks some pictures found for a query and rejects others. Stored with it in the log are the
 lengths of its steps, so that reading the log again gives the same numbers without computing them,
 and whether searches had its pictures in the right order, without votes and with what votes on other
-queries had taught. What is kept of a vote also says how far it is to be believed: by how much it
-agrees with what the pictures themselves show.
+queries of other parts had taught.
 """
 
 import hashlib
@@ -37,9 +36,6 @@ MARGIN_ALIKE = 1.5
 MAX_TAUGHT = 16
 """Picked pictures, and rejected ones, that one vote may teach with."""
 
-PREDICTED = 0.4
-"""How much of what the second view says of comparisons the first predicts (decision 13)."""
-
 DECIMALS = 4
 """Digits of a step that are kept: the log stays short, and replays round nothing."""
 
@@ -66,9 +62,6 @@ class Geometry:
         What all votes add to it.
     others : array of shape (j,)
         What votes of other parts add to the scores of the query itself.
-    in_common : array of shape (j,) or None
-        How many of the nearest pictures each has in common with the query: a second view of what
-        is alike. None where all pictures that were shown were judged, and the first will do.
     """
 
     near: Weights
@@ -76,7 +69,6 @@ class Geometry:
     base: Weights
     learned: Weights
     others: Weights
-    in_common: Weights | None = None
 
 
 def fold_of(subject: str) -> int:
@@ -148,6 +140,8 @@ def learn(
     picked: int,
     geometry: Geometry,
     width: float,
+    *,
+    is_whole: bool,
     decimals: int = DECIMALS,
 ) -> Taught:
     """Take a step at each picture of a vote.
@@ -175,6 +169,9 @@ def learn(
     geometry : Geometry
     width : float
         γ.
+    is_whole : bool
+        Whether all that was shown was judged: whoever judges only some chooses by what is wrong,
+        so how searches rank that says nothing of how they rank.
     """
     count = len(pictures)
     moves = directions(count, picked)
@@ -193,34 +190,16 @@ def learn(
         taken = min(longest, loss / float(lengths[place]))
         steps[place] = round(taken * (1.0 if place < picked else FROM_REJECTED), decimals)
         scores += (steps[place] * kernel[:, place, None]) * changes[place]
-    right, agreement = _right(geometry, picked), _agreement(geometry, picked)
-    return Taught(tuple(pictures), picked, steps, width, right, agreement)
+    return Taught(tuple(pictures), picked, steps, width, _right(geometry, picked, is_whole))
 
 
-def _right(geometry: Geometry, picked: int) -> tuple[float | None, float | None]:
+def _right(geometry: Geometry, picked: int, is_whole: bool) -> tuple[float | None, float | None]:
     """Return how many comparisons of the query were right, without votes and with others'."""
     if picked < 2 or picked == len(geometry.base):
         return None, None
     before = geometry.base[0]
-    after = before + geometry.others if geometry.in_common is None else None
-    return _in_order(before, picked), None if after is None else _in_order(after, picked)
-
-
-def _agreement(geometry: Geometry, picked: int) -> float:
-    """Return by how much a vote agrees with what the pictures show.
-
-    Where all that was shown was judged, that is the share of comparisons that searches had right
-    without votes, less one half. But whoever judges only some chooses them by what is wrong: their
-    comparisons contradict the search that they put right, however honest they are. So those are
-    judged by a second view of the pictures, beyond what the first predicts of it.
-    """
-    if picked < 2 or picked == len(geometry.base):
-        return 0.0
-    first = _in_order(geometry.base[0], picked) - 0.5
-    if geometry.in_common is None:
-        return first
-    second = _in_order(geometry.in_common, picked) - 0.5
-    return round(second - PREDICTED * first, DECIMALS)
+    after = _in_order(before + geometry.others, picked) if is_whole else None
+    return _in_order(before, picked), after
 
 
 def _in_order(scores: Weights, picked: int) -> float:

@@ -51,9 +51,8 @@ LIMIT = 0.8
 class Turns:
     """How votes turn queries; it never changes.
 
-    ``people`` are how much the votes of each person weigh, without and with something rejected,
-    and ``spread`` how pictures that were picked together differ, None where vectors have many
-    numbers.
+    ``people`` are 1 for each person whose votes are used, else 0, and ``spread`` how pictures that
+    were picked together differ, None where vectors have many numbers.
     """
 
     lessons: Lessons
@@ -63,23 +62,30 @@ class Turns:
     @classmethod
     def none(cls, ranker: int, similarity: Similarity) -> Turns:
         """Return how no votes turn the queries of a ranker."""
-        return cls(Lessons(ranker, similarity), np.zeros((0, 2)))
+        return cls(Lessons(ranker, similarity), np.zeros(0))
 
     def extended(self, new: Sequence[Vote], ledger: Ledger, source: VectorSource) -> Turns:
-        """Return the same with further votes, after which people weigh what a ledger says."""
+        """Return the same with further votes, of which a ledger says whose are used."""
         lessons = self.lessons.extended(new, source)
         records = [ledger.records[lessons.ranker, who] for who in lessons.people]
-        people = np.array([(it.unjudged, it.weight) for it in records]).reshape(-1, 2)
+        people = np.array([float(not record.is_worse) for record in records])
+        return self._using(people, lessons)
+
+    def without(self, who: str) -> Turns:
+        """Return the same without the votes of a person."""
+        people = self.people.copy()
+        people[self.lessons.people[who]] = 0
+        return self._using(people, self.lessons)
+
+    def _using(self, people: Weights, lessons: Lessons) -> Turns:
         spread = Spread.of(lessons.items.matrix, lessons.members, people, self.spread)
         return Turns(lessons, people, spread)
 
     @cached_property
     def _trust(self) -> Weights:
-        """How much each vote weighs, by whose it is; nothing, if another took its place."""
+        """1 for each vote that is used, by whose it is; 0, if another took its place."""
         members = self.lessons.members
-        return np.asarray(
-            self.people[members.person.rows, members.rejects.rows] * self.lessons.counts
-        )
+        return np.asarray(self.people[members.person.rows] * self.lessons.counts)
 
     @cached_property
     def _votes(self) -> Votes:

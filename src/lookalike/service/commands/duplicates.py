@@ -102,7 +102,7 @@ def duplicates(
 
 
 def _rows(store: "Collection", groups: "Iterable[Duplicates]") -> "dict[int, PictureRow]":
-    from lookalike.collection import CollectionPath as Filter
+    from lookalike.collection import Filter
 
     ids = tuple(number for group in groups for number in group.pictures)
     some = store.pictures.browse(len(ids), where=Filter(pictures=ids)) if ids else []

@@ -45,7 +45,7 @@ def remove(pictures: Pictures, collection: CollectionPath = HERE, as_json: AsJso
 
 def _inside(store: "Collection", name: str) -> "Sequence[int | str]":
     """Return the pictures in a folder and below it, or what else was named."""
-    from lookalike.collection import CollectionPath as Filter
+    from lookalike.collection import Filter
     from lookalike.core.errors import NotFound
 
     if not Path(name).is_dir():
@@ -140,7 +140,7 @@ def missing(
     indexed, wherever it lies then.
     """
     from lookalike.collection import Collection
-    from lookalike.collection import CollectionPath as Filter
+    from lookalike.collection import Filter
 
     screen = Screen(as_json)
     lost = Filter(missing=True)

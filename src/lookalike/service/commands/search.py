@@ -14,7 +14,7 @@ from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection, Match, WordCounts
-    from lookalike.collection import CollectionPath as Among
+    from lookalike.collection import Filter as Among
     from lookalike.service.contact_sheet import Tile
 
 CLOSE = 3
@@ -60,7 +60,7 @@ def search(
     if (picture is None) == (word is None):
         raise typer.BadParameter("give either a PICTURE or --word WORD.")
     from lookalike.collection import Collection
-    from lookalike.collection import CollectionPath as Among
+    from lookalike.collection import Filter as Among
     from lookalike.service.word_texts import no_matches_text
 
     screen, counts, learned, warning = Screen(as_json), None, not no_learning, ""

@@ -30,6 +30,7 @@ from lookalike.service.web.pages import routes as pages
 from lookalike.service.web.pages.errors import refuse, wants_page
 from lookalike.service.web.security.bodies import Closing
 from lookalike.service.web.security.guard import Guard
+from lookalike.service.web.security.keys import KEY_FILE
 from lookalike.service.web.security.users import Rates
 from lookalike.service.web.settings import Settings
 
@@ -82,7 +83,13 @@ def make_app(collection: Collection, settings: Settings | None = None) -> FastAP
         duplicates_page,
     ):
         app.include_router(part.router)
-    app.add_middleware(Guard, settings=chosen, token=app.state.token, closing=app.state.closing)
+    app.add_middleware(
+        Guard,
+        settings=chosen,
+        token=app.state.token,
+        closing=app.state.closing,
+        keys=collection.path / KEY_FILE,
+    )
     return app
 
 

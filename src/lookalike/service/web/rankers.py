@@ -70,12 +70,12 @@ def check_ranker(
         )
 
 
-def standing_of(collection: "Collection", by: str | None) -> "Standing | None":
+def standing_of(collection: "Collection", by: str | None, who: str = "") -> "Standing | None":
     """Return what votes have taught a ranker, or the first that can be used; None without any."""
     try:
-        return collection.votes.standing(by)
+        return collection.votes.standing(by, who)
     except InvalidInput:
         raise
     except LookalikeError:
         other = RankerView.of(collection, None).by if by is None else None
-    return None if other is None else standing_of(collection, other)
+    return None if other is None else standing_of(collection, other, who)

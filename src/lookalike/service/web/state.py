@@ -4,10 +4,10 @@ from typing import cast
 
 from fastapi import Request
 
-from lookalike.collection import Collection
+from lookalike.collection import OWNER, Collection
 from lookalike.service.web.decoding.decoder import Decoder
 from lookalike.service.web.jobs.jobs import Jobs
-from lookalike.service.web.security.users import Rates, client_of, who_is
+from lookalike.service.web.security.users import Rates, client_of
 
 
 def collection_of(request: Request) -> Collection:
@@ -25,20 +25,19 @@ def jobs_of(request: Request) -> Jobs:
     return cast("Jobs", request.app.state.jobs)
 
 
-def speaker(request: Request, named: str | None, *, takes_back: bool = False) -> str:
-    """Return who sends feedback, and count it against the limit of their client and key.
+def person_of(request: Request) -> str:
+    """Return whose key a request came with."""
+    return str(getattr(request.state, "person", OWNER))
 
-    A name is only what somebody says, so it gives no further allowance, and there may be few; who
-    ``takes_back`` something needs none of these, so that what was said under many names can be.
-    """
+
+def speaker(request: Request) -> str:
+    """Return who sends feedback, by their key, and count it against the limit of their client."""
     state = request.app.state
     if not hasattr(state, "rates"):
         state.rates = Rates()
-    who = who_is(request, named)
+    who = person_of(request)
     client = client_of(request.client.host if request.client else "")
-    role = getattr(request.state, "role", "")
-    state.rates.count(f"{client} {role}", "" if takes_back else who)
-    request.state.who = who
+    state.rates.count(f"{client} {getattr(request.state, 'role', '')} {who}")
     return who
 
 

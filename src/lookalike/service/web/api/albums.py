@@ -42,7 +42,7 @@ def albums(request: Request) -> list[Album]:
 def save(request: Request, body: NewAlbum) -> Album:
     """Save a search or filter under a name, or exactly the pictures given, or both."""
     collection = collection_of(request)
-    speaker(request, body.user)
+    speaker(request)
     pictures = body.ids(collection) if body.pictures or body.all_of is not None else []
     search = None if body.search is None else body.search.saved()
     return collection.albums.save(body.name, search, pictures=pictures, most=body.most)
@@ -64,7 +64,7 @@ def opened(request: Request, number: Number) -> Album:
 def delete(request: Request, number: Number) -> Album:
     """Delete an album; its pictures, their labels and votes stay."""
     collection = collection_of(request)
-    speaker(request, None)
+    speaker(request)
     deleted = collection.albums.get(number)
     collection.albums.delete(number)
     return deleted

@@ -101,7 +101,7 @@ def keep(request: Request, body: KeepChoice) -> Entry:
 
     It gets what was said of the others: words, and albums in which they were saved.
     """
-    who = speaker(request, body.user)
+    who = speaker(request)
     return collection_of(request).duplicates.keep_one(
         body.picture, body.remove, who=who, key=body.key
     )
@@ -110,7 +110,7 @@ def keep(request: Request, body: KeepChoice) -> Entry:
 @router.post("/distinct", summary="Say that pictures are not duplicates")
 def distinct(request: Request, body: Distinct) -> Entry:
     """Record that pictures are not duplicates, so that they are not shown as such again."""
-    who = speaker(request, body.user)
+    who = speaker(request)
     return collection_of(request).duplicates.tell_apart(
         body.pictures, body.of, verdict=body.verdict, who=who, key=body.key
     )

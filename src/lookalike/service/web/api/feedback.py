@@ -21,7 +21,7 @@ from lookalike.service.web.api.parameters import (
 )
 from lookalike.service.web.rankers import check_ranker, standing_of
 from lookalike.service.web.security.users import Person
-from lookalike.service.web.state import collection_of, jobs_of, next_page, speaker
+from lookalike.service.web.state import collection_of, jobs_of, next_page, person_of, speaker
 
 router = APIRouter(tags=["learning"], route_class=Route)
 
@@ -76,16 +76,16 @@ def vote(request: Request, body: Vote) -> Feedback:
         picked=body.picked,
         rejected=body.rejected,
         shown=body.shown,
-        who=speaker(request, body.user),
+        who=speaker(request),
         key=body.key,
     )
-    return Feedback(event, standing_of(collection, body.by))
+    return Feedback(event, standing_of(collection, body.by, person_of(request)))
 
 
 @router.post("/tags", summary="Label a picture")
 def tag(request: Request, body: Label) -> Entry:
     """Add a label to a picture, or with `shows` false record that the word does not fit it."""
-    who = speaker(request, body.user)
+    who = speaker(request)
     return collection_of(request).label(
         body.picture, body.word, shows=body.shows, who=who, key=body.key
     )
@@ -97,10 +97,10 @@ def undo(request: Request, body: Undo) -> Feedback:
 
     This is itself an event.
     """
-    collection, who = collection_of(request), speaker(request, body.user, takes_back=True)
+    collection, who = collection_of(request), speaker(request)
     check_ranker(collection, body.by)
     event = collection.undo(body.event, who=who, key=body.key)
-    return Feedback(event, standing_of(collection, body.by))
+    return Feedback(event, standing_of(collection, body.by, person_of(request)))
 
 
 class Reset(VoteStatement):
@@ -112,10 +112,10 @@ class Reset(VoteStatement):
 @router.post("/reset", summary="Discard votes")
 def reset(request: Request, body: Reset) -> Feedback:
     """Discard all votes so far, or those of one person; this can be undone."""
-    collection, who = collection_of(request), speaker(request, body.user, takes_back=True)
+    collection, who = collection_of(request), speaker(request)
     check_ranker(collection, body.by)
     event = collection.votes.reset(of=body.of, who=who, key=body.key)
-    return Feedback(event, standing_of(collection, body.by))
+    return Feedback(event, standing_of(collection, body.by, person_of(request)))
 
 
 @router.post("/rollback", summary="Go back to earlier models")
@@ -124,7 +124,7 @@ def rollback(request: Request, body: Statement) -> InUse:
 
     Labels that were imported for that learning stay; undoing the event `labels` takes them back.
     """
-    speaker(request, body.user, takes_back=True)
+    speaker(request)
     with jobs_of(request).writing():
         return collection_of(request).rollback()
 
@@ -146,7 +146,7 @@ def events(
 @router.get("/standing", summary="Get the state of the votes")
 def standing(request: Request, by: Annotated[By, Query()] = None) -> Standing:
     """Return whether searches use the votes, and the figures behind that decision."""
-    return collection_of(request).votes.standing(by)
+    return collection_of(request).votes.standing(by, person_of(request))
 
 
 @router.get("/models", summary="List the trained models")

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from lookalike.collection import Ask, Filter, Ref
 from lookalike.core.errors import InvalidInput
 from lookalike.service.web.api.patterns import DATE, REF
-from lookalike.service.web.security.users import User
 
 MAX_K, MAX_REACH = 1000, 100_000
 MAX_ID = 2**63 - 1
@@ -129,7 +128,6 @@ class Statement(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    user: User = None
     key: str | None = Field(
         None,
         min_length=1,
@@ -190,6 +188,11 @@ class Search(Page):
         None, ge=1, le=MAX_REACH, description="Leave out matches after this many of the best."
     )
     learned: bool = Field(True, description="Whether to use what was learned.")
+    layers: Literal["mine", "shared"] = Field(
+        "mine",
+        description="Whose votes to use: those of the owner and of trusted people with your own, "
+        "or without.",
+    )
 
     def size(self, k: int, offset: int) -> int:
         """Return how many matches to find for a page, one more than it shows if there are more.

@@ -32,7 +32,6 @@ from lookalike.service.web.api.parameters import (
 )
 from lookalike.service.web.files import original
 from lookalike.service.web.security import rooms
-from lookalike.service.web.security.users import User
 from lookalike.service.web.state import collection_of, decoder_of, jobs_of, next_page, speaker
 
 router = APIRouter(tags=["pictures"], route_class=Route)
@@ -114,10 +113,9 @@ def picture(request: Request, number: Id) -> Picture:
 def delete(
     request: Request,
     number: Id,
-    user: Annotated[User, Query()] = None,
 ) -> Count:
     """Move a picture to the bin. Its file is kept, and so is everything stored about it."""
-    who = speaker(request, user)
+    who = speaker(request)
     return Count(collection_of(request).remove([number], who=who))
 
 
@@ -154,7 +152,7 @@ def binned(request: Request, parameters: Annotated[Reach, Query()]) -> PicturePa
 @router.post("/bin/restore", summary="Restore pictures")
 def restore(request: Request, body: BinSelection) -> Count:
     """Bring pictures back from the bin, or all in it, with everything stored about them."""
-    who = speaker(request, body.user)
+    who = speaker(request)
     return Count(collection_of(request).restore(body.pictures, who=who, key=body.key))
 
 
@@ -164,7 +162,7 @@ def empty(request: Request, body: BinSelection) -> Count:
 
     Files in your folders are never touched. This cannot be undone.
     """
-    who = speaker(request, body.user)
+    who = speaker(request)
     with jobs_of(request).writing():
         return Count(collection_of(request).bin.empty(body.pictures, who=who))
 

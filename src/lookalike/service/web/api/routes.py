@@ -13,6 +13,7 @@ from lookalike.service.web.api import albums as api_albums
 from lookalike.service.web.api import duplicates as api_duplicates
 from lookalike.service.web.api import feedback as api_feedback
 from lookalike.service.web.api import jobs as api_jobs
+from lookalike.service.web.api import people as api_people
 from lookalike.service.web.api import pictures as api_pictures
 from lookalike.service.web.api import search as api_search
 from lookalike.service.web.api import selection as api_selection
@@ -91,6 +92,7 @@ for _part in (
     api_search.router,
     api_pictures.router,
     api_feedback.router,
+    api_people.router,
     api_jobs.router,
     api_selection.router,
     api_albums.router,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from pydantic import BaseModel, Field
 
-from lookalike.collection import Ask, KnownWord
+from lookalike.collection import OWNER, Ask, KnownWord
 from lookalike.service.answers import Reasons, SearchPage, Suggestions
 from lookalike.service.web.api.answers import matches
 from lookalike.service.web.api.errors import Route
@@ -20,7 +20,7 @@ from lookalike.service.web.api.parameters import (
     ask,
     ref,
 )
-from lookalike.service.web.state import collection_of, next_page
+from lookalike.service.web.state import collection_of, next_page, person_of
 
 router = APIRouter(tags=["search"], route_class=Route)
 
@@ -40,6 +40,7 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
     # One more than asked for shows whether there is a next page.
     most = parameters.size(parameters.k, parameters.offset)
     verdicts: dict[int, int] = {}
+    who = person_of(request) if parameters.layers == "mine" else OWNER
     reach = counts = None
     warning = ""
     if wanted is not None:
@@ -51,8 +52,9 @@ def search(request: Request, parameters: Annotated[Search, Query()]) -> SearchPa
             offset=parameters.offset,
             where=parameters.where(),
             min_score=parameters.min_score,
+            who=who,
         )
-        verdicts = collection.votes.verdicts(wanted)
+        verdicts = collection.votes.verdicts(wanted, who)
         reach = collection.queries.reach(wanted, by=parameters.by) if parameters.learned else None
     else:
         hits = collection.search_word(

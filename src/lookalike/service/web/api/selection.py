@@ -26,7 +26,7 @@ def tag(request: Request, body: SelectionLabel) -> SelectionEvent:
 
     It is one event, which one undo takes back.
     """
-    collection, who = collection_of(request), speaker(request, body.user)
+    collection, who = collection_of(request), speaker(request)
     ids = body.ids(collection)
     if not body.shows:
         having = SavedSearch(where=Filter(tags=(body.word,), pictures=tuple(ids)))
@@ -40,7 +40,7 @@ def tag(request: Request, body: SelectionLabel) -> SelectionEvent:
 @router.post("/remove", summary="Remove many pictures")
 def remove(request: Request, body: Selection) -> Count:
     """Move pictures to the bin; their files are kept, and so is everything stored about them."""
-    collection, who = collection_of(request), speaker(request, body.user)
+    collection, who = collection_of(request), speaker(request)
     return Count(collection.remove(body.ids(collection), who=who, key=body.key))
 
 

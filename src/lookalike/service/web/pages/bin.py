@@ -38,14 +38,14 @@ def show(request: Request, offset: Offset = 0) -> Response:
 @router.post("/part/bin/restore")
 def restore(request: Request, which: Annotated[Which, Form()]) -> Response:
     """Bring a picture back, or all, and show the rest."""
-    collection_of(request).restore(which.pictures, who=speaker(request, None))
+    collection_of(request).restore(which.pictures, who=speaker(request))
     return templates.TemplateResponse(request, "parts/bin.html", _content(request, 0))
 
 
 @router.post("/part/bin/empty")
 def empty(request: Request, which: Annotated[Which, Form()]) -> Response:
     """Erase a picture, or all, and show the rest."""
-    who = speaker(request, None)
+    who = speaker(request)
     with jobs_of(request).writing():
         collection_of(request).bin.empty(which.pictures, who=who)
     return templates.TemplateResponse(request, "parts/bin.html", _content(request, 0))

@@ -39,7 +39,7 @@ from lookalike.service.web.pages.routes import (
 )
 from lookalike.service.web.pages.views import CHUNK, address, filter_pairs, tiles
 from lookalike.service.web.security.users import Person
-from lookalike.service.web.state import collection_of, jobs_of, speaker
+from lookalike.service.web.state import collection_of, jobs_of, person_of, speaker
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -56,6 +56,13 @@ _MARK = "\x00"
 Key = Annotated[str | None, Field(max_length=64)]
 Name = Annotated[str, StringConstraints(pattern=f"^[1-9][0-9]{{0,18}}-[0-9a-f]{{{HASH}}}$")]
 ByName = Annotated[str, Query(max_length=MAX_NAME)]
+
+
+class PersonForm(BaseModel):
+    """What to do about a person."""
+
+    name: str = Field(min_length=1, max_length=64)
+    change: Literal["trust", "revoke", "accept", "undo"]
 
 
 class ResetForm(BaseModel):
@@ -177,7 +184,13 @@ def matches(
     more: Annotated[bool, Query()] = False,
 ) -> Response:
     """Return the matches of a search, or with ``more`` the next ones."""
-    hits = find(collection_of(request), parameters, min(parameters.k, 1000), parameters.offset)
+    hits = find(
+        collection_of(request),
+        parameters,
+        min(parameters.k, 1000),
+        parameters.offset,
+        who=person_of(request),
+    )
     name = "more.html" if more else "matches.html"
     answer = _part(request, name, by=parameters.by, **_shown_matches(parameters, hits))
     if not more:
@@ -188,7 +201,7 @@ def matches(
 @router.get("/rejected")
 def rejected(request: Request, parameters: Annotated[Search, Query()]) -> Response:
     """Return what was rejected in a search, to bring back."""
-    result = Results(rejected_tiles(collection_of(request), parameters))
+    result = Results(rejected_tiles(collection_of(request), parameters, person_of(request)))
     return _part(
         request, "more.html", by=parameters.by, fold=True, **_shown_matches(parameters, result)
     )
@@ -197,7 +210,7 @@ def rejected(request: Request, parameters: Annotated[Search, Query()]) -> Respon
 @router.post("/votes")
 def votes(request: Request, form: Annotated[VoteForm, Form()]) -> Response:
     """Record a vote and show the new ranking; a vote of 0 undoes the last one."""
-    collection, who = collection_of(request), speaker(request, None)
+    collection, who = collection_of(request), speaker(request)
     query, before = form.ask(), ranks(collection, form)
     if query is None:
         form.check()
@@ -206,7 +219,7 @@ def votes(request: Request, form: Annotated[VoteForm, Form()]) -> Response:
         event = _undo(collection, own, form.key, who)
     else:
         # What only others rejected is brought back by a vote against theirs.
-        sign = form.verdict or (collection.votes.verdicts(query).get(form.picture, 0) < 0)
+        sign = form.verdict or (collection.votes.verdicts(query, who).get(form.picture, 0) < 0)
         event = None
         if sign:
             event = collection.vote(
@@ -223,7 +236,7 @@ def votes(request: Request, form: Annotated[VoteForm, Form()]) -> Response:
 @router.post("/take-back")
 def take_back(request: Request, form: Annotated[UndoSearchForm, Form()]) -> Response:
     """Undo an event and show the new ranking."""
-    who = speaker(request, None, takes_back=True)
+    who = speaker(request)
     event = collection_of(request).undo(form.event, who=who, key=form.key)
     return _ranked_again(request, form, event)
 
@@ -272,7 +285,7 @@ def tags(request: Request, form: Annotated[LabelForm, Form()], by: ByName = "") 
         form.picture,
         label_name(form.word),
         shows=form.shows,
-        who=speaker(request, None),
+        who=speaker(request),
         key=form.key,
     )
     return _tags(request, form.picture, event, by)
@@ -283,7 +296,7 @@ def undo_tag(
     request: Request, picture: PictureId, form: Annotated[UndoForm, Form()], by: ByName = ""
 ) -> Response:
     """Undo a change to a picture's tags, and show them."""
-    who = speaker(request, None, takes_back=True)
+    who = speaker(request)
     event = collection_of(request).undo(form.event, who=who, key=form.key)
     return _tags(request, picture, event, by)
 
@@ -318,15 +331,23 @@ def learned(request: Request, by: ByName = "") -> Response:
 @router.post("/undo")
 def undo(request: Request, form: Annotated[UndoForm, Form()], by: ByName = "") -> Response:
     """Undo an event of the log and show what was learned."""
-    who = speaker(request, None, takes_back=True)
+    who = speaker(request)
     collection_of(request).undo(form.event, who=who, key=form.key)
+    return learned(request, by)
+
+
+@router.post("/people")
+def people(request: Request, form: Annotated[PersonForm, Form()], by: ByName = "") -> Response:
+    """Trust a person or no more, accept their labels or undo all they said."""
+    everybody, who = collection_of(request).people, speaker(request)
+    getattr(everybody, form.change)(form.name, who=who)
     return learned(request, by)
 
 
 @router.post("/reset")
 def reset(request: Request, form: Annotated[ResetForm, Form()], by: ByName = "") -> Response:
     """Discard all votes, or those of one person, and show what was learned."""
-    who = speaker(request, None, takes_back=True)
+    who = speaker(request)
     collection_of(request).votes.reset(of=form.of, who=who)
     return learned(request, by)
 
@@ -334,7 +355,7 @@ def reset(request: Request, form: Annotated[ResetForm, Form()], by: ByName = "")
 @router.post("/rollback")
 def rollback(request: Request, by: ByName = "") -> Response:
     """Go back to earlier models and show what was learned."""
-    speaker(request, None, takes_back=True)
+    speaker(request)
     with jobs_of(request).writing():
         collection_of(request).rollback()
     return learned(request, by)
@@ -374,7 +395,7 @@ def _shown_matches(parameters: Search, result: Any) -> dict[str, Any]:
 def _ranked_again(
     request: Request, parameters: Search, event: Entry | None, before: dict[int, int] | None = None
 ) -> Response:
-    hits = find(collection_of(request), parameters, parameters.k)
+    hits = find(collection_of(request), parameters, parameters.k, who=person_of(request))
     if before:
         tiles = [replace(tile, was=before.get(tile.id, 0)) for tile in hits.tiles]
         hits = replace(hits, tiles=tiles)

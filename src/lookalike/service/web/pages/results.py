@@ -84,14 +84,16 @@ def by_pairs(by: str | None) -> Pairs:
     return [("by", by)] if by else []
 
 
-def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> Results:
+def find(
+    collection: "Collection", search: Search, k: int, offset: int = 0, *, who: str = ""
+) -> Results:
     """Return the results of a search, or a message if it fails."""
     try:
         search.check()
         ask = search.ask()
         if ask is None:
             return _find_words(collection, search, k, offset)
-        verdicts = collection.votes.verdicts(ask)
+        verdicts = collection.votes.verdicts(ask, who)
         if not (size := search.size(k, offset)):
             return Results([])
         matches = collection.search(
@@ -102,6 +104,7 @@ def find(collection: "Collection", search: Search, k: int, offset: int = 0) -> R
             offset=offset,
             where=search.where(),
             min_score=search.min_score,
+            who=who,
         )
         reach = collection.queries.reach(ask, by=search.by) if search.learned else None
     except NotFound:
@@ -127,10 +130,10 @@ def _without_learning(
     return replace(plain, damage=shown(str(error)))
 
 
-def rejected_tiles(collection: "Collection", search: Search) -> list[Tile]:
+def rejected_tiles(collection: "Collection", search: Search, who: str) -> list[Tile]:
     """Return the pictures that were rejected in a search."""
     ask = search.ask()
-    verdicts = {} if ask is None else collection.votes.verdicts(ask)
+    verdicts = {} if ask is None else collection.votes.verdicts(ask, who)
     rejected = [number for number, verdict in verdicts.items() if verdict < 0]
     rows = (
         collection.pictures.browse(len(rejected), where=Filter(pictures=tuple(rejected)))

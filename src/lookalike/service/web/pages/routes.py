@@ -33,7 +33,7 @@ from lookalike.service.web.pages.views import (
     tiles,
 )
 from lookalike.service.web.rankers import RankerView, standing_of
-from lookalike.service.web.state import collection_of
+from lookalike.service.web.state import collection_of, person_of
 
 if TYPE_CHECKING:
     from lookalike.collection import Collection
@@ -191,7 +191,7 @@ def results_page(request: Request, template: str, given: Search, **more: Any) ->
         asked=parameters,
         nothing=nothing,
         examples=examples(collection, ask, rest) if ask else [],
-        found=None if nothing else find(collection, parameters, PAGE),
+        found=None if nothing else find(collection, parameters, PAGE, who=person_of(request)),
         pairs=search_pairs(parameters),
         page_size=PAGE,
         **more,
@@ -220,7 +220,7 @@ def picture(request: Request, number: int, given: Annotated[PictureView, Query()
         after=after and address(f"/picture/{after[0]}", [*pairs, ("at", after[1])]),
         back=address("/search" if searched else "/", pairs),
         searched=searched,
-        **_voting(collection, parameters, number),
+        **_voting(collection, parameters, number, person_of(request)),
         folder=row.places[0].parent if row.places else None,
         missing=row.missing is not None or not any(map(os.path.lexists, row.places)),
     )
@@ -261,6 +261,7 @@ def what_was_learned(collection: "Collection", by: str | None) -> dict[str, Any]
     return {
         "view": view,
         "standing": standing_of(collection, view.by) if len(collection) else None,
+        "people": collection.people.all(view.by),
         "in_use": sorted(in_use, key=lambda model: (model.kind == "codes", model.kind)),
         "refused": [model for model in newest.values() if not model.published],
         "models": models[::-1],
@@ -282,11 +283,13 @@ def _weights(collection: "Collection", by: str | None) -> dict[str, float]:
         return {}
 
 
-def _voting(collection: "Collection", parameters: PictureView, number: int) -> dict[str, Any]:
+def _voting(
+    collection: "Collection", parameters: PictureView, number: int, who: str
+) -> dict[str, Any]:
     """Return how a picture opened from a search is voted on, and how it was."""
     ask = parameters.ask()
     if ask is not None:
-        verdict = collection.votes.verdicts(ask).get(number, 0)
+        verdict = collection.votes.verdicts(ask, who).get(number, 0)
         voting = "picture" if number not in (*ask.like, *ask.unlike) else ""
     else:
         word = word_key(parameters.word or "")

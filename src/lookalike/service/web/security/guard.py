@@ -5,6 +5,7 @@ import ipaddress
 import logging
 import re
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote
 
@@ -12,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lookalike.collection import OWNER
 from lookalike.service.web.pages.errors import UNEXPECTED, Refusal, refuse, wants_page
 from lookalike.service.web.security.audit import AUDIT, is_enabled
 from lookalike.service.web.security.bodies import Body, Closing
@@ -62,7 +64,8 @@ class Guard:
     neither read responses nor send custom headers. Unexpected errors are logged and reported
     without details.
 
-    The request's ``state.role`` is then ``"write"``, ``"vote"`` or ``"read"``.
+    The request's ``state.role`` is then ``"write"``, ``"vote"`` or ``"read"``, and its
+    ``state.person`` whose key it is.
 
     Parameters
     ----------
@@ -72,15 +75,22 @@ class Guard:
         Our pages send it in the header ``X-Lookalike-Token`` with changes.
     closing : Closing, optional
         Ends streams when the server stops.
+    keys : Path, optional
+        The file with the keys of people.
     """
 
     def __init__(
-        self, app: ASGIApp, settings: Settings, token: str, closing: Closing | None = None
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        token: str,
+        closing: Closing | None = None,
+        keys: Path | None = None,
     ) -> None:
         self.app = app
         self._settings, self._token = settings, token.encode()
         self._closing = closing or Closing()
-        self._keys = Keys(settings)
+        self._keys = Keys(settings, keys)
         self._uploads = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,7 +123,7 @@ class Guard:
     def _note(self, scope: Scope, status: int) -> None:
         """Write a line about a change: what was asked for, what came of it, who, from where."""
         result = self._keys.visitor(_headers(scope))
-        who = str(scope.get("state", {}).get("who", ""))
+        who = "" if result is None else result.person
         address = scope["client"][0] if scope.get("client") else ""
         role = "nobody" if result is None else f"{result.role} by {result.way}"
         parts = (scope["method"], scope["path"][:300], status, role, who, address)
@@ -148,7 +158,8 @@ class Guard:
         body.expect(headers.get("content-length"))
         # The server relies on the method in its own scope, so ours is a copy.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        scope["state"] = {**scope.get("state", {}), "role": role}
+        person = OWNER if visitor is None else visitor.person
+        scope["state"] = {**scope.get("state", {}), "role": role, "person": person}
         inner = {**scope, "method": method}
         if not upload:
             await self.app(inner, body.receive, answer.send)
@@ -247,10 +258,10 @@ class Guard:
             if not message.get("more_body", False):
                 break
         form = _fields(sent.decode("latin-1"))
-        onward, role = local(form.get("next", "/")), self._keys.role_of(form.get("key", ""))
-        if role is None:
+        onward, key = local(form.get("next", "/")), self._keys.find(form.get("key", ""))
+        if key is None:
             return HTMLResponse(enter_page("Wrong key.", onward), 401)
-        cookie = self._keys.cookie(role, secure=scope.get("scheme") == "https")
+        cookie = self._keys.cookie(key, secure=scope.get("scheme") == "https")
         return RedirectResponse(onward, 303, {"Set-Cookie": cookie})
 
 

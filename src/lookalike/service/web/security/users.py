@@ -6,36 +6,14 @@ from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address, ip_network
 from threading import Lock
 from typing import Annotated, TypeAlias
-from urllib.parse import unquote
 
-from fastapi import Request
 from pydantic import Field
 
 from lookalike.service.web.api.errors import TooMuch
 
 MAX_NAME = 64
-COOKIE = "lookalike_user"
-
-HOUR = 3600.0
-
 Person: TypeAlias = Annotated[str | None, Field(max_length=MAX_NAME)]
 """The name of somebody, "" for one without a name; None for everybody."""
-
-User: TypeAlias = Annotated[
-    str | None,
-    Field(
-        max_length=MAX_NAME,
-        description=f"Name of the person; by default from the cookie {COOKIE}, or empty.",
-    ),
-]
-
-
-def who_is(request: Request, named: str | None) -> str:
-    """Return the name of the person: from the request, or else from the cookie."""
-    if named is not None:
-        return named
-    name = unquote(request.cookies.get(COOKIE, ""))
-    return name if len(name) <= MAX_NAME and name.isprintable() else ""
 
 
 def client_of(address: str) -> str:
@@ -60,40 +38,29 @@ def client_of(address: str) -> str:
 
 
 class Rates:
-    """Limits feedback: a client may send ``most`` events a minute, under ``names`` names an hour.
-
-    Who gives no name always may.
+    """Limits feedback: a client may send ``most`` events a minute.
 
     Only the ``clients`` most recent ones are remembered; forgetting the others is harmless,
     since their allowance is full again by then or soon.
     """
 
     def __init__(
-        self,
-        most: int = 600,
-        names: int = 20,
-        clients: int = 10_000,
-        clock: Callable[[], float] = time.monotonic,
+        self, most: int = 600, clients: int = 10_000, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
         self._most = most
-        self._names = names
         self._clients = clients
         self._lock = Lock()
-        self._left: OrderedDict[str, tuple[float, float, dict[str, float]]] = OrderedDict()
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def count(self, client: str, who: str = "") -> None:
-        """Count one event of a client; raise ``TooMuch`` if there were too many, or names."""
+    def count(self, client: str) -> None:
+        """Count one event of a client; raise ``TooMuch`` if there were too many."""
         now = self._clock()
         with self._lock:
-            left, since, names = self._left.pop(client, (float(self._most), now, {}))
+            left, since = self._left.pop(client, (float(self._most), now))
             left = min(self._most, left + (now - since) * self._most / 60)
-            used = {name: at for name, at in names.items() if now - at < HOUR}
             enough = left >= 1
-            is_known = not who or who in used or len(used) < self._names
-            if enough and is_known:
-                left, used = left - 1, {**used, who: now} if who else used
-            self._left[client] = (left, now, used)
+            self._left[client] = (left - enough, now)
             if len(self._left) > self._clients:
                 self._left.popitem(last=False)
         if not enough:
@@ -102,10 +69,4 @@ class Rates:
                 f"Too many changes: one client may make {self._most} a minute. Try again in a "
                 f"moment.",
                 wait,
-            )
-        if not is_known:
-            raise TooMuch(
-                f"Too many names: one client may speak for {self._names} people an hour. Use a "
-                f"name that was used before.",
-                round(min(used.values()) + HOUR - now),
             )

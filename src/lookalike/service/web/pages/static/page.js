@@ -92,23 +92,8 @@ function tellTimes() {
   }
 }
 
-// Who votes; the server reads it from the cookie.
-function startName() {
-  const form = document.getElementById("name");
-  if (!form) return;
-  const known = document.cookie.match(/(?:^|; )lookalike_user=([^;]*)/)?.[1] ?? "";
-  form.elements.name.value = decodeURIComponent(known);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const name = encodeURIComponent(form.elements.name.value.trim());
-    document.cookie = `lookalike_user=${name}; path=/; max-age=31536000; samesite=strict`;
-    toast(name ? "Name saved." : "You now vote without a name.");
-  });
-}
-
 listenForTrouble();
 startBroken();
-startName();
 startTheme();
 startDialogs();
 startSearch();

@@ -1,0 +1,133 @@
+"""Events about people: whom the owner trusts, whose labels are accepted, all of a person undone."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from sqlite3 import Connection
+
+from lookalike.collection.log.entry import NewEntry
+from lookalike.collection.log.event import Event, Position, event, read_event
+from lookalike.collection.log.labels import Label, settle
+from lookalike.collection.log.removals import Removal
+from lookalike.collection.log.undo import UndoPart
+from lookalike.collection.log.votes import Vote
+from lookalike.collection.store import log as rows
+from lookalike.collection.store import people
+from lookalike.collection.store.database import Database
+from lookalike.core.errors import InvalidInput
+from lookalike.core.text import counted, shown, word_key
+
+UNDOABLE = ("votes", "tags", "refusals", "removals")
+"""What of a person can be undone at once."""
+
+
+class _Word(Event):
+    """What says whether the labels of a person count."""
+
+    person: str
+
+    def settle(self, at: Position) -> None:
+        """Give pictures the words they have now that these labels count, or count no more."""
+        answer = sorted(
+            (word_key(one.word), one.picture) for one in people.labels(at.connection, self.person)
+        )
+        for key, some in groupby(answer, lambda one: one[0]):
+            settle(at.connection, key, [picture for _, picture in some])
+
+
+@event(people.TRUST, undoable=True, touches={"labels", "votes"}, icon="up")
+@dataclass(frozen=True)
+class Trust(_Word):
+    """What a person says teaches everybody, or only that person."""
+
+    person: str
+    trusts: bool
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        return f"{'Trusted' if self.trusts else 'Trusts no more:'} {shown(self.person)}"
+
+
+@event(people.ACCEPTANCE, undoable=True, touches={"labels"}, icon="tag")
+@dataclass(frozen=True)
+class Acceptance(_Word):
+    """The labels that a person has proposed so far count for everybody."""
+
+    person: str
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        return f"Accepted the labels of {shown(self.person)}"
+
+
+@event("undo_person", undoable=True, touches={"pictures", "labels", "votes"}, icon="undo")
+@dataclass(frozen=True)
+class UndoPerson(Event):
+    """Several events of a person count no more."""
+
+    person: str
+    events: tuple[int, ...]
+
+    def apply(self, at: Position) -> None:
+        """Undo each of the events that counts, the last first."""
+        for number in reversed(self.events):
+            if not rows.is_undone(at.connection, number):
+                _undo_part(at, number)
+
+    def revert(self, at: Position) -> None:
+        """Undo the undo of each of the events that does not count."""
+        for number in self.events:
+            for row in reversed(rows.about(at.connection, f"{rows.UNDO}{number}")):
+                if not rows.is_undone(at.connection, row.number):
+                    _undo_part(at, row.number)
+                    break
+
+    def sentence(self) -> str:
+        """Return what happened."""
+        whose = shown(self.person) or "the owner"
+        return f"Undid {counted(len(self.events), 'event')} of {whose}"
+
+
+def _undo_part(at: Position, number: int) -> None:
+    row = rows.read(at.connection, number)
+    if row is not None:
+        part = UndoPart(number, row.kind)
+        added = rows.insert(
+            at.connection, part.kind, part.body(), who=people.OWNER, key=None, about=part.about
+        )
+        part.apply(Position(at.connection, added.number))
+
+
+def undoable(
+    source: Database | Connection,
+    person: str,
+    kinds: Iterable[str] = UNDOABLE,
+    since: str = "",
+) -> dict[str, list[int]]:
+    """Return the events of a person that count, by what they are, since a time in UTC."""
+    wanted = [*kinds]
+    if wrong := [kind for kind in wanted if kind not in UNDOABLE]:
+        raise InvalidInput(
+            f"Collection.people: {wrong[0]!r:.80} cannot be undone at once. Choose from "
+            f"{', '.join(UNDOABLE)}."
+        )
+    result: dict[str, list[int]] = {kind: [] for kind in wanted}
+    for row in people.events_of(source, person, since):
+        kind = _kind(read_event(row))
+        if kind in result and not rows.is_undone(source, row.number):
+            result[kind].append(row.number)
+    return result
+
+
+def undo_person(entry: NewEntry, person: str, result: Collection[list[int]]) -> None:
+    """Undo events of a person in one event."""
+    numbers = tuple(sorted(number for some in result for number in some))
+    if not numbers:
+        raise InvalidInput("Collection.people: there is nothing of this person to undo.")
+    entry.append(UndoPerson(person, numbers))
+
+
+def _kind(event: Event) -> str:
+    if isinstance(event, Label):
+        return "tags" if event.shows else "refusals"
+    return {Vote: "votes", Removal: "removals"}.get(type(event), "")

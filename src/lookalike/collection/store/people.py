@@ -1,0 +1,92 @@
+"""Who said what: the people of the log, whom the owner trusts, and whose labels are proposals."""
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Any
+
+from lookalike.collection.store import log as rows
+from lookalike.collection.store.database import Database
+
+OWNER = ""
+"""The name of the owner: who has the folder, or the full key, and all who need no key."""
+
+TRUST, ACCEPTANCE = "trust", "acceptance"
+"""The kinds of events that say whose word counts for everybody."""
+
+_SAID = "SELECT number, json_extract(body, '$.person'), {} FROM events WHERE kind = ? ORDER BY 1"
+
+_LABELS = (
+    "SELECT number, who, json_extract(body, '$.word'), json_extract(body, '$.shows'), picture "
+    "FROM events JOIN changes ON event = number WHERE kind = 'label' AND body != '' "
+    "AND (?1 IS NULL OR who = ?1) ORDER BY number, picture"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A label that somebody gave or refused who is not trusted: shown, and not learned from."""
+
+    event: int
+    person: str
+    word: str
+    shows: bool
+    picture: int
+
+
+def trusted(source: Database | Connection) -> frozenset[str]:
+    """Return the people who teach everybody, beside the owner."""
+    result: set[str] = set()
+    for number, person, is_trusted in _read(
+        source, _SAID.format("json_extract(body, '$.trusts')"), TRUST
+    ):
+        if not rows.is_undone(source, number):
+            (result.add if is_trusted else result.discard)(person)
+    return frozenset(result)
+
+
+def accepted(source: Database | Connection) -> dict[str, int]:
+    """Return the event up to which the labels of a person were accepted, for each."""
+    answer = _read(source, _SAID.format("number"), ACCEPTANCE)
+    return {person: up_to for number, person, up_to in answer if not rows.is_undone(source, number)}
+
+
+def names(database: Database) -> list[str]:
+    """Return the people who said something, and those who are trusted, in alphabetical order."""
+    answer = {who for (who,) in database.rows("SELECT DISTINCT who FROM events")}
+    return sorted(answer | trusted(database))
+
+
+def labels(source: Database | Connection, person: str | None = None) -> list[Proposal]:
+    """Return what a person, or everybody, said of words and pictures, one by one, in order."""
+    return [
+        Proposal(event, who, word, bool(shows), picture)
+        for event, who, word, shows, picture in _read(source, _LABELS, person)
+    ]
+
+
+def proposals(database: Database, person: str | None = None) -> list[Proposal]:
+    """Return the labels that wait to be accepted: of people who are not trusted, not undone."""
+    counts, up_to = {OWNER, *trusted(database)}, accepted(database)
+    undone = rows.undone(database)
+    return [
+        one
+        for one in labels(database, person)
+        if one.person not in counts
+        and one.event not in undone
+        and one.event > up_to.get(one.person, 0)
+    ]
+
+
+def events_of(source: Database | Connection, person: str, since: str) -> list[rows.Row]:
+    """Return the events of a person since a time in UTC, in order."""
+    sql = (
+        "SELECT number, at, kind, who, body FROM events "
+        "WHERE who = ? AND at >= ? AND body != '' ORDER BY number"
+    )
+    return [rows.Row(*one) for one in _read(source, sql, person, since)]
+
+
+def _read(source: Database | Connection, sql: str, *values: Any) -> list[Any]:
+    if isinstance(source, Database):
+        return source.rows(sql, *values)
+    return source.execute(sql, values).fetchall()
