@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from lookalike.checks.feature import FeatureContract, pictures
 from lookalike.core.errors import DamagedFile, InvalidInput
+from lookalike.core.vectors import dense
+from lookalike.features import FEATURES
 from lookalike.features._fast import hessian, patches
 from lookalike.features.hessian_affine import _disc, _tables, hessian_affine
 from lookalike.features.region_records import RegionRecord, pack_regions, unpack_regions
 from lookalike.features.regions import Regions, difference_of_gaussians
 from lookalike.features.visual_words import VisualVocabulary, learn_words
-from tests.features.contract import FeatureContract, full, pictures
+from tests.contract import each, passes
 from tests.reference import regions as reference
 
 
@@ -47,14 +50,10 @@ def fitted(form):
     return Regions(dimension=24, **FORMS[form]).fit(pictures())
 
 
-class TestContract(FeatureContract):
-    @pytest.fixture(params=FORMS)
-    def feature(self, request):
-        return fitted(request.param)
-
-    @pytest.fixture
-    def unfitted(self):
-        return Regions(dimension=16)
+@pytest.mark.parametrize("form", FORMS)
+@each(FeatureContract)
+def test_contract(form, rule):
+    passes(rule, FeatureContract, fitted(form), Regions(dimension=16), FEATURES)
 
 
 # The loops and their slow twins
@@ -300,7 +299,7 @@ def test_a_crop_has_the_regions_inside():
 def test_a_picture_without_regions_is_a_row_of_zeros():
     feature = Regions(dimension=24).fit(pictures())
     blank = Image.new("RGB", (64, 48), "red")
-    rows = full(feature.vectors([feature.record(blank), feature.record(pictures(1)[0])]))
+    rows = dense(feature.vectors([feature.record(blank), feature.record(pictures(1)[0])]))
     assert not rows[0].any()
     assert np.linalg.norm(rows[1]) == pytest.approx(1, abs=1e-5)
 
@@ -315,7 +314,7 @@ def test_vectors_are_tf_idf():
     record = feature.record(pictures(1)[0])
     words = feature.regions(record).words[:, 0]
     expected = np.bincount(words, minlength=24) * feature.idf_
-    row = full(feature.vectors([record]))[0]
+    row = dense(feature.vectors([record]))[0]
     if expected.any():
         np.testing.assert_allclose(row, expected / np.linalg.norm(expected), atol=1e-5)
 

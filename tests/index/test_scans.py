@@ -119,14 +119,14 @@ def test_products_that_overflow_say_nothing():
     same(index.search(vectors[3], 3), scanned(index).search(vectors[3], 3))
 
 
-def test_what_is_kept_is_bounded():
-    select = Scans(max_bytes=4 * 100 * 5)
+def test_what_is_scans_is_bounded():
+    scans = Scans(max_bytes=4 * 100 * 5)
     for number in range(9):
-        select.keep(np.eye(9, dtype=np.float32)[number], np.zeros(100, np.float32))
-    assert len(select._kept) == 5
-    assert select.near(np.eye(9, dtype=np.float32)[0]) is None
-    assert select.near(2 * np.eye(9, dtype=np.float32)[8]) is not None
-    select.keep(np.ones(9, np.float32), np.zeros(10_000, np.float32))
-    assert len(select._kept) == 5
-    select.keep(np.zeros(9, np.float32), np.zeros(100, np.float32))
-    assert len(select._kept) == 5
+        scans.keep(np.eye(9, dtype=np.float32)[number], np.zeros(100, np.float32))
+    assert len(scans._scans) == 5
+    assert scans.near(np.eye(9, dtype=np.float32)[0]) is None
+    assert scans.near(2 * np.eye(9, dtype=np.float32)[8]) is not None
+    scans.keep(np.ones(9, np.float32), np.zeros(10_000, np.float32))
+    assert len(scans._scans) == 5
+    scans.keep(np.zeros(9, np.float32), np.zeros(100, np.float32))
+    assert len(scans._scans) == 5

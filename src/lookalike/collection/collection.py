@@ -283,7 +283,7 @@ class Collection:
         index : str, optional
             The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
         rerankers : sequence of Reranker
-            What its hits are ranked again by, in order.
+            What its hits are ranked again by, in order; by default what the feature names.
         limits, threads, progress
             As for :meth:`add`.
         """

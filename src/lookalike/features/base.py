@@ -81,6 +81,8 @@ class Feature(Fingerprinted):
         The length of a vector.
     sparse : bool
         Whether vectors are CSR rows.
+    rerankers : tuple of str
+        The rerankers, by name, that a collection uses for it unless told otherwise.
     blocks : dict of str to int, or None
         For a feature of several views: their names and widths, in the order of the columns.
 
@@ -110,6 +112,7 @@ class Feature(Fingerprinted):
 
     dimension: int
     sparse: ClassVar[bool] = False
+    rerankers: ClassVar[tuple[str, ...]] = ()
 
     @property
     def decode_side(self) -> int | None:

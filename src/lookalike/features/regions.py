@@ -144,6 +144,7 @@ class Regions(Feature):
 
     name: ClassVar[str] = "regions"
     sparse: ClassVar[bool] = True
+    rerankers: ClassVar[tuple[str, ...]] = ("spatial-expansion",)
 
     dimension: int = 50_000
     detector: str = "hessian"

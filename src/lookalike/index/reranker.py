@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,21 @@ class Reranker(Stored):
 
     The result has the same items, best first by their new scores. A subclass that learns also
     implements ``_state`` and ``_restore``.
+
+    Attributes
+    ----------
+    needs_record : bool
+        Whether it works only for queries that have a record.
+    depth : int
+        How many hits it looks at, where a search asks for fewer.
     """
+
+    needs_record: ClassVar[bool] = False
+
+    @property
+    def depth(self) -> int:
+        """How many hits it looks at; by default those that were asked for."""
+        return 0
 
     @abstractmethod
     def rerank(self, query: Query, hits: Hits) -> Hits:

@@ -62,12 +62,12 @@ class Scans:
 
     def near(self, query: NDArray[np.float32]) -> Near | None:
         """Return what the scan of the nearest query says of this one; None if all are far."""
-        select, vector = self._scans, query.astype(np.float64)
-        if not select:
+        scans, vector = self._scans, query.astype(np.float64)
+        if not scans:
             return None
-        along = np.array([scan.unit for scan in select]) @ vector
+        along = np.array([scan.unit for scan in scans]) @ vector
         nearest = int(np.abs(along).argmax())
-        scan, share = select[nearest], float(along[nearest])
+        scan, share = scans[nearest], float(along[nearest])
         apart = float(np.linalg.norm(vector - share * scan.unit))
         if apart > FARTHEST * float(np.linalg.norm(vector)):
             return None

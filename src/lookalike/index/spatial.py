@@ -127,10 +127,16 @@ class SpatialCheck(Reranker):
     """
 
     name = "spatial"
+    needs_record = True
 
     def __init__(self, *, top: int = 200, least: int = 6) -> None:
         self.top = top
         self.least = least
+
+    @property
+    def depth(self) -> int:
+        """``top``."""
+        return self.top
 
     def rerank(self, query: Query, hits: Hits) -> Hits:
         """Return the hits, those that lie like the query first."""

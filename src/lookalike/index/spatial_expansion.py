@@ -44,12 +44,18 @@ class SpatialExpansion(Reranker):
     """
 
     name = "spatial-expansion"
+    needs_record = True
 
     def __init__(self, *, top: int = 200, least: int = 6, sure: int = 12, most: int = 50) -> None:
         self.top = top
         self.least = least
         self.sure = sure
         self.most = most
+
+    @property
+    def depth(self) -> int:
+        """``top``."""
+        return self.top
 
     def rerank(self, query: Query, hits: Hits) -> Hits:
         """Return the hits by their agreement with the query and the mean of what agrees."""

@@ -18,6 +18,7 @@ from lookalike.core.errors import (
     NotFound,
 )
 from lookalike.core.progress import silent
+from lookalike.core.ranking import judge_in_blocks
 from lookalike.similarity import OASIS, Cosine
 from lookalike.similarity.reach import Reach
 from lookalike.similarity.registry import SIMILARITIES
@@ -387,7 +388,7 @@ def test_judging_sparse_vectors_makes_few_of_them_dense(monkeypatch, set_limits,
         return original(self, Q)
 
     monkeypatch.setattr(OASIS, "query_vectors", noted)
-    set_limits("lookalike.core.ranking", _BLOCK_SCORES=400)
+    monkeypatch.setitem(judge_in_blocks.__kwdefaults__, "block_scores", 400)
     found = judging.judge_similarity(learner, X, relevance)
     assert found.mean_average_precision == pytest.approx(whole.mean_average_precision)
     assert asked == ([10] * 4 if model else [])

@@ -20,7 +20,7 @@ from lookalike.core.stored import package_of
 from lookalike.features import Feature
 from lookalike.features.registry import FEATURES
 from lookalike.images import Limits
-from lookalike.index.registry import INDEXES
+from lookalike.index.registry import INDEXES, RERANKERS
 from lookalike.index.reranker import Reranker
 
 DEFAULT_FEATURE = "embedding"
@@ -65,6 +65,7 @@ def add_ranker(
         raise InvalidInput(
             f"Collection: the feature {feature.name} must be fitted or registered first."
         )
+    chosen = rerankers or [RERANKERS.make(each) for each in feature.rerankers]
     with database.transaction() as connection:
         number = ranker_rows.add_ranker(
             connection,
@@ -73,7 +74,7 @@ def add_ranker(
             package=package_of(type(feature)),
             settings={} if feature.is_fitted else feature.settings(),
             index_kind=index,
-            rerankers=[(one.name, one.settings()) for one in rerankers],
+            rerankers=[(one.name, one.settings()) for one in chosen],
         )
         if feature.is_fitted:
             _save(folder, connection, number, feature)

@@ -212,15 +212,24 @@ class Ranker:
         among: NDArray[np.int64] | None,
         database: Database,
         query: "Vectors | None" = None,
+        record: bytes | None = None,
     ) -> Hits:
-        """Return the pictures most like a vector, ranked by all that was learned or by cosine."""
+        """Return the pictures most like a vector, ranked by all that was learned or by cosine.
+
+        Rerankers look at as many hits as they need. Those that need the query's ``record`` are left
+        out where it has none, as several pictures or a query with votes of its own.
+        """
         if not learned:
             queries = Cosine().query_vectors(vector)
             return self.plain.search(queries, k, exclude=exclude, among=among)
-        hits = self.nearest(vector, k, exclude=exclude, among=among, database=database, query=query)
-        for reranker in self.rerankers:
-            hits = reranker.rerank(RankerQuery(self, database, vector), hits)
-        return hits
+        used = [one for one in self.rerankers if record is not None or not one.needs_record]
+        most = min(max([k, *(one.depth for one in used)]), max(len(self.plain), 1))
+        hits = self.nearest(
+            vector, most, exclude=exclude, among=among, database=database, query=query
+        )
+        for reranker in used:
+            hits = reranker.rerank(RankerQuery(self, database, vector, record), hits)
+        return Hits(hits.ids[:, :k], hits.scores[:, :k])
 
 
 @dataclass(frozen=True)

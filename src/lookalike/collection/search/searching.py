@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,9 @@ from lookalike.images.colours import to_rgb
 from lookalike.images.parts import pixels_of
 from lookalike.images.thumbnails import THUMBNAIL_SIDE
 from lookalike.index import Hits
+
+Asking: TypeAlias = tuple[Vectors, Ref | None, bytes | None]
+"""The vector of a query, what it is known by, and the record of one that is not known."""
 
 
 def search(
@@ -86,6 +90,7 @@ def ranked(
     of the first ranker, by which a file searched with before is known again.
     """
     verdicts: dict[int, int] = {}
+    record: bytes | None = None
     if isinstance(query, Ask):
         check_ask(query)
         ask: Ask | None = query
@@ -93,11 +98,14 @@ def ranked(
         result = _query_vector(query, ranker, first, database, limits)
         if result is None:
             return None
-        vector, own = result
+        vector, own, record = result
         ask = None if own is None else Ask((own,))
     if ask is not None:
         verdicts = ledger.verdicts(str(ask)) if learned else {}
-        vector = ranker.source(database).ask(ask, verdicts)
+        source = ranker.source(database)
+        vector = source.ask(ask, verdicts)
+        if ranker.rerankers and len(ask.like) == 1 and not ask.unlike:
+            record = source.record(ask.like[0])
     own_ids = [] if ask is None else [r for r in (*ask.like, *ask.unlike) if isinstance(r, int)]
     apart = [*own_ids, *verdicts]
     exclude = np.array([apart], np.int64) if apart else None
@@ -111,6 +119,7 @@ def ranked(
         among=among,
         database=database,
         query=queries,
+        record=record,
     )
     picked = [] if queries is None else _picked(ranker, queries, picked_ids)
     least = -np.inf if min_score is None else min_score
@@ -221,10 +230,10 @@ def facts_of(
 
 def _query_vector(
     query: Query, ranker: Ranker, first: str | None, database: Database, limits: Limits | None
-) -> tuple[Vectors, Ref | None] | None:
+) -> Asking | None:
     """Return the vector of a query, with its id or, if it is kept, its token; None if unknown."""
     if isinstance(query, Image.Image):
-        return _described(to_rgb(query), ranker), None
+        return _described(to_rgb(query), ranker)
     try:
         return _stored_vector(query, ranker, first, database, limits)
     except UnreadablePicture as error:
@@ -239,7 +248,7 @@ def _stored_vector(
     first: str | None,
     database: Database,
     limits: Limits | None,
-) -> tuple[Vectors, Ref | None] | None:
+) -> Asking | None:
     content = query if isinstance(query, bytes) else None
     number = None if isinstance(query, bytes) else as_it_was(query, database)
     if number is None and isinstance(query, str | os.PathLike):
@@ -250,14 +259,15 @@ def _stored_vector(
             token = "" if first is None else query_token(content_hash(content), None, first)
             kept = ranker.source(database).vectors([token])
             if token in kept:
-                return kept[token], token
+                return kept[token], token, None
             image = decode(content, limits, side=ranker.space.feature.decode_side).image
-            return _described(image, ranker), None
+            return _described(image, ranker)
     if number is None:
         return None
     result = ranker.source(database).vectors([number])
-    return (result[number], number) if number in result else None
+    return (result[number], number, None) if number in result else None
 
 
-def _described(image: Image.Image, ranker: Ranker) -> Vectors:
-    return ranker.space.vectors([ranker.space.feature.record(image)])
+def _described(image: Image.Image, ranker: Ranker) -> Asking:
+    record = ranker.space.feature.record(image)
+    return ranker.space.vectors([record]), None, record

@@ -20,6 +20,7 @@ from lookalike.core.progress import Progress, part_of
 from lookalike.core.seeds import generator
 from lookalike.core.stored import parameters
 from lookalike.similarity.base import Similarity
+from lookalike.similarity.sparse import SparseSimilarity
 
 _WORDS = (
     "The new annotator ranks words no worse and is now in use.",
@@ -57,6 +58,13 @@ def teach_similarity(
     X = ranker.vectors(examples.ids)
     if "blocks" in parameters(type(learner)) and learner.get_params()["blocks"] is None:
         learner.set_params(blocks=ranker.space.feature.blocks)
+    if isinstance(learner, SparseSimilarity) and learner.neighbours:
+        # Only a collection that learns so needs what finds regions.
+        from lookalike.features.regions import Regions
+
+        feature = ranker.space.feature
+        if isinstance(feature, Regions):
+            learner.set_neighbours(feature.word_neighbours(learner.neighbours))
     splits = [split, *examples.more_splits(split, rng, gate.min_judges)]
     judged = fit_and_judge(learner, examples, splits, X, progress)
     over_start = paired_gain(judged, examples.relevance, splits)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lookalike.collection.store import pictures, queries
+from lookalike.collection.store import pictures, queries, rankers
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.places import place_at
 from lookalike.collection.store.queries import Ask, Ref
@@ -96,11 +96,18 @@ class VectorSource:
         }
         for ref in named:
             if isinstance(ref, str):
-                record = queries.query_record(self._database, self._space.ranker, ref)
+                record = self.record(ref)
                 if record is not None:
                     with self._database.parsing(f"the query {ref}"):
                         result[ref] = self._space.vectors([record])
         return result
+
+    def record(self, ref: Ref) -> bytes | None:
+        """Return the record of a picture or a kept query; None if there is none."""
+        if isinstance(ref, str):
+            return queries.query_record(self._database, self._space.ranker, ref)
+        result = rankers.sound_records(self._database, self._space.ranker, [ref])[1]
+        return result[0] if result else None
 
     @property
     def ids(self) -> NDArray[np.int64]:

@@ -325,23 +325,23 @@ def _reason(standing: Standing, *, is_used: bool) -> tuple[float, str]:
     if standing.paused and not is_used:
         return 0.0, "Votes are paused: with them, held-out votes rank worse."
     if not strength:
-        thumbs = "Votes are paused: with them, held-out labelled pictures rank worse."
+        text = "Votes are paused: with them, held-out labelled pictures rank worse."
     elif strength < WHOLE:
-        thumbs = (
+        text = (
             f"Votes are used at {strength:.0%} strength; with more, held-out labelled pictures "
             f"rank worse."
         )
     elif standing.before is not None:
-        thumbs = "Votes are in use: with them, held-out votes rank no worse."
+        text = "Votes are in use: with them, held-out votes rank no worse."
     else:
-        thumbs = "Votes are in use; none judges all that was shown, so they cannot be evaluated."
+        text = "Votes are in use; none judges all that was shown, so they cannot be evaluated."
     if paused := len(standing.paused):
         whose = "one person" if paused == 1 else f"{paused} people"
-        thumbs += (
+        text += (
             f" The votes of {whose} are used only in the searches they were given in: with what "
             f"was learned, their own held-out votes rank worse."
         )
-    return strength, thumbs
+    return strength, text
 
 
 def _of(votes: Sequence[Vote]) -> Ledger:

@@ -139,8 +139,7 @@ def missing(
     They keep their labels and votes, and are found again when a file with the same content is
     indexed, wherever it lies then.
     """
-    from lookalike.collection import Collection
-    from lookalike.collection import Filter
+    from lookalike.collection import Collection, Filter
 
     screen = Screen(as_json)
     lost = Filter(missing=True)

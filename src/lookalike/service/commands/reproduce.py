@@ -38,7 +38,8 @@ def reproduce(
         typer.Option(
             metavar="DIR",
             help="Folder of pictures with a subfolder per class; for wsabie and qah, or with "
-            "labels.csv; for sparse, pictures and ground truth as Oxford5K and Paris6K are laid out.",
+            "labels.csv; for sparse, pictures and ground truth as Oxford5K and Paris6K are "
+            "published.",
         ),
     ],
     labels: Annotated[

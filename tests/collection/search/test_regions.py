@@ -1,0 +1,67 @@
+"""A collection searched by regions: what lies like the query comes first, and it learns."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lookalike.collection import Ask, Collection
+from lookalike.features.regions import Regions
+
+
+def blobs(seed):
+    rng = np.random.default_rng(seed)
+    rough = Image.fromarray(rng.integers(0, 256, (24, 32), dtype=np.uint8))
+    return rough.resize((256, 192), Image.Resampling.BICUBIC).convert("RGB")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("objects")
+    for thing in range(4):
+        (folder / f"{thing}").mkdir()
+        for shift in range(4):
+            moved = blobs(thing).crop((6 * shift, 4 * shift, 220 + 6 * shift, 170 + 4 * shift))
+            moved.save(folder / f"{thing}" / f"{thing}-{shift}.png")
+    features = {"regions": Regions(dimension=200)}
+    with Collection.create(folder / "c", features=features) as collection:
+        collection.add([folder])
+        yield collection
+
+
+def names(matches):
+    return [match.path.name[0] for match in matches]
+
+
+def test_the_same_thing_is_found_and_checked_by_place(store):
+    for thing in range(4):
+        found = store.search(blobs(thing), 4, by="regions")
+        assert names(found) == [str(thing)] * 4
+        assert found[0].score > 6  # regions that agree, not a cosine
+    assert store.search(blobs(0), 1, learned=False)[0].score <= 1.001
+
+
+def test_known_pictures_and_parts_of_them_are_checked_too(store):
+    own = store.search(blobs(2), 1)[0].id
+    found = store.search(Ask((own,)), 3)
+    assert names(found) == ["2"] * 3
+    assert found[0].score > 6
+    token = store.queries.keep_region(own, (0.1, 0.1, 0.9, 0.9))
+    assert names(store.search(Ask((token,)), 4)) == ["2"] * 4
+
+
+def test_several_pictures_are_ranked_without_the_check(store):
+    ids = [match.id for match in store.search(blobs(1), 2)]
+    found = store.search(Ask(tuple(ids)), 2)
+    assert names(found) == ["1"] * 2
+    assert found[0].score <= 1.001
+
+
+def test_words_that_speak_for_each_other_are_learned_through_the_gate(store):
+    learned = store.learn(folders=True, method="sparse", hold_back=0.5)
+    assert learned is not None
+    assert names(store.search(blobs(3), 4)) == ["3"] * 4
+
+
+def test_a_picture_without_regions_finds_nothing_by_place(store):
+    found = store.search(Image.new("RGB", (64, 64), "grey"), 3)
+    assert all(match.score <= 0 for match in found)
