@@ -134,7 +134,7 @@ def test_what_was_said_of_an_erased_picture_leaves_the_log(said, pictures):
     assert told == [("erased", "ada", event.at) for event in before[1:4:2]]
     vote = log[both.number].body
     assert (vote["picked"], vote["rejected"]) == ([3], [22])
-    assert said.votes.verdicts(Ask((1,)))[22] == -1
+    assert said.votes.verdicts(Ask((1,)), who="ada")[22] == -1
     with pytest.raises(InvalidInput, match="cannot be undone"):
         said.undo(before[1].number)
     # What was said of others stays, and goes with the last of them.
@@ -144,7 +144,7 @@ def test_what_was_said_of_an_erased_picture_leaves_the_log(said, pictures):
     assert b"Vertraulich" not in content(said)
     said.log.check()
     with Collection.open(said.path, features=[Colours()]) as again:
-        assert again.votes.verdicts(Ask((1,))) == said.votes.verdicts(Ask((1,)))
+        assert again.votes.verdicts(Ask((1,)), who="ada")[22] == -1
         again.log.check()
         assert again.search(1)
 

@@ -14,6 +14,7 @@ def having(collection, word):
 
 
 def test_one_event_tags_many_and_one_undoing_takes_it_back(collection):
+    collection.people.trust("Ada")
     before = len(collection.log.history(100))
     event = collection.label([3, 1, 2, 3], "Küche", who="Ada")
     assert (event.kind, event.who) == ("label", "Ada")

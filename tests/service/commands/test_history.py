@@ -19,12 +19,13 @@ def place(run, tmp_path, model):
 def test_what_was_said_is_listed_and_taken_back(run, place, tmp_path):
     assert "Nothing was said" in run("history", "-c", place).out
     with Collection.open(place) as store:
+        store.people.trust("anna")
         first = store.label(1, "Bäume <b>", who="anna")
     listed = run("history", "-c", place).out
     assert "Tagged with “Bäume" in listed
     assert "anna" in listed
-    (event,) = run("history", "-c", place, "--json").json["events"]
-    assert event["number"] == first.number
+    event, trust = run("history", "-c", place, "--json").json["events"]
+    assert (event["number"], trust["kind"]) == (first.number, "trust")
     undone = run("undo", first.number, "-c", place)
     assert f"lookalike undo {first.number + 1}" in undone.out
     with Collection.open(place) as store:

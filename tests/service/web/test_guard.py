@@ -278,7 +278,7 @@ def test_cookies_end_with_their_time_and_with_the_key():
     )
     for days, status in ((29, 200), (31, 401)):
         earlier = Keys(SHUT, clock=lambda days=days: time.time() - days * 24 * 3600)
-        cookie = {"Cookie": earlier.cookie("write", secure=False).split(";")[0]}
+        cookie = {"Cookie": earlier.cookie(earlier.find(KEY), secure=False).split(";")[0]}
         answer = ask(guard(SHUT), "GET", "/", host="photos.example", headers=cookie)
         assert answer.status == status
 

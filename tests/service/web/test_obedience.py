@@ -80,9 +80,10 @@ def test_what_was_rejected_is_folded_and_brought_back(store):
     ids = [row.id for row in store.pictures.all()]
     with served(store) as client:
         ranked, _, _ = found(client, ids[:1])
-        for number, who in zip(ranked[:3], ("", "", "another"), strict=True):
-            vote = {"like": ids[:1], "rejected": [number], "user": who}
-            client.post("/api/votes", json=vote)
+        for number in ranked[:2]:
+            client.post("/api/votes", json={"like": ids[:1], "rejected": [number]})
+        store.people.trust("another")
+        store.vote(Ask((ids[0],)), rejected=[ranked[2]], who="another")
         page = client.get(f"/part/matches?like={ids[0]}").text
         assert "3 rejected</summary>" in page
         folded = client.get(f"/part/rejected?like={ids[0]}").text
@@ -92,7 +93,7 @@ def test_what_was_rejected_is_folded_and_brought_back(store):
         assert ranked[0] in map(int, TILE.findall(answer.text))
         assert "2 rejected</summary>" in answer.text
         assert re.search(r'data-was="\d+"', answer.text)
-        # Of what somebody else rejected, too.
+        # Of what somebody trusted rejected, too.
         answer = client.post("/part/votes", data={**back, "picture": ranked[2]})
         assert ranked[2] in map(int, TILE.findall(answer.text))
         plain = client.get(f"/part/matches?like={ids[0]}&learned=false").text

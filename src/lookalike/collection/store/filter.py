@@ -49,10 +49,10 @@ class Filter:
     Examples
     --------
     >>> Filter(taken_from="2024-05", taken_to="2024").check()
-    >>> Filter(min_side=300, max_side=200).check()
+    >>> Filter(min_side=300, max_side=200).check()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    lookalike.core.errors.InvalidInput: Filter: min_side must not be above max_side; got 300 and 200.
+    lookalike.core.errors.InvalidInput: Filter: min_side must not be above max_side; got 300 ...
     """
 
     folder: str | None = None

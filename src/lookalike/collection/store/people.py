@@ -13,7 +13,7 @@ OWNER = ""
 TRUST, ACCEPTANCE = "trust", "acceptance"
 """The kinds of events that say whose word counts for everybody."""
 
-_SAID = "SELECT number, json_extract(body, '$.person'), {} FROM events WHERE kind = ? ORDER BY 1"
+_EVENTS = "SELECT number, json_extract(body, '$.person'), {} FROM events WHERE kind = ? ORDER BY 1"
 
 _LABELS = (
     "SELECT number, who, json_extract(body, '$.word'), json_extract(body, '$.shows'), picture "
@@ -37,7 +37,7 @@ def trusted(source: Database | Connection) -> frozenset[str]:
     """Return the people who teach everybody, beside the owner."""
     result: set[str] = set()
     for number, person, is_trusted in _read(
-        source, _SAID.format("json_extract(body, '$.trusts')"), TRUST
+        source, _EVENTS.format("json_extract(body, '$.trusts')"), TRUST
     ):
         if not rows.is_undone(source, number):
             (result.add if is_trusted else result.discard)(person)
@@ -46,7 +46,7 @@ def trusted(source: Database | Connection) -> frozenset[str]:
 
 def accepted(source: Database | Connection) -> dict[str, int]:
     """Return the event up to which the labels of a person were accepted, for each."""
-    answer = _read(source, _SAID.format("number"), ACCEPTANCE)
+    answer = _read(source, _EVENTS.format("number"), ACCEPTANCE)
     return {person: up_to for number, person, up_to in answer if not rows.is_undone(source, number)}
 
 
