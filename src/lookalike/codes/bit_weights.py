@@ -286,8 +286,8 @@ class BitWeights(Stored, Estimator):
             )
             scores = -weighted_distances(ones[queries], ones, weights)
             judged = judge(scores, truth, own=queries, cutoffs=())
-            gains = judged.average_precision - judged.prevalence
-            result.append(float(gains[judged.prevalence > 0].mean()) if truth.any() else 0.0)
+            gains = (judged.average_precision - judged.prevalence)[judged.prevalence > 0]
+            result.append(float(gains.mean()) if len(gains) else 0.0)
         return _CHOICES[int(np.argmax(result))] if any(result) else own
 
     def query_weights(

@@ -9,9 +9,9 @@ def no_matches_text(text: str, counts: WordCounts) -> str:
 
     Examples
     --------
-    >>> nothing_found("red zzz", WordCounts(0, 0, 0, ("red", "zzz"), ("zzz",)))
+    >>> no_matches_text("red zzz", WordCounts(0, 0, 0, ("red", "zzz"), ("zzz",)))
     'No picture is tagged or named “zzz”.'
-    >>> nothing_found("dog", WordCounts(0, 0, 0, ("dog",)))
+    >>> no_matches_text("dog", WordCounts(0, 0, 0, ("dog",)))
     'No picture is tagged or named “dog”, and none seems to show it.'
     """
     names = " or ".join(f"“{shown(term)}”" for term in counts.unknown or (text,))

@@ -139,7 +139,7 @@ def _reason_text(has: list[bool]) -> str:
 
     Examples
     --------
-    >>> _told([False, True, True])
+    >>> _reason_text([False, True, True])
     '2 of the 3 most similar labelled pictures have it'
     """
     some = has[:FIRST] if any(has[:FIRST]) else has
