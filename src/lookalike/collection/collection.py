@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from lookalike.collection import nouns
 from lookalike.collection.log import labels as by_hand
 from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.removals import Removal, Restoration, move
 from lookalike.collection.log.undo import undo
-from lookalike.collection.nouns.albums import Albums
-from lookalike.collection.nouns.bin import Bin
-from lookalike.collection.nouns.duplicates import DuplicateGroups
-from lookalike.collection.nouns.labels import Labels
-from lookalike.collection.nouns.log import Log
-from lookalike.collection.nouns.models import Models
-from lookalike.collection.nouns.people import People
-from lookalike.collection.nouns.pictures import Pictures
-from lookalike.collection.nouns.queries import Queries
-from lookalike.collection.nouns.selection import Named, in_bin, matching, named
-from lookalike.collection.nouns.upkeep import Upkeep
-from lookalike.collection.nouns.votes import Votes
-from lookalike.collection.nouns.words import Words
+from lookalike.collection.nouns.selection import Named, Selection, in_bin, matching, named
 from lookalike.collection.pictures.added import Added
-from lookalike.collection.ranking.answers import Answers
 from lookalike.collection.ranking.gate import GATE, Gate
-from lookalike.collection.ranking.rankers import RankerInfo, Rankers
+from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.ranking.session import Session
-from lookalike.collection.search import searching
+from lookalike.collection.search import exporting, searching, suggesting
 from lookalike.collection.search.matches import Match
 from lookalike.collection.search.suggesting import Suggestion
 from lookalike.collection.store import bin as bin_rows
-from lookalike.collection.store import rankers
-from lookalike.collection.store.database import Database
 from lookalike.collection.store.filter import Filter
-from lookalike.collection.store.folder import Folder
 from lookalike.collection.store.queries import Ask, Ref
 from lookalike.collection.training.trials import InUse, Learned
 from lookalike.collection.vectors.queries import Query
 from lookalike.collection.votes.recording import checked_vote, record_vote
-from lookalike.core.errors import DamagedFile, FingerprintMismatch, InvalidInput, LookalikeError
 from lookalike.core.progress import Progress, silent
 from lookalike.features import Feature
 from lookalike.images import Limits
@@ -81,23 +63,20 @@ class Collection:
     ['small disc.png', 'slope.png']
     """
 
-    def __init__(
-        self, folder: Folder, database: Database, features: Iterable[Feature], gate: Gate
-    ) -> None:
-        rankers = Rankers(folder, database, features)
-        self._session = Session(folder, database, rankers, gate, Answers(database))
-        self.pictures = Pictures(self._session)
-        self.labels = Labels(self._session)
-        self.words = Words(self._session)
-        self.queries = Queries(self._session)
-        self.votes = Votes(self._session)
-        self.people = People(self._session)
-        self.log = Log(self._session)
-        self.models = Models(self._session)
-        self.albums = Albums(self._session)
-        self.bin = Bin(self._session)
-        self.duplicates = DuplicateGroups(self._session)
-        self.upkeep = Upkeep(self._session)
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.pictures = nouns.Pictures(session)
+        self.labels = nouns.Labels(session)
+        self.words = nouns.Words(session)
+        self.queries = nouns.Queries(session)
+        self.votes = nouns.Votes(session)
+        self.people = nouns.People(session)
+        self.log = nouns.Log(session)
+        self.models = nouns.Models(session)
+        self.albums = nouns.Albums(session)
+        self.bin = nouns.Bin(session)
+        self.duplicates = nouns.DuplicateGroups(session)
+        self.upkeep = nouns.Upkeep(session)
 
     @classmethod
     def create(
@@ -112,28 +91,18 @@ class Collection:
 
         Parameters
         ----------
-        path : str or Path
+        path, gate
+            As for :meth:`open`.
         features : sequence of Feature, or mapping from name to Feature, optional
             How pictures are described, a ranker each, named as its feature unless named
             otherwise; by default :class:`~lookalike.features.Embedding`. One that is not fitted is
             fitted on the pictures added first.
         index : str, optional
             The index that holds the vectors; by default ``dense`` or ``sparse``, as they are.
-        gate : Gate
-            As for :meth:`open`.
         """
-        from lookalike.collection.pictures.features import add_ranker, by_name
+        from lookalike.collection.pictures.features import create
 
-        chosen = by_name(features)
-        with Folder.making(Path(path)) as folder:
-            Database.create(folder.database)
-            folder.write_manifest()
-            with closing(Database(folder.database)) as database:
-                for name, feature in chosen.items():
-                    row = add_ranker(folder, database, name, feature, index=index)
-                    with database.transaction() as connection:
-                        rankers.set_ready(connection, row.id)
-        return cls.open(path, features=list(chosen.values()), gate=gate)
+        return cls.open(path, features=create(Path(path), features, index), gate=gate)
 
     @classmethod
     def open(
@@ -162,37 +131,16 @@ class Collection:
             If there is no collection, if a file is damaged or of a newer version, and if none of
             its rankers has a feature that is given.
         """
-        folder = Folder(Path(path))
-        folder.check_manifest()
-        if not folder.database.exists():
-            raise DamagedFile(
-                f"{folder.database} is missing. Restore a backup of the collection, or index again."
-            )
-        given = list(features)
-        closed = not os.access(folder.path, os.W_OK) if read_only is None else read_only
-        database = Database(folder.database, read_only=closed)
-        collection = cls(folder, database, given, gate)
-        try:
-            collection._session.rankers.check_features(given)
-        except FingerprintMismatch:
-            collection.close()
-            raise
-        return collection
+        return cls(Session.open(Path(path), features, read_only, gate))
 
     def close(self) -> None:
         """Close the collection; nothing is left to be saved."""
-        self._session.database.close()
-        self._session.rankers.close()
+        self._session.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -212,13 +160,7 @@ class Collection:
     @property
     def features(self) -> dict[str, Feature]:
         """How pictures are described, by the names of the rankers whose features are installed."""
-        result = {}
-        for row in self._session.rankers.rows():
-            try:
-                result[row.name] = self._session.rankers.feature(row)
-            except LookalikeError:
-                continue
-        return result
+        return self._session.rankers.features()
 
     def add(
         self,
@@ -243,21 +185,12 @@ class Collection:
             Whether files whose pictures were removed come in again.
         limits : Limits, optional
             What a picture may cost before it is refused, and where its file may lie.
-        threads : int, optional
-            By default one a core.
-        progress : callable
-            Called with the files done, and all there are.
+        threads, progress
+            By default one a core; called with the files done, and all there are.
         """
         from lookalike.collection.pictures import adding
 
-        return adding.add(
-            self._session,
-            sources,
-            removed=removed,
-            limits=limits,
-            threads=threads,
-            progress=progress,
-        )
+        return adding.add(self._session, sources, removed, limits, threads, progress)
 
     def add_feature(
         self,
@@ -289,26 +222,11 @@ class Collection:
         """
         from lookalike.collection.pictures.features import add_feature
 
-        called = feature.name if name is None else name
-        add_feature(
-            self._session,
-            feature,
-            called,
-            index=index,
-            rerankers=rerankers,
-            limits=limits,
-            threads=threads,
-            progress=progress,
+        return add_feature(
+            self._session, feature, name, index, rerankers, limits, threads, progress
         )
-        return next(info for info in self.models.rankers() if info.name == called)
 
-    def remove(
-        self,
-        pictures: Iterable[int | str | Path] | Filter,
-        *,
-        who: str = "",
-        key: str | None = None,
-    ) -> int:
+    def remove(self, pictures: Selection, *, who: str = "", key: str | None = None) -> int:
         """Move pictures into the bin, all or none, and return how many.
 
         They are neither found nor learned from, and do not come in again with their files, until
@@ -329,11 +247,7 @@ class Collection:
             return move(entry, Removal, named(self._session, "remove", pictures))
 
     def restore(
-        self,
-        pictures: Iterable[int | str | Path] | None = None,
-        *,
-        who: str = "",
-        key: str | None = None,
+        self, pictures: Iterable[Named] | None = None, *, who: str = "", key: str | None = None
     ) -> int:
         """Bring pictures, by default all, back from the bin, and return how many.
 
@@ -347,7 +261,7 @@ class Collection:
 
     def label(
         self,
-        pictures: Named | Iterable[Named] | Filter,
+        pictures: Selection,
         word: str,
         *,
         shows: bool = True,
@@ -360,22 +274,14 @@ class Collection:
         ----------
         pictures : int, iterable of int, str or Path, or Filter
             A picture by its id, several by ids or paths, or all that pass a filter.
-        word : str
-        shows : bool
-            Whether the word fits; else it is refused for these pictures.
+        word, shows : str, bool
+            The word, and whether it fits; else it is refused for these pictures.
         who, key
             As for :meth:`remove`.
         """
-        name = by_hand.check_word(word)
         with self._session.entry(who, key) as entry:
             if entry.is_new:
-                ids = named(self._session, "label", pictures)
-                if not ids:
-                    raise InvalidInput(
-                        "Collection.label: there are no pictures to label. Name some, or use a "
-                        "filter that some pass."
-                    )
-                by_hand.label(entry, ids, name, shows=shows)
+                by_hand.label(entry, named(self._session, "label", pictures), word, shows=shows)
         return entry.result
 
     def learn(
@@ -414,15 +320,14 @@ class Collection:
             Which pictures people chose for a query; they replace those of the same query.
         threshold : float
             θ of paper 1, Eq. 20, for ``clicks``: the least probability that both are chosen.
-        method : str
-            The similarity, by its name in :data:`lookalike.similarity.registry.SIMILARITIES`.
+        method, settings
+            The similarity, by its name in :data:`lookalike.similarity.registry.SIMILARITIES`, and
+            its parameters.
         words : str
             The annotator, by its name in :data:`lookalike.annotation.registry.ANNOTATORS`; or
             ``auto``, the best of several on the pictures held out.
         feature : str, optional
             The ranker to train; by default the first.
-        settings : mapping, optional
-            Parameters of the method.
         hold_back : float
             The share of pictures to judge by, above 0 and below 1.
         codes : str, optional
@@ -431,29 +336,20 @@ class Collection:
         bits, candidates : int, optional
             The length of a code, by default 64; and how many candidates a search takes, by
             default as many as have .98 of the 50 best pictures among them on average.
-        random_state : int or None
-            Makes a run repeatable.
-        progress : callable
-            Called with the steps done, and all there are.
+        random_state, progress
+            Makes a run repeatable; called with the steps done, and all there are.
         """
         from lookalike.collection.training import learning
         from lookalike.collection.training.given import read_given
 
-        if not 0 < hold_back < 1:
-            raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
+        given = partial(read_given, self._session.database, labels, folders, clicks, threshold)
         wanted = learning.codes_wanted(codes, bits, candidates, random_state)
-        learner = learning.new_learner(method, settings, random_state)
         only_codes = wanted is not None and labels is None and clicks is None and not folders
+        learner = learning.new_learner(method, settings, random_state)
+        own = {"random_state": random_state, **(settings or {})}
+        similarity = None if only_codes else learner
         return learning.learn(
-            self._session,
-            lambda: read_given(self._session.database, labels, folders, clicks, threshold),
-            None if only_codes else learner,
-            words=words,
-            by=feature,
-            settings={"random_state": random_state, **(settings or {})},
-            hold_back=hold_back,
-            progress=progress,
-            codes=wanted,
+            self._session, given, similarity, words, feature, own, hold_back, progress, wanted
         )
 
     def rollback(self) -> InUse:
@@ -485,22 +381,18 @@ class Collection:
         ----------
         ask : Ask
             What was searched for.
-        picked, rejected : iterable of int
-            Pictures that are right, and wrong.
-        shown : iterable of int
-            The pictures in the order shown.
+        picked, rejected, shown : iterable of int
+            Pictures that are right, those that are wrong, and all in the order shown.
         who, key
             As for :meth:`remove`.
         """
         vote = checked_vote(ask, picked, rejected, shown, who)
-        rankers = self._session.rankers
         # Loading a ranker may take long; nobody has to wait for it to write.
-        rankers.usable()
+        self._session.rankers.usable()
         with self._session.entry(who, key) as entry:
             if entry.is_new:
-                usable = rankers.usable(who=who) or [rankers.get(who=who)]
-                preferences = {ranker.id: ranker.votes for ranker in usable}
-                record_vote(self._session.database, entry, preferences, rankers.ledger, vote)
+                preferences, ledger = self._session.rankers.voting(who)
+                record_vote(self._session.database, entry, preferences, ledger, vote)
         return entry.result
 
     def undo(self, number: int, *, who: str = "", key: str | None = None) -> Entry:
@@ -537,10 +429,8 @@ class Collection:
             A picture of the collection by its id or path, which is not among its own matches; any
             picture, as a file, its content or a Pillow image; or an
             :class:`~lookalike.collection.Ask`: several pictures to be like and unlike.
-        k : int
-            How many to find at most, from 1.
-        by : str, optional
-            The ranker to search by; by default the first.
+        k, by
+            How many to find at most, from 1; and the ranker to search by, by default the first.
         learned : bool
             Whether to use what was learned and voted; else the cosine of the vectors.
         offset : int
@@ -555,22 +445,10 @@ class Collection:
             Whose votes count beside the *shared* ones: those of the owner and of people the owner
             trusts. The owner's searches, with an empty name, use the shared ones.
         """
-        matches = searching.search(
-            self._session.database,
-            self._session.rankers.get(by, learned=learned, who=who),
-            self._session.rankers.layer(who),
-            query,
-            k,
-            first=self._session.rankers.row().fingerprint,
-            learned=learned,
-            offset=offset,
-            among=matching(self._session, where),
-            min_score=min_score,
-            limits=limits,
+        among = matching(self._session, where)
+        return searching.search(
+            self._session, query, k, by, learned, offset, among, min_score, limits, who
         )
-        if matches is None:
-            raise self._session.unknown(query)
-        return matches
 
     def search_word(
         self,
@@ -602,16 +480,13 @@ class Collection:
         min_score : float, optional
             Leave out pictures that score less; labels and names score 1.
         """
-        ranked = self.words.ranked(word, by, where, learned)
-        return ranked.page(self._session, k, offset, min_score)
+        return self.words.ranked(word, by, where, learned).page(self._session, k, offset, min_score)
 
     def export(self, path: str | Path, *, by: str | None = None) -> None:
         """Write what was learned so that vectors kept elsewhere can be searched with it.
 
         The file is safetensors, with a recipe of some ten lines of NumPy beside it.
         """
-        from lookalike.collection.search import exporting
-
         exporting.export(self._session.rankers.get(by), self._session.database, Path(path))
 
     def suggest(self, picture: Ref, k: int = 8, *, by: str | None = None) -> list[Suggestion]:
@@ -619,10 +494,6 @@ class Collection:
 
         They come from what was learned, from the labels of similar pictures, and from start words.
         """
-        from lookalike.collection.search import suggesting
-
         ranker = self._session.rankers.get(by, learned=False)
         annotator = self._session.rankers.sound_annotator(ranker)
         return suggesting.suggest(ranker, annotator, self._session.database, picture, k)
-
-    # What the methods above share

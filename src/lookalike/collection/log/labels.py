@@ -112,7 +112,7 @@ class Import(Event):
         )
 
 
-def check_word(word: str) -> str:
+def _check_word(word: str) -> str:
     """Return a word as labels are spelled, or raise InvalidInput."""
     name = label_name(word) if isinstance(word, str) else ""
     if not name:
@@ -130,13 +130,19 @@ def label(entry: NewEntry, pictures: Sequence[int], word: str, *, shows: bool) -
 
     What holds already is not recorded again: the entry is the one in which it was said.
     """
-    key = word_key(word)
+    name = _check_word(word)
+    if not pictures:
+        raise InvalidInput(
+            "Collection.label: there are no pictures to label. Name some, or use a filter that "
+            "some pass."
+        )
+    key = word_key(name)
     if (number := _repeated(entry, key, pictures, shows)) is not None:
         entry.repeat(number)
         return
-    before, after = (None, word) if shows else (word, None)
+    before, after = (None, name) if shows else (name, None)
     entry.append(
-        lambda digest: Label(word, shows, len(pictures), digest),
+        lambda digest: Label(name, shows, len(pictures), digest),
         [(picture, key, before, after) for picture in pictures],
     )
 

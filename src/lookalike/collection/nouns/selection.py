@@ -27,8 +27,11 @@ from lookalike.core.errors import (
 Named: TypeAlias = int | str | Path
 """A picture by its id, or by the path of its file."""
 
+Selection: TypeAlias = Named | Iterable[Named] | Filter
+"""A picture, several, or all that pass a filter."""
 
-def named(session: Session, method: str, given: Named | Iterable[Named] | Filter) -> list[int]:
+
+def named(session: Session, method: str, given: Selection) -> list[int]:
     """Return the ids of pictures, rising, or raise NotFound if one is not there."""
     database = session.database
     if isinstance(given, Filter):

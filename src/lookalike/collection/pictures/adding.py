@@ -31,7 +31,6 @@ from lookalike.images.thumbnails import THUMBNAIL_SIDE
 def add(
     session: Session,
     sources: Iterable[str | Path],
-    *,
     removed: bool,
     limits: Limits | None,
     threads: int | None,

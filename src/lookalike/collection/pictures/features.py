@@ -1,11 +1,13 @@
 """The features that pictures are described by, a ranker each: added, fitted and saved."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from sqlite3 import Connection
 
 from lookalike.collection.log.models import NewFeature
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
+from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import rankers as ranker_rows
 from lookalike.collection.store.database import Database
@@ -28,7 +30,23 @@ DEFAULT_FEATURE = "embedding"
 MAX_NAME = 64
 
 
-def by_name(features: Sequence[Feature] | Mapping[str, Feature] | None) -> dict[str, Feature]:
+def create(
+    path: Path, features: Sequence[Feature] | Mapping[str, Feature] | None, index: str | None
+) -> list[Feature]:
+    """Make the folder of a new collection, and return the features that describe it."""
+    chosen = _by_name(features)
+    with Folder.making(path) as folder:
+        Database.create(folder.database)
+        folder.write_manifest()
+        with closing(Database(folder.database)) as database:
+            for name, feature in chosen.items():
+                row = add_ranker(folder, database, name, feature, index=index)
+                with database.transaction() as connection:
+                    ranker_rows.set_ready(connection, row.id)
+    return list(chosen.values())
+
+
+def _by_name(features: Sequence[Feature] | Mapping[str, Feature] | None) -> dict[str, Feature]:
     """Return features by the names of their rankers; without any, the default one."""
     if features is None:
         return {DEFAULT_FEATURE: FEATURES.make(DEFAULT_FEATURE)}
@@ -104,16 +122,15 @@ def fitted(
 def add_feature(
     session: Session,
     feature: Feature,
-    name: str,
-    *,
+    called: str | None,
     index: str | None,
     rerankers: Sequence[Reranker],
     limits: Limits | None,
     threads: int | None,
     progress: Progress,
-) -> None:
+) -> RankerInfo:
     """Describe all pictures by a further feature, or go on with that, and let votes teach it."""
-    database = session.database
+    database, name = session.database, feature.name if called is None else called
     with session.writing():
         row = _resumed(session, name, feature) or add_ranker(
             session.folder, database, name, feature, index=index, rerankers=rerankers
@@ -123,25 +140,25 @@ def add_feature(
         used = fitted(session, row, files, limits, progress)
         if isinstance(used, str):
             raise MissingPart(used)
-        if not used.is_fitted:
-            return
-        describe_missing(
-            database,
-            row.id,
-            used,
-            limits=limits,
-            threads=threads,
-            progress=progress,
-            decode=session.decode,
-        )
-        grow(session, row, used, silent)
-        with session.entry() as entry:
-            ranker, ledger = session.rankers.preparing(name), session.rankers.ledger
-            teach_earlier_votes(entry, ranker.id, ranker.votes, ledger)
-            ranker_rows.set_ready(entry.connection, row.id)
-            if not row.ready:
-                entry.append(NewFeature(name, used.name))
-        session.rankers.save_cache(session.rankers.get(name))
+        if used.is_fitted:
+            describe_missing(
+                database,
+                row.id,
+                used,
+                limits=limits,
+                threads=threads,
+                progress=progress,
+                decode=session.decode,
+            )
+            grow(session, row, used, silent)
+            with session.entry() as entry:
+                ranker, ledger = session.rankers.preparing(name), session.rankers.ledger
+                teach_earlier_votes(entry, ranker.id, ranker.votes, ledger)
+                ranker_rows.set_ready(entry.connection, row.id)
+                if not row.ready:
+                    entry.append(NewFeature(name, used.name))
+            session.rankers.save_cache(session.rankers.get(name))
+    return next(info for info in session.rankers.infos() if info.name == name)
 
 
 def _resumed(session: Session, name: str, feature: Feature) -> RankerRow | None:

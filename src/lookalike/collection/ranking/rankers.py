@@ -21,6 +21,7 @@ from lookalike.collection.store.models import CodeFigures
 from lookalike.collection.store.rankers import RankerRow
 from lookalike.collection.vectors.space import Space
 from lookalike.collection.votes.ledger import Ledger
+from lookalike.collection.votes.preferences import Preferences
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
@@ -231,6 +232,12 @@ class Rankers:
                         continue
         return result
 
+    def voting(self, who: str) -> tuple[dict[int, Preferences], Ledger]:
+        """Return what votes add to each ranker that a person's vote teaches, and all votes."""
+        with self.lock:
+            usable = self.usable(who=who) or [self.get(who=who)]
+            return {ranker.id: ranker.votes for ranker in usable}, self.ledger
+
     def preparing(self, by: str) -> Ranker:
         """Return a ranker that may not be ready yet, over the pictures described so far."""
         with self.lock:
@@ -293,6 +300,14 @@ class Rankers:
                 check_fingerprint(str(self._folder.path), row.fingerprint, feature.fingerprint)
             self._features[row.id] = feature
             return feature
+
+    def features(self) -> dict[str, Feature]:
+        """Return the features that are installed, by the names of their rankers."""
+        result = {}
+        for row in self.rows():
+            with suppress(LookalikeError):
+                result[row.name] = self.feature(row)
+        return result
 
     def use(self, ranker: int, feature: Feature) -> None:
         """Use this feature for a ranker that has just been made with it."""

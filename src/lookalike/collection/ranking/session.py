@@ -1,9 +1,11 @@
 """What an open collection is made of: its folder, its database and its rankers."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from lookalike.collection.log.entry import NewEntry, write_entry
 from lookalike.collection.ranking.answers import Answers
@@ -12,7 +14,8 @@ from lookalike.collection.ranking.rankers import Rankers
 from lookalike.collection.store import pictures, uploads
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.folder import Folder
-from lookalike.core.errors import NotFound
+from lookalike.core.errors import DamagedFile, FingerprintMismatch, NotFound
+from lookalike.features import Feature
 from lookalike.images import Decode, decode
 from lookalike.images.keywords import ReadWords, keywords_in
 
@@ -34,6 +37,34 @@ class Session:
     gate: Gate
     answers: Answers
     decoding: Decoding = field(default_factory=Decoding)
+
+    @classmethod
+    def open(
+        cls, path: Path, features: Iterable[Feature], read_only: bool | None, gate: Gate
+    ) -> Self:
+        """Open the folder of a collection; ``features`` are those that are not registered."""
+        folder = Folder(path)
+        folder.check_manifest()
+        if not folder.database.exists():
+            raise DamagedFile(
+                f"{folder.database} is missing. Restore a backup of the collection, or index again."
+            )
+        given = list(features)
+        closed = not os.access(path, os.W_OK) if read_only is None else read_only
+        database = Database(folder.database, read_only=closed)
+        rankers = Rankers(folder, database, given)
+        session = cls(folder, database, rankers, gate, Answers(database))
+        try:
+            rankers.check_features(given)
+        except FingerprintMismatch:
+            session.close()
+            raise
+        return session
+
+    def close(self) -> None:
+        """Close the database and let go of what is in memory."""
+        self.database.close()
+        self.rankers.close()
 
     @property
     def decode(self) -> Decode:

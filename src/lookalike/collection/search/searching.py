@@ -41,33 +41,34 @@ Asking: TypeAlias = tuple[Vectors, Ref | None, bytes | None]
 
 
 def search(
-    database: Database,
-    ranker: Ranker,
-    ledger: Ledger,
+    session: Session,
     query: Query | Ask,
     k: int,
-    *,
-    first: str | None,
+    by: str | None,
     learned: bool,
     offset: int,
     among: NDArray[np.int64] | None,
     min_score: float | None,
     limits: Limits | None,
-) -> list[Match] | None:
-    """Return the pictures most like a query, best first; None for a picture that is not known."""
+    who: str,
+) -> list[Match]:
+    """Return the pictures most like a query, best first."""
+    database, ranker = session.database, session.rankers.get(by, learned=learned, who=who)
     hits = ranked(
         database,
         ranker,
-        ledger,
+        session.rankers.layer(who),
         query,
         hits_needed("search", k, offset, ranker),
-        first=first,
+        first=session.rankers.row().fingerprint,
         learned=learned,
         among=among,
         min_score=min_score,
         limits=limits,
     )
-    return None if hits is None else make_matches(database, hits, offset, None)
+    if hits is None:
+        raise session.unknown(query)
+    return make_matches(database, hits, offset, None)
 
 
 def ranked(

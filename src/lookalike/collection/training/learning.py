@@ -60,7 +60,6 @@ def learn(
     session: Session,
     given: Callable[[], Given],
     learner: Similarity | None,
-    *,
     words: str,
     by: str | None,
     settings: Mapping[str, Any],
@@ -73,6 +72,8 @@ def learn(
     Codes are learned where they are wanted, beside what searches use then; without a learner,
     nothing else is. ``settings`` are the learner's, with the random state.
     """
+    if not 0 < hold_back < 1:
+        raise InvalidInput(f"learn: hold_back must be above 0 and below 1; got {hold_back!r}.")
     database, gate = session.database, session.gate
     models.check_settings(settings)
     random_state = settings["random_state"]
