@@ -294,7 +294,8 @@ def test_a_damaged_write_ahead_log_is_noticed(collection, tmp_path):
                 assert other.search(1)
                 # The bad file is set aside, before SQLite deletes it.
                 assert aside.read_bytes() == bad
-                (broken / "log-end").unlink()
+                for end in broken.glob("log-end*"):
+                    end.unlink()
                 other.label(1, "word")
                 other.log.check()
                 other.remove([1])
@@ -329,6 +330,55 @@ def test_the_end_of_the_log_may_lag_and_be_missing(collection):
     with again(collection) as other:
         other.log.check()
     assert file.exists()
+
+
+def test_one_of_two_ends_of_the_log_is_enough(collection, tmp_path):
+    """Where one is damaged, check says so, a lost log is still noticed, and it is written again."""
+    damages = {
+        "flipped": lambda content: bytes([content[0] ^ 1]) + content[1:],
+        "cut": lambda content: content[:7],
+        "empty": lambda content: b"",
+        "zeros": lambda content: bytes(len(content)),
+        "other": lambda content: content.replace(b" ", b"  ", 1),
+    }
+    shutil.copytree(collection.path, tmp_path / "before")
+    collection.label(1, "one")
+    for name in ("log-end", "log-end.copy"):
+        for how, damage in damages.items():
+            place = tmp_path / f"{name} {how}"
+            shutil.copytree(collection.path, place)
+            file = place / name
+            file.write_bytes(damage(file.read_bytes()))
+            with Collection.open(place, features=[Colours()]) as other:
+                (finding,) = other.upkeep.check().findings
+                assert (finding.where, finding.damage) == (str(file), True)
+                other.label(2, "two")
+                assert other.upkeep.check().sound
+            for lost in place.glob("*.sqlite*"):
+                lost.unlink()
+            shutil.copyfile(tmp_path / "before/collection.sqlite", place / "collection.sqlite")
+            file.write_bytes(damage(file.read_bytes()))
+            with Collection.open(place, features=[Colours()]) as other:
+                assert not other.upkeep.check().sound
+                with pytest.raises(DamagedFile, match="was acknowledged"):
+                    other.log.check()
+
+
+def test_two_damaged_ends_of_the_log_let_nothing_be_recorded(collection, caplog):
+    collection.label(1, "one")
+    files = sorted(collection.path.glob("log-end*"))
+    for file in files:
+        file.write_bytes(b"")
+    with again(collection) as other:
+        assert "cannot be read" in caplog.text
+        assert not other.upkeep.check().sound
+        with pytest.raises(DamagedFile, match="nothing more is recorded"):
+            other.label(1, "two")
+        assert other.search(1)
+        for file in files:
+            file.unlink()
+        other.label(1, "two")
+    assert len(list(collection.path.glob("log-end*"))) == len(files) == 2
 
 
 def test_a_collection_replaced_under_an_open_one_is_not_written_to(collection, tmp_path):

@@ -248,6 +248,10 @@ class Database:
         """Raise DamagedFile if the log does not reach where it once ended."""
         self._end.check(self.rows)
 
+    def damaged_ends(self) -> list[Path]:
+        """Return the files with the end of the log that cannot be read."""
+        return self._end.damaged()
+
     def forget(self) -> None:
         """Empty the log, which still holds what was deleted."""
         # A connection of its own: a writer may need the shared one before it lets us go on.
@@ -275,9 +279,9 @@ class Database:
         except DamagedFile as error:
             _log.warning("%s%s", error, "" if self.read_only else self._set_aside())
             return
-        if not self.read_only and self._end.read() is None:
+        if not self.read_only:
             with self._lock:
-                self._end.write(end_of(self._reader))
+                self._end.complete(lambda: end_of(self._reader))
 
     def _set_aside(self) -> str:
         """Keep a copy of a damaged write-ahead log, which SQLite deletes; return where it is."""

@@ -1,7 +1,7 @@
 """Check all of a collection: what is damaged or missing comes out, with what to do about it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,15 +86,15 @@ def check(session: Session, progress: Progress) -> Checked:
     database = session.database
     return Checked(
         result,
-        pictures=_count(session, "all_pictures"),
-        events=0 if any("log" in it.problem for it in result) else log_rows.last_number(database),
+        pictures=_count(lambda: database.count("all_pictures")),
+        events=_count(lambda: log_rows.last_number(database)),
         files=sum(file.exists() for file in session.rankers.files()),
     )
 
 
-def _count(session: Session, table: str) -> int:
+def _count(count: Callable[[], int]) -> int:
     try:
-        return session.database.count(table)
+        return count()
     except LookalikeError:
         return 0
 
@@ -113,6 +113,13 @@ def _log(session: Session) -> Iterator[Finding]:
         log.check(session.database)
     except DamagedFile as error:
         yield Finding(str(session.folder.database), str(error), RESTORE)
+        return
+    for file in session.database.damaged_ends():
+        yield Finding(
+            str(file),
+            "the end of the log cannot be read in one of its two files",
+            "Written again from the other one with the next event.",
+        )
 
 
 def _rows(session: Session) -> Iterator[Finding]:
