@@ -11,9 +11,10 @@ from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.albums import Album
 from lookalike.collection.search.completing import KnownWord
+from lookalike.collection.search.lexicon import PictureTag
 from lookalike.collection.search.matches import Duplicates, Match, Source, WordCounts
 from lookalike.collection.search.suggesting import Suggestion
-from lookalike.collection.search.tagging import PictureTag, TaggedPicture, Tagging
+from lookalike.collection.search.tagging import TaggedPicture, Tagging
 from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.folder import Folder

@@ -494,6 +494,4 @@ class Collection:
 
         They come from what was learned, from the labels of similar pictures, and from start words.
         """
-        ranker = self._session.rankers.get(by, learned=False)
-        annotator = self._session.rankers.sound_annotator(ranker)
-        return suggesting.suggest(ranker, annotator, self._session.database, picture, k)
+        return suggesting.suggest(self._session, picture, k, by)

@@ -3,6 +3,7 @@ from PIL import Image
 
 from lookalike.collection import Collection
 from lookalike.collection.search import suggesting
+from lookalike.collection.search.lexicon import PictureTag
 from lookalike.core.errors import InvalidInput, NotFound
 from tests.collection.beside import beside, current_ranker
 from tests.collection.colours import PALETTE, Colours, album, picture
@@ -172,9 +173,9 @@ def test_what_is_told_is_sorted_and_not_below_the_floor(collection, monkeypatch)
     learn(collection)
     monkeypatch.setattr(
         suggesting,
-        "_sure",
-        lambda annotator, vector, k: {
-            word: (word, sure)
+        "_tags",
+        lambda lexicon, ref, keys, k: {
+            word: PictureTag(word, sure, sure)
             for word, sure in (("rot", 0.9), ("grün", 0.05), ("Nr. 1", 0.4), ("blau", 0.6))
         },
     )

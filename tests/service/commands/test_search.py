@@ -144,7 +144,10 @@ def test_start_words_of_the_default_model(run, photos, tmp_path):
     told = run("tag", picture, "--min-confidence", 0.01, "-c", place, "--json").json
     tags = told["pictures"][0]["tags"]
     assert {tag["source"] for tag in tags} == {"start"}
-    assert "these are start words" in run("tag", picture, "--min-confidence", 0.01, "-c", place).out
+    assert (
+        "Words with * are built in"
+        in run("tag", picture, "--min-confidence", 0.01, "-c", place).out
+    )
     found = run("search", "--word", tags[0]["word"], "-c", place, "--json").json["matches"]
     (match,) = [match for match in found if match["path"].endswith("red/0.png")]
     assert match["source"] == "start"

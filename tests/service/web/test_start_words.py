@@ -61,7 +61,7 @@ def test_suggestions_of_a_picture_say_so(client, fresh):
     picture = fresh.search_word("sky", 1)[0].id
     part = client.get(f"/part/suggestions/{picture}").text
     assert part.index(">sky") < part.index(">nature")
-    assert "a start word, not learned yet" in part
+    assert "built-in word" in part
     sure = [f"{100 * one.confidence:.0f} %" for one in fresh.suggest(picture)]
     assert re.findall(r'title="Confidence of the start word">([^<]*)<', part) == sure
 

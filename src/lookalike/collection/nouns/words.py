@@ -10,8 +10,9 @@ from lookalike.collection.nouns.noun import Noun
 from lookalike.collection.nouns.selection import matching
 from lookalike.collection.pictures import names
 from lookalike.collection.search.completing import KnownWord, words_like
+from lookalike.collection.search.lexicon import Lexicon
 from lookalike.collection.search.matches import WordCounts
-from lookalike.collection.search.tagging import FileTagging, KnownWords, LearnedWords, Tagging
+from lookalike.collection.search.tagging import FileTagging, Tagging
 from lookalike.collection.search.words import Ranked, check_text, rank_word, spelling
 from lookalike.collection.store import labels
 from lookalike.collection.store.filter import Filter
@@ -98,8 +99,9 @@ class Words(Noun):
     ) -> Tagging:
         """Give words to the pictures among files, folders and globs; nothing is changed.
 
-        Pictures that are in the collection as they are need not be read again. While no words have
-        been learned, start words are given (see :meth:`search_word`), the most telling first.
+        Pictures that are in the collection as they are need not be read again. Learned words and
+        start words are given together; a word that is both, by the one that ranks better on
+        pictures held out (see :meth:`search_word`).
 
         Parameters
         ----------
@@ -110,7 +112,7 @@ class Words(Noun):
             The ranker whose words to use; by default the first that has learned some.
         min_confidence : float, optional
             Leave out words that suit with less confidence, from 0 to 1. By default a half; or 0
-            where too few pictures had words to learn how sure a word is.
+            where there are no start words and too few pictures had words to learn how sure one is.
         limits : Limits, optional
             What a picture may cost before it is refused.
         threads : int, optional
@@ -120,7 +122,7 @@ class Words(Noun):
         """
         most = check_whole("tag", "k", k, 1)
         files = find_pictures(sources)
-        tagging = self._tagging(by).tag(
+        tagging = FileTagging(self._lexicon(by)).tag(
             files.paths, most, min_confidence, limits=limits, threads=threads, progress=progress
         )
         return Tagging(tagging.pictures, [*files.problems, *tagging.refused], ignored=files.ignored)
@@ -137,13 +139,11 @@ class Words(Noun):
             ),
         )
 
-    def _tagging(self, by: str | None) -> FileTagging:
-        """Return what gives words to files: the annotator, or start words where there is none."""
-        learned, database = self._session.rankers.annotated(by), self._session.database
-        if learned is not None:
-            ranker, annotator = learned
-            return FileTagging(LearnedWords(annotator, ranker), ranker, database)
-        start = self._session.rankers.starting(by)
-        if start is None:
-            raise self._session.rankers.untaught()
-        return FileTagging(KnownWords(start[1], start[0], database), start[0], database)
+    def _lexicon(self, by: str | None) -> Lexicon:
+        """Return the words of a ranker: by default the first that learned some, or knows some."""
+        rankers = self._session.rankers
+        if (learned := rankers.annotated(by)) is not None:
+            return Lexicon.of(self._session, *learned)
+        if (starting := rankers.starting(by)) is not None:
+            return Lexicon.of(self._session, starting[0], None)
+        raise rankers.untaught()

@@ -123,8 +123,8 @@ class ClassCache:
         self._known: dict[int, tuple[int, PictureClasses]] = {}
         self._written: dict[int, PictureClasses] = {}
         self._counts: dict[int, tuple[PictureClasses, dict[str, int]]] = {}
-        self.better: dict[tuple[int | None, str], bool] = {}
-        """Whether a start word answers instead of what an annotator, by number, has learned."""
+        self.better: dict[tuple[int | None, int], frozenset[str]] = {}
+        """Words that start words rank better by than an annotator: by its number and a ranker's."""
 
     def close(self) -> None:
         """Let go of all that is in memory."""

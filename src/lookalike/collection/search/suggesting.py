@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lookalike.collection.ranking.ranker import Ranker
+from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_SURE
+from lookalike.collection.search.lexicon import Lexicon, PictureTag
 from lookalike.collection.search.matches import Source
 from lookalike.collection.store import labels as stored
 from lookalike.collection.store import rankers
@@ -19,9 +20,6 @@ from lookalike.collection.store.queries import Ask, Ref, query_record
 from lookalike.core.checks import check_whole
 from lookalike.core.text import word_key
 from lookalike.core.vectors import Vectors
-
-if TYPE_CHECKING:
-    from lookalike.annotation.base import Annotator
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ FEW = 10
 SAMPLE = 1000
 """Pictures that tell how alike any two are."""
 
-KNOWN = "a start word, not learned yet"
+KNOWN = "built-in word"
 """What speaks for a start word."""
 
 MAX_START = 4
@@ -69,17 +67,15 @@ _MIN_SPREAD = 1e-9
 _key = lru_cache(1 << 16)(word_key)
 
 
-def suggest(
-    ranker: Ranker, annotator: Annotator | None, database: Database, ref: Ref, k: int
-) -> list[Suggestion]:
+def suggest(session: Session, ref: Ref, k: int, by: str | None) -> list[Suggestion]:
     """Return words that may suit a picture or a kept query and were not said of it, best first.
 
     They come from the annotator, as far as it is sure, and from the labelled pictures most alike by
     what searches use now: so a word given a moment ago is suggested for pictures like that one
     before anything is learned anew. There, a word counts by the share of those pictures that have
     it beyond the share of all labelled pictures that do. Where a word was refused for pictures
-    most alike, that counts against it. Start words that the annotator has not learned come last,
-    the most telling first.
+    most alike, that counts against it. Start words that were not learned come last, the most
+    telling first.
 
     Raises
     ------
@@ -87,29 +83,30 @@ def suggest(
         If there is no such picture or query.
     """
     check_whole("suggest", "k", k, 1)
+    ranker, database = session.rankers.get(by, learned=False), session.database
+    lexicon = Lexicon.of(session, ranker, session.rankers.sound_annotator(ranker))
     vector = ranker.source(database).ask(Ask((ref,)))
     keys = _keys(database, ref)
-    learned = _sure(annotator, vector, int(k) + len(keys))
-    start = _start(ranker, annotator, database, ref)
-    sure = {**start, **learned}
-    places = {key: place for place, key in enumerate(start)}
+    tags = _tags(lexicon, ref, keys, int(k))
     near = _neighbours(ranker, database, vector, ref)
     labels = stored.labels(database, near)
     having = _holders((number, name) for number, names in labels.items() for name in names)
     refusing = stored.refusals(database, near)
     spelled = {_key(name): name for names in labels.values() for name in names}
     seen = {name for names in labels.values() for name in names}
-    used = stored.label_counts(database, seen | {word for word, _ in sure.values()})
+    used = stored.label_counts(database, seen | {tag.word for tag in tags.values()})
     labelled = stored.count_labelled(database)
     result: list[tuple[float, str, Suggestion]] = []
     source: Source
-    for key in (sure.keys() | having.keys()) - keys:
+    places = {key: place for place, key in enumerate(tags)}
+    for key in (tags.keys() | having.keys()) - keys:
         name, count = used.get(key, (spelled.get(key, ""), 0))
         yes, no = having.get(key, set()), refusing.get(key, set())
         total = sum(near[number] for number in labels.keys() | no) + DOUBT
         against = sum(near[number] for number in no) / total
         support = sum(near[number] for number in yes) / total - count / (labelled + FEW)
-        word, confidence = sure.get(key, (name, None))
+        tag = tags.get(key)
+        word, confidence = (name, None) if tag is None else (tag.word, tag.confidence)
         # Only what an annotator is sure of is a probability, so only that is told as one; and what
         # is told is what words are sorted by.
         gain = None if confidence is None else confidence - against
@@ -121,9 +118,9 @@ def suggest(
                 "similar",
                 _reason_text([number in yes for number in near if number in labels]),
             )
-        elif gain is None:
+        elif gain is None or tag is None:
             continue
-        elif key in learned:
+        elif tag.source == "learned":
             pictures = "picture" if count == 1 else "pictures"
             source = "learned"
             why = f"learned from {count:,} {pictures}" if count else "learned before"
@@ -155,34 +152,20 @@ def _keys(database: Database, ref: Ref) -> set[str]:
     return stored.keys_of(database, ref) if isinstance(ref, int) else set()
 
 
-def _sure(
-    annotator: Annotator | None, vector: Vectors, k: int
-) -> dict[str, tuple[str, float | None]]:
-    """Return the words that an annotator is sure of; none where it has no confidence."""
-    if annotator is None or annotator.confidence_ is None:
-        return {}
-    (tags,) = annotator.annotate(vector, k, min_confidence=MIN_CONFIDENCE)
-    return {_key(tag.word): (tag.word, tag.confidence) for tag in tags}
+def _tags(lexicon: Lexicon, ref: Ref, keys: Set[str], k: int) -> dict[str, PictureTag]:
+    """Return the words that a picture or a kept query probably shows, but for some, by their keys.
 
-
-def _start(
-    ranker: Ranker, annotator: Annotator | None, database: Database, ref: Ref
-) -> dict[str, tuple[str, float | None]]:
-    """Return the start words of a picture that were not learned, the most telling first."""
-    words = ranker.space.feature.start_words
-    if words is None:
-        return {}
+    Learned words come first, then start words, a few.
+    """
+    nothing = np.zeros(0, np.int64)
     if isinstance(ref, str):
-        records = [query_record(database, ranker.id, ref) or b""]
+        records = [query_record(lexicon.database, lexicon.ranker.id, ref) or b""]
     else:
-        records = rankers.records(database, ranker.id, [ref])
-    learned = {_key(word) for word in ([] if annotator is None else annotator.words_)}
-    with database.parsing("a record"):
-        likely = words.likely(ranker.space.feature.vectors(records))
-    (result,) = words.words(likely, MIN_CONFIDENCE)
-    keys = learned | _keys(database, ref)
-    new = [(word, sure) for word, sure in result if _key(word) not in keys]
-    return {_key(word): (word, sure) for word, sure in new[:MAX_START]}
+        records = rankers.records(lexicon.database, lexicon.ranker.id, [ref])
+    (learned,) = lexicon.learned_tags(nothing, records, k + len(keys), MIN_CONFIDENCE)
+    (start,) = lexicon.start_tags(nothing, records, MIN_CONFIDENCE)
+    start = [tag for tag in start if _key(tag.word) not in keys][:MAX_START]
+    return {_key(tag.word): tag for tag in (*learned, *start)}
 
 
 def _neighbours(ranker: Ranker, database: Database, vector: Vectors, ref: Ref) -> dict[int, float]:

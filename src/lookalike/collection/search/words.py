@@ -17,23 +17,20 @@ from lookalike.collection.pictures.names import named
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.ranking.start_words import MIN_CONFIDENCE
+from lookalike.collection.search.lexicon import better_start_words
 from lookalike.collection.search.matches import Match, Source, WordCounts
 from lookalike.collection.search.searching import make_matches
-from lookalike.collection.store import browsing, labels, models, pictures
+from lookalike.collection.store import browsing, labels, pictures
 from lookalike.collection.store.filter import Filter
 from lookalike.collection.store.queries import Ask
 from lookalike.collection.vectors.queries import MAX_EXAMPLES, spread
 from lookalike.core.checks import check_whole
 from lookalike.core.errors import CollectionError, DamagedFile, InvalidInput, MissingPart
-from lookalike.core.ranking import judge
 from lookalike.core.text import first_control, label_name, word_key
 from lookalike.features import StartWords
 
 if TYPE_CHECKING:
     from lookalike.annotation.base import Annotator
-
-MIN_TO_JUDGE = 3
-"""Pictures with a word, among those held out, from which a start word may be preferred."""
 
 MAX_TERMS = 20
 """Words of a text that are looked for."""
@@ -253,7 +250,9 @@ class _Knowing:
         start = next((one for one in self.starts if one[1].vocabulary.find(term) is not None), None)
         if learned is not None:
             name = learned[1].words_[learned[1].word_number(term)]
-            if start is None or not starts_better(self.session, learned, start, name):
+            if start is None or word_key(name) not in better_start_words(
+                self.session, learned, start
+            ):
                 return _LEARNED, *_learned(*learned, name), []
         if start is not None and (result := start[1].vocabulary.find(term)) is not None:
             classes = self.session.rankers.classes.of(*start)
@@ -318,37 +317,3 @@ def spelling(path: Path, word: str, annotator: Annotator) -> str:
     raise InvalidInput(
         f"{path} has not learned the word {word!r:.80} (it knows {len(spelled):,}). {near}"
     )
-
-
-def starts_better(
-    session: Session, learned: tuple[Ranker, Annotator], start: tuple[Ranker, StartWords], word: str
-) -> bool:
-    """Return whether a start word ranks pictures better than what was learned of that word.
-
-    Both are judged by average precision over the pictures that the annotator was judged by, where
-    at least three of these have the word; once for each annotator.
-    """
-    known, key = session.rankers.classes.better, (learned[0].annotator, word)
-    if key not in known:
-        known[key] = _starts_better(session, learned, start, word)
-    return known[key]
-
-
-def _starts_better(
-    session: Session, learned: tuple[Ranker, Annotator], start: tuple[Ranker, StartWords], word: str
-) -> bool:
-    (ranker, annotator), words = learned, start[1]
-    result, sides = words.vocabulary.find(word), models.sides(session.database, ranker.annotator)
-    if result is None or sides is None:
-        return False
-    classes = session.rankers.classes.of(*start)
-    held = np.intersect1d(np.intersect1d(sides[0], ranker.plain.ids), classes.ids)
-    key, own = word_key(word), labels.labels_of(session.database, held.tolist())
-    has = np.array([key in map(word_key, own[n]) for n in held.tolist()], bool)
-    if has.sum() < MIN_TO_JUDGE:
-        return False
-    by_learning = np.asarray(ranker.vectors(held) @ annotator.as_judged.word_queries([word])[0])
-    rows = classes.likely.taken(np.searchsorted(classes.ids, held))
-    scores = np.stack([by_learning, words.confidences(rows, result[1])])
-    judged = judge(scores, np.stack([has, has])).average_precision
-    return bool(judged[1] > judged[0])

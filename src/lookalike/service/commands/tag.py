@@ -15,8 +15,7 @@ from lookalike.service.options import HERE, REFUSED, AsJson, By, CollectionPath,
 from lookalike.service.screen import Screen, kept
 
 if TYPE_CHECKING:
-    from lookalike.annotation import Tag
-    from lookalike.collection import Collection, TaggedPicture
+    from lookalike.collection import Collection, PictureTag, TaggedPicture
     from lookalike.images import Refused
     from lookalike.supervision import TagTree
 
@@ -58,7 +57,7 @@ def tag(
             min=0,
             max=1,
             help="Leave out words less certain than this; 0.8 is right about 8 times in 10.",
-            show_default="0.5, or 0 if there were too few pictures to estimate confidence",
+            show_default="0.5",
         ),
     ] = None,
     write: Annotated[
@@ -78,10 +77,10 @@ def tag(
     collection: CollectionPath = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Find words for pictures, with the annotator learned before.
+    """Find words for pictures: those learned before, and built-in ones.
 
-    While nothing has been learned, start words are found: those that the default model knows
-    without teaching, such as dalmatian, dog and animal, the most telling first.
+    The default model knows built-in words without teaching, such as dalmatian, dog and animal. A
+    word that is learned, too, is given by the one that ranks better on pictures held out.
     Without --write the words are only shown. Sidecars (photo.jpg.xmp, as read by darktable,
     digiKam and immich) keep their content, and no word is added twice. They get what people said
     of pictures in the collection, too; words that were only learned are also listed in
@@ -121,7 +120,7 @@ def tag(
         written = _Written()
         _show(screen, result.pictures)
     if any(tag.source == "start" for picture in result.pictures for tag in picture.tags):
-        screen.say("No words were learned yet; these are start words.")
+        screen.say("Words with * are built in; the others were learned.")
     tagged = sum(bool(picture.tags) for picture in result.pictures)
     least = f" with a confidence of {min_confidence:g} or more" if min_confidence else ""
     screen.say(
@@ -188,9 +187,9 @@ def _show(screen: Screen, pictures: "Sequence[TaggedPicture]") -> None:
         screen.say(f"… and {len(pictures) - SHOWN:,} more; use --write csv or --json for all.")
 
 
-def _shown(tag: "Tag") -> str:
-    is_known = not math.isnan(tag.confidence)
-    return f"{tag.word} {tag.confidence:.2f}" if is_known else tag.word
+def _shown(tag: "PictureTag") -> str:
+    name = f"{tag.word}*" if tag.source == "start" else tag.word
+    return name if math.isnan(tag.confidence) else f"{name} {tag.confidence:.2f}"
 
 
 def _write_table(pictures: "Sequence[TaggedPicture]", place: Path, *, as_csv: bool) -> _Written:
