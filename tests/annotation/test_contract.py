@@ -73,8 +73,8 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @each(AnnotatorContract)
-def test_contract(kind, rule, monkeypatch):
-    monkeypatch.setitem(ANNOTATORS._here, "squares", Squares)
+def test_contract(kind, rule, register):
+    register(ANNOTATORS, Squares, "squares")
     annotator, precision = KINDS[kind]
     has_word_queries = not isinstance(annotator, NearestNeighbours)
     passes(rule, AnnotatorContract, annotator, precision, has_word_queries)

@@ -33,11 +33,11 @@ def test_contract(encoder, rule):
     passes(rule, EncoderContract, encoder)
 
 
-def test_values_are_the_same_block_by_block(encoder, monkeypatch):
+def test_values_are_the_same_block_by_block(encoder, set_limits):
     X, y = small(rows=101)
     encoder.fit(X, y)
     values = encoder.values(X)
-    monkeypatch.setattr("lookalike.codes.base._NUMBERS", 30 * 7)
+    set_limits(code_numbers=30 * 7)
     for form in (X, sp.csr_matrix(X)):
         np.testing.assert_allclose(encoder.values(form), values, rtol=1e-4, atol=1e-5)
 

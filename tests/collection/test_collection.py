@@ -10,7 +10,6 @@ from PIL import Image
 
 from lookalike.collection import Collection
 from lookalike.collection.store.schema import VERSION
-from lookalike.collection.vectors import space
 from lookalike.core.errors import (
     CollectionBusy,
     CollectionError,
@@ -228,7 +227,7 @@ def test_what_is_erased_leaves_no_trace(tmp_path, pictures, monkeypatch, set_lim
     def stop(*_):
         raise KeyboardInterrupt
 
-    set_limits(space, MIN_DRIFT=0)
+    set_limits(min_to_cache=0)
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([pictures])
         collection.learn(folders=True, settings={"steps": 50})

@@ -16,9 +16,7 @@ import numpy as np
 import pytest
 
 from lookalike.collection import Collection
-from lookalike.collection.pictures import adding
 from lookalike.collection.store import database as databases
-from lookalike.collection.vectors import space
 from lookalike.core.errors import CollectionBusy, CollectionError
 from tests.collection.beside import beside, current_ranker
 from tests.collection.colours import Colours, album, picture
@@ -81,7 +79,7 @@ KILLS = 25
 
 def test_killed_at_any_moment(tmp_path, writers, set_limits):
     """Whatever was acknowledged is there, whole; the rest is there whole or not at all."""
-    set_limits(space, REDUCED=4)
+    set_limits(reduced=4)
     album(tmp_path / "p", 6)
     with Collection.create(tmp_path / "c", features=[Colours()]) as collection:
         collection.add([tmp_path / "p"])
@@ -249,7 +247,7 @@ def fresh_connections(collection, monkeypatch):
 @pytest.mark.usefixtures("fresh_connections")
 @pytest.mark.parametrize("room", [0, 1, 2, 3])
 def test_a_full_disk_keeps_what_was_committed(collection, pictures, room, monkeypatch, set_limits):
-    set_limits(adding, BATCH_PICTURES=4)
+    set_limits(batch=4)
     for number in range(40):
         picture(pictures / f"neu-{number}.png", (number, 9, 9), 500 + number)
     real = databases._connect

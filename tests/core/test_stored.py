@@ -123,7 +123,7 @@ def test_registry_lists_the_choices(registry):
         registry.make("shift", {"speed": 1})
 
 
-def test_a_part_that_is_gone_is_named_with_its_package(tmp_path, registry, monkeypatch):
+def test_a_part_that_is_gone_is_named_with_its_package(tmp_path, registry):
     Shift().fit().save(tmp_path / "a")
     bare = Registry("shift", "lookalike.test-shifts", {})
     with pytest.raises(MissingPart, match="'shift' of the package shifts_of_mine is not installed"):

@@ -47,11 +47,9 @@ def pictures(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _small(monkeypatch):
-    monkeypatch.setattr(vectors, "DIMENSION", 48)
-    monkeypatch.setattr(oasis_tables, "STEPS", (500, 2000))
-    monkeypatch.setattr(oasis, "QUICK_STEPS", 2000)
-    monkeypatch.setattr(oasis, "QUICK_POSITIVE_STEPS", 1600)
+def _small(set_limits):
+    set_limits(visterm_dimension=48, oasis_table_steps=(500, 2000))
+    set_limits(oasis_steps=2000, oasis_positive_steps=1600)
 
 
 @pytest.fixture(scope="module")

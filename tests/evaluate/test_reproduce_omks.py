@@ -241,9 +241,9 @@ def test_the_paper_is_quoted_right():
     assert omks_paper.TABLE_3[50]["OKS-Best"]["P@10"] == Spread(20.0, 0.9, 5)
 
 
-def test_it_writes_tables_figures_and_a_report(pictures, tmp_path_factory, monkeypatch):
+def test_it_writes_tables_figures_and_a_report(pictures, tmp_path_factory, monkeypatch, set_limits):
     monkeypatch.setattr(omks, "described", made_views)
-    monkeypatch.setattr(omks, "QUICK_RATIOS", (0.1, 0.4))
+    set_limits(omks_ratios=(0.1, 0.4))
     out = tmp_path_factory.mktemp("out")
     told = []
     tables = omks.reproduce(

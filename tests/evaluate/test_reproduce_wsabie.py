@@ -151,9 +151,11 @@ def test_progress_goes_up_to_the_end(outcome):
     assert done[-1] == total
 
 
-def test_a_second_run_reads_the_vectors_and_gives_the_same(tagged, outcome, monkeypatch):
+def test_a_second_run_reads_the_vectors_and_gives_the_same(
+    tagged, outcome, monkeypatch, set_limits
+):
     tables, out, _ = outcome
-    monkeypatch.setattr(wsabie_methods, "QUICK", TINY)
+    set_limits(wsabie_plan=TINY)
     monkeypatch.setattr(vectors, "exact_vectors", None)
     given = {"words": "name_words", "isa": tagged / "isa.csv"}
     again = wsabie.reproduce(tagged, out, **given, quick=True)

@@ -148,7 +148,7 @@ def test_a_feature_has_no_start_words_unless_it_says_so():
     assert Feature.start_words.fget(None) is None
 
 
-def test_the_default_network_names_what_it_sees(tmp_path, monkeypatch):
+def test_the_default_network_names_what_it_sees(tmp_path):
     embedding = Embedding()
     words = embedding.start_words
     assert words is embedding.start_words

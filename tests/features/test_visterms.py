@@ -217,9 +217,8 @@ class TestFit:
         assert Visterms(dimension=5).fit(Lazy()).dimension == 5
         assert Lazy.asked == 27
 
-    def test_the_sample_is_bounded(self, monkeypatch):
-        monkeypatch.setattr(module, "SAMPLE_PICTURES", 3)
-        monkeypatch.setattr(module, "SAMPLE_BLOCKS", 6)
+    def test_the_sample_is_bounded(self, set_limits):
+        set_limits(sample_pictures=3, sample_blocks=6)
         with pytest.raises(
             InvalidInput, match=r"different blocks in the training pictures, [3-6];"
         ):

@@ -1,10 +1,8 @@
 import pytest
 
-from lookalike.index import dense
-
 
 @pytest.fixture(autouse=True, params=["compiled", "small"])
-def way(request, monkeypatch):
+def way(request, set_limits):
     """Search dense vectors by the compiled loops, and without them as small collections do."""
     if request.param == "compiled":
-        monkeypatch.setattr(dense, "_SMALL", -1)
+        set_limits(small_index=-1)

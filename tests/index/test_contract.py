@@ -141,10 +141,9 @@ def test_any_sequence_equals_the_slow_twin(tmp_path_factory, seed, name, data):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_equal_vectors_tie_whatever_the_batch_and_block(name, monkeypatch):
+def test_equal_vectors_tie_whatever_the_batch_and_block(name, set_limits):
     make, stored, asked = KINDS[name]
-    monkeypatch.setattr("lookalike.index.dense._PRODUCTS", 700)
-    monkeypatch.setattr("lookalike.index.dense._QUERIES", 16)
+    set_limits(products=700, queries_at_once=16)
     rng = np.random.default_rng(0)
     vectors = np.repeat(rng.standard_normal((90, 37)).astype(np.float32), 3, axis=0)
     order = rng.permutation(270)
@@ -209,12 +208,9 @@ def test_a_sum_that_overflows_on_the_way_is_not_lost(kind):
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.7, 1.0])
-def test_among_is_a_filter_of_the_whole_ranking(name, share, monkeypatch):
+def test_among_is_a_filter_of_the_whole_ranking(name, share, set_limits):
     make, stored, asked = KINDS[name]
-    monkeypatch.setattr("lookalike.index.dense._GATHERED", 100)
-    monkeypatch.setattr("lookalike.index.dense._PRODUCTS", 700)
-    monkeypatch.setattr("lookalike.index.dense._QUERIES", 16)
-    monkeypatch.setattr("lookalike.index.sparse._TAIL", 30)
+    set_limits(gathered=100, products=700, queries_at_once=16, sparse_tail=30)
     rng = np.random.default_rng(2)
     names = rng.permutation(1000)[:300]
     index = make(9)

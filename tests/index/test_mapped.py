@@ -199,9 +199,9 @@ def test_vectors_damaged_since_it_was_opened_are_noticed_or_mended(tmp_path, n, 
     assert not MappedIndex(3).damaged
 
 
-def test_threads_may_mend_the_same_rows(tmp_path, monkeypatch):
+def test_threads_may_mend_the_same_rows(tmp_path, set_limits):
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(checked_rows, "MANY", 1)
+    set_limits(many_rows=1)
     memory = saved(tmp_path / "index", rng, 300, 8)
     mapped = MappedIndex.open(tmp_path / "index", lambda ids, _: memory.take(ids))
     first, last = places_of(tmp_path / "index")["vectors"]

@@ -12,9 +12,9 @@ COUNT, WIDTH = 4000, 8
 
 
 @pytest.fixture(autouse=True)
-def way(monkeypatch):
+def way(set_limits):
     """Search as large collections do."""
-    monkeypatch.setattr(dense, "_SMALL", -1)
+    set_limits(small_index=-1)
 
 
 @pytest.fixture

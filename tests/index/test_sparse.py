@@ -5,8 +5,8 @@ from lookalike.checks.index import SlowIndex
 from lookalike.index import SparseIndex
 
 
-def test_lists_and_tail_and_dense_queries_agree_to_the_last_bit(monkeypatch):
-    monkeypatch.setattr("lookalike.index.sparse._TAIL", 8)
+def test_lists_and_tail_and_dense_queries_agree_to_the_last_bit(set_limits):
+    set_limits(sparse_tail=8)
     rng = np.random.default_rng(0)
     index = SparseIndex(20)
     vectors = (rng.standard_normal((150, 20)) * (rng.random((150, 20)) < 0.3)).astype(np.float32)

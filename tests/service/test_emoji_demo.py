@@ -13,7 +13,7 @@ from tests.service.pictures import draw
 
 
 @pytest.fixture
-def few(tmp_path, model, monkeypatch):
+def few(tmp_path, model, monkeypatch, set_limits):
     """Let the demo run on 36 pictures in three categories, one of them a variant."""
     samples = []
     for category, colour in {
@@ -27,8 +27,7 @@ def few(tmp_path, model, monkeypatch):
             name = f"{category} {number}" + (": dark skin tone" if number == 11 else "")
             samples.append(Sample(path, name, category, "sub"))
     monkeypatch.setattr(demo, "emoji_samples", lambda: samples)
-    monkeypatch.setattr(demo, "MIN_IN_CATEGORY", 5)
-    monkeypatch.setattr(demo, "QUERIES_EACH", 1)
+    set_limits(min_in_category=5, queries_each=1)
     create = Collection.create
     monkeypatch.setattr(
         demo.Collection, "create", lambda place: create(place, features=[Embedding(model)])

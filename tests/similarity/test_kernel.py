@@ -308,12 +308,11 @@ class TestSpaces:
             figures.append(evaluate_similarity(model, P, labels).mean_average_precision)
         assert figures[1] > figures[0] - 0.02, figures
 
-    def test_more_pictures_than_fit_learn_by_landmarks(self, monkeypatch):
+    def test_more_pictures_than_fit_learn_by_landmarks(self, set_limits):
         X, y, P, labels = digits()
         settings = {"steps": 5000, "landmarks": 60, "random_state": 0}
         exact = KernelSimilarity(**settings).fit(X, y)
-        monkeypatch.setattr("lookalike.similarity.operator.MAX_EXACT", 100)
-        monkeypatch.setattr("lookalike.similarity.operator.ROWS", 64)
+        set_limits(max_exact=100, operator_rows=64)
         large = KernelSimilarity(**settings).fit(X, y)
         np.testing.assert_array_equal(large.landmarks_, exact.landmarks_)
         figures = [
@@ -329,11 +328,11 @@ class TestSpaces:
         assert kept[0] >= kept[1]
         assert kept[0] == 40 or abs(kept[0] - kept[1]) <= 1
 
-    def test_blocks_of_rows_do_not_matter(self, monkeypatch):
+    def test_blocks_of_rows_do_not_matter(self, set_limits):
         X, y = small()
         model = MultiKernelSimilarity(blocks=BLOCKS, steps=200, random_state=0).fit(X, y)
         before = model.stored_vectors(X)
-        monkeypatch.setattr("lookalike.similarity.kernel_state.MAX_VALUES", 200)
+        set_limits(kernel_values=200)
         np.testing.assert_allclose(model.stored_vectors(X), before, atol=1e-6)
 
     def test_landmarks_stand_for_all(self):

@@ -214,9 +214,9 @@ def test_early_stopping_looks_at_held_out(digits):
     assert mean_average_precision(model, held, held_y) > mean_average_precision(short, held, held_y)
 
 
-def test_a_run_that_ends_at_its_limit_says_so(digits, monkeypatch, caplog):
+def test_a_run_that_ends_at_its_limit_says_so(digits, caplog, set_limits):
     X, y, *_ = digits
-    monkeypatch.setattr(choosing, "MAX_STEPS", choosing.FIRST_LOOK)
+    set_limits(max_steps=choosing.FIRST_LOOK)
     with caplog.at_level("INFO"):
         model = OASIS(random_state=0, **PLAIN).fit(X, y)
     assert model.steps_ == choosing.FIRST_LOOK

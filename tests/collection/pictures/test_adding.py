@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Collection
-from lookalike.collection.pictures import adding, features
+from lookalike.collection.pictures import features
 from lookalike.core.errors import CollectionError, InvalidInput
 from lookalike.features import Visterms
 from lookalike.images import Limits
@@ -98,7 +98,7 @@ def test_changed_content_is_another_picture(collection, pictures):
 @pytest.mark.parametrize("shift", [1, -1])
 @pytest.mark.parametrize("batch", [1, 2, 256])
 def test_files_that_trade_names_are_kept(collection, pictures, batch, shift, set_limits):
-    set_limits(adding, BATCH_PICTURES=batch)
+    set_limits(batch=batch)
     paths = sorted((pictures / "rot").iterdir())
     contents = [path.read_bytes() for path in paths]
     for place, path in enumerate(paths):

@@ -159,7 +159,7 @@ def test_interrupted_it_goes_on_where_it_stopped(collection, monkeypatch, set_li
         return describe(row, *given)
 
     monkeypatch.setattr(describing, "_described", counted)
-    set_limits(describing, BATCH_PICTURES=4)
+    set_limits(batch=4)
     with pytest.raises(KeyboardInterrupt):
         collection.add_feature(Fine(), threads=1)
     with pytest.raises(CollectionError, match="not ready"):

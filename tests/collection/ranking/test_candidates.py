@@ -20,7 +20,7 @@ from tests.gates import OPEN
 @pytest.fixture(autouse=True)
 def small(set_limits):
     """Let an album of 90 pictures have codes, for the 5 nearest."""
-    set_limits(training, NEAREST=5, MIN_PICTURES=20)
+    set_limits(code_neighbours=5, min_for_codes=20)
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_filters_hold_with_codes(big):
 
 
 def test_vectors_stay_on_disk_and_codes_are_cached(big, monkeypatch, set_limits):
-    set_limits("lookalike.collection.vectors.space", MIN_DRIFT=10)
+    set_limits(min_to_cache=10)
     with_codes(big)
     ranker = ranker_of(big)
     assert isinstance(ranker.plain, MappedIndex)
@@ -309,7 +309,7 @@ def test_bad_input_is_refused_and_changes_nothing(big, settings, words):
 
 
 def test_few_pictures_need_no_codes(big, set_limits):
-    set_limits(training, MIN_PICTURES=100)
+    set_limits(min_for_codes=100)
     with pytest.raises(InvalidInput, match="at least 100 pictures; there are 90"):
         big.learn(codes="itq")
 
@@ -328,7 +328,7 @@ def test_codes_of_other_vectors_are_refused(big):
 @pytest.fixture
 def cached(big, set_limits):
     """A collection with codes, its vectors in the cache, and that file."""
-    set_limits("lookalike.collection.vectors.space", MIN_DRIFT=10)
+    set_limits(min_to_cache=10)
     with_codes(big)
     ranker = ranker_of(big)
     assert isinstance(ranker.plain, MappedIndex)

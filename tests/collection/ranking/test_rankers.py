@@ -221,11 +221,11 @@ def test_without_any_feature_nothing_can_be_added(collection, tmp_path):
         assert left.pictures.browse(5)
 
 
-def test_a_similarity_whose_package_is_gone(collection, monkeypatch):
+def test_a_similarity_whose_package_is_gone(collection, monkeypatch, register):
     class Mine(SIMILARITIES.get("oasis")):
         name = "mine"
 
-    monkeypatch.setitem(SIMILARITIES._here, "mine", Mine)
+    register(SIMILARITIES, Mine)
     assert collection.learn(folders=True, method="mine", settings=QUICK).similarity.published
     found = collection.search(1, 9)
     monkeypatch.undo()
@@ -234,7 +234,7 @@ def test_a_similarity_whose_package_is_gone(collection, monkeypatch):
             again.search(1)
         assert again.rollback().similarity is None
         assert again.search(1, 9) == again.search(1, 9, learned=False)
-    monkeypatch.setitem(SIMILARITIES._here, "mine", Mine)
+    register(SIMILARITIES, Mine)
     with Collection.open(collection.path, features=[Colours()], gate=OPEN) as back:
         assert back.learn(method="mine", settings=QUICK).similarity.published
         assert ids(back.search(1, 3))
@@ -289,7 +289,7 @@ def test_two_embeddings_under_names(tmp_path, pictures):
         assert made.search(1, 5, by="grob") != made.search(1, 5, by="fein")
 
 
-def test_an_index_of_ones_own_holds_the_vectors(tmp_path, pictures, monkeypatch):
+def test_an_index_of_ones_own_holds_the_vectors(tmp_path, pictures, monkeypatch, register):
     class Mine(INDEXES.get("dense")):
         name = "mine"
         file_kind = "my_index/1"
@@ -299,7 +299,7 @@ def test_an_index_of_ones_own_holds_the_vectors(tmp_path, pictures, monkeypatch)
             type(self).searches += 1
             return super().search(*given, **options)
 
-    monkeypatch.setitem(INDEXES._here, "mine", Mine)
+    register(INDEXES, Mine)
     with Collection.create(tmp_path / "c", features=[Colours()], index="mine") as made:
         made.add([pictures])
         assert len(made.search(1, 5)) == 5

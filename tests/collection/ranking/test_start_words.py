@@ -4,7 +4,6 @@ import pytest
 
 from lookalike.collection import Ask, Collection, Filter, SavedSearch
 from lookalike.collection.ranking import start_words
-from lookalike.collection.search import lexicon
 from lookalike.core.errors import DamagedFile, InvalidInput
 from lookalike.features import StartWords
 from tests.collection.beside import beside
@@ -129,7 +128,7 @@ def learned_upside_down(monkeypatch, annotator):
 
 
 def test_a_start_word_goes_on_where_what_was_learned_ranks_worse(fresh, monkeypatch, set_limits):
-    set_limits(lexicon, MIN_TO_JUDGE=1)
+    set_limits(min_to_judge=1)
     fresh.learn(labels(fresh, {"rot": "crimson", "grün": "lawn", "blau": "SKY"}), hold_back=0.4)
     _, annotator = beside(fresh).rankers.naming()
     learned_upside_down(monkeypatch, annotator)
@@ -191,7 +190,7 @@ def test_the_ranker_that_knows_start_words_answers(tmp_path, pictures):
 class TestTheCache:
     @pytest.fixture(autouse=True)
     def small(self, set_limits):
-        set_limits(start_words, MIN_DRIFT=0)
+        set_limits(min_words_to_cache=0)
 
     @pytest.fixture
     def looked_at(self, monkeypatch):

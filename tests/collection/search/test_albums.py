@@ -146,9 +146,7 @@ def test_an_album_is_never_filtered_by_itself(collection):
 
 
 def test_a_kept_query_of_an_album_is_not_forgotten(collection, tmp_path, set_limits):
-    from lookalike.collection.store import queries
-
-    set_limits(queries, MAX_QUERIES=2)
+    set_limits(kept_queries=2)
     tokens = []
     for number in range(5):
         file = tmp_path / f"{number}.png"

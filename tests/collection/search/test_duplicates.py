@@ -355,7 +355,7 @@ def test_large_groups_are_not_compared_pair_by_pair(collection, tmp_path, monkey
     compared = []
     whole = near.likeness
     monkeypatch.setattr(near, "likeness", lambda a, b: compared.append(len(b)) or whole(a, b))
-    set_limits(duplicates, _MANY=10)
+    set_limits(many_duplicates=10)
     found = collection.duplicates.find()
     assert max(len(group.pictures) for group in found) == 60
     assert sum(compared) < 60 * 4

@@ -104,7 +104,7 @@ def test_what_people_said_comes_first(collection):
 
 def test_votes_speak_for_and_against(collection, set_limits):
     # Wide enough to reach the same search, whose vector has moved by then.
-    set_limits("lookalike.collection.votes.surroundings", MAX_GAMMA=4.0)
+    set_limits(max_gamma=4.0)
     blue, red = ids(collection, "blau"), ids(collection, "rot")
     ask, other = Ask((blue[0],)), Ask((blue[4],))
     collection.vote(ask, picked=[red[3]], rejected=[blue[1]])

@@ -11,7 +11,6 @@ from PIL import Image
 from lookalike.collection import Ask, Collection
 from lookalike.collection.search.exporting import KIND, recipe_beside
 from lookalike.collection.store.rankers import records
-from lookalike.collection.vectors import space
 from lookalike.collection.votes.preferences import Preferences
 from lookalike.core.arrays import load_arrays
 from lookalike.core.errors import InvalidInput
@@ -124,7 +123,7 @@ def test_a_similarity_that_is_not_symmetric(collection, tmp_path):
 
 
 def test_raw_vectors_are_brought_into_the_space(tmp_path, set_limits):
-    set_limits(space, REDUCED=8, MIN_TO_REDUCE=12)
+    set_limits(reduced=8, min_to_reduce=12)
     album(tmp_path / "bilder")
     with Collection.create(tmp_path / "c", features=[Colours()], gate=OPEN) as collection:
         collection.add([tmp_path / "bilder"])

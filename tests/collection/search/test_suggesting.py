@@ -70,7 +70,7 @@ def test_a_common_word_needs_more(collection):
 
 
 def test_few_words_are_found_behind_many_pictures_without(tmp_path, set_limits):
-    set_limits(suggesting, NEAREST=2)
+    set_limits(similar_pictures=2)
     album(tmp_path / "bilder", 20)
     with Collection.create(tmp_path / "c", features=[Colours()]) as made:
         made.add([tmp_path / "bilder"])

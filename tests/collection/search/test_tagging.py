@@ -10,7 +10,6 @@ from lookalike.annotation import ANNOTATORS
 from lookalike.annotation.base import Annotator
 from lookalike.collection import Collection, InUse
 from lookalike.collection.ranking import rankers
-from lookalike.collection.search import tagging
 from lookalike.core.errors import (
     CollectionError,
     DamagedFile,
@@ -71,7 +70,7 @@ def test_tags_do_not_depend_on_blocks_nor_on_company(
         return annotate(self, X, *args, **kwargs)
 
     monkeypatch.setattr(Annotator, "annotate", noted)
-    set_limits(tagging, BLOCK=4)
+    set_limits(tag_block=4)
     again = collection.words.tag(mixed, 3, threads=2)
     assert max(sizes) == 4
     assert [one.path for one in again.pictures] == [one.path for one in whole.pictures]

@@ -43,7 +43,7 @@ def fitted(folder):
 
 @pytest.fixture
 def collection(tmp_path, folder, fitted, set_limits):
-    set_limits(space, MIN_TO_REDUCE=20, REDUCED=3)
+    set_limits(min_to_reduce=20, reduced=3)
     with Collection.create(tmp_path / "c", features=[fitted], gate=OPEN) as made:
         made.add([folder])
         yield made

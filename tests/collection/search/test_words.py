@@ -147,7 +147,7 @@ def test_a_ranker_that_is_not_usable_hides_no_tags(collection):
             other.search_word("jewel")
 
 
-def test_the_ranking_is_kept_until_somebody_writes(collection, monkeypatch):
+def test_the_ranking_is_kept_until_somebody_writes(collection):
     collection.label(5, "gem")
     first = collection.search_word("gem")
     with Collection.open(collection.path) as other:

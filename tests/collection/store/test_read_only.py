@@ -6,7 +6,6 @@ import pytest
 from PIL import Image
 
 from lookalike.collection import Ask, Collection
-from lookalike.collection.store import queries
 from lookalike.core.errors import CollectionError, NotFound
 from tests.collection.colours import Colours
 
@@ -46,7 +45,7 @@ def test_nothing_is_changed(collection):
 
 
 def test_only_the_last_pictures_searched_with_are_remembered(collection, set_limits):
-    set_limits(queries, MAX_PASSING=2)
+    set_limits(passing_queries=2)
     collection.close()
     with Collection.open(collection.path, features=[Colours()], read_only=True) as store:
         shades = [Image.new("RGB", (8, 8), (shade, 0, 0)) for shade in (10, 90, 200)]

@@ -190,7 +190,7 @@ def test_a_split_leaves_every_word_to_learn_from(sets, share, data):
     assert bool(split.why) == (len(known.words) < 2 or not len(split.held) or all_alike)
 
 
-def test_worse_words_are_not_published(collection, monkeypatch):
+def test_worse_words_are_not_published(collection, register):
     first = learn(collection)
     before = seen(collection)
 
@@ -198,7 +198,7 @@ def test_worse_words_are_not_published(collection, monkeypatch):
         def scores(self, X):
             return -super().scores(X)
 
-    monkeypatch.setitem(ANNOTATORS._here, "wsabie", Worse)
+    register(ANNOTATORS, Worse)
     learned = learn(collection, words="wsabie")
     assert learned.similarity.published
     assert (learned.words.published, learned.words.model) == (False, None)

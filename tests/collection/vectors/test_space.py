@@ -3,7 +3,6 @@ import pytest
 from lookalike.collection import Collection, Figures, Gain, InUse
 from lookalike.collection.log.examples import Commonest
 from lookalike.collection.training import teaching
-from lookalike.collection.vectors import space
 from lookalike.collection.vectors.space import reduction_is_due
 from lookalike.core.evidence import Difference
 from lookalike.core.progress import silent
@@ -47,7 +46,7 @@ def test_when_a_reduction_is_due():
 @pytest.fixture
 def small(set_limits):
     """Reduce to 4 numbers from 12 pictures on, and cache everything."""
-    set_limits(space, REDUCED=4, MIN_TO_REDUCE=12, MIN_DRIFT=0)
+    set_limits(reduced=4, min_to_reduce=12, min_to_cache=0)
 
 
 def files(collection):
@@ -262,7 +261,7 @@ def test_growing_learns_words_by_the_choice_of_the_model_in_use(small, tmp_path,
 
 
 def test_growing_learns_codes_again(small, tmp_path, set_limits):
-    set_limits("lookalike.collection.training.codes", NEAREST=2, MIN_PICTURES=10)
+    set_limits(code_neighbours=2, min_for_codes=10)
 
     def with_codes(collection):
         by_folder(collection)

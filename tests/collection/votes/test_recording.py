@@ -179,8 +179,8 @@ def test_a_reset_and_its_undoing(collection):
 
 
 @pytest.mark.parametrize("every", [2, 256])
-def test_reading_the_log_again_gives_the_same_bytes(collection, monkeypatch, every):
-    monkeypatch.setattr("lookalike.collection.votes.recording.SNAPSHOT_EVERY", every)
+def test_reading_the_log_again_gives_the_same_bytes(collection, every, set_limits):
+    set_limits(snapshot_every=every)
     rng = np.random.default_rng(0)
     numbers = []
     for turn in range(12):
@@ -473,8 +473,8 @@ def test_a_changed_log_is_found(collection):
         assert other.search(1)
 
 
-def test_a_damaged_snapshot_is_as_none(collection, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.votes.recording.SNAPSHOT_EVERY", 1)
+def test_a_damaged_snapshot_is_as_none(collection, set_limits):
+    set_limits(snapshot_every=1)
     for number in (2, 3, 4):
         collection.vote(Ask((1,)), picked=[number], rejected=[20 + number])
     kept = state(collection)

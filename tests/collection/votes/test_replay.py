@@ -150,8 +150,8 @@ class Told(RuleBasedStateMachine):
             assert self.collection.search(1, 9) == other.search(1, 9)
 
 
-def test_what_was_told_is_what_a_replay_finds(tmp_path, monkeypatch):
-    monkeypatch.setattr("lookalike.collection.votes.recording.SNAPSHOT_EVERY", 3)
+def test_what_was_told_is_what_a_replay_finds(tmp_path, set_limits):
+    set_limits(snapshot_every=3)
     album(tmp_path / "bilder", 2)
     with Collection.create(tmp_path / "sammlung", features=[Colours()]) as made:
         made.add([tmp_path / "bilder"])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from lookalike.collection import Ask
-from lookalike.collection.votes import spread
 from lookalike.collection.votes.members import Members
 from lookalike.collection.votes.spread import EVIDENCE, Spread
 from lookalike.collection.votes.steps import FOLDS
@@ -100,10 +99,10 @@ def test_nothing_is_known_of_pictures_that_are_the_same():
     assert Spread.none(6).matrix() is None
 
 
-def test_votes_are_read_a_few_at_once(monkeypatch):
+def test_votes_are_read_a_few_at_once(set_limits):
     log = Log(5, votes=60)
     whole = log.spread(Spread.none(6), 60)
-    monkeypatch.setattr(spread, "AT_ONCE", 3)
+    set_limits(votes_at_once=3)
     assert same(log.spread(Spread.none(6), 60), whole)
 
 
@@ -146,8 +145,8 @@ def test_to_pick_the_same_again_and_again_adds_little(collection):
     assert max(lengths[1:]) < 1.5 * lengths[0]
 
 
-def test_long_vectors_are_left_as_they_are(collection, monkeypatch):
-    monkeypatch.setattr(spread, "MAX_WIDTH", 8)
+def test_long_vectors_are_left_as_they_are(collection, set_limits):
+    set_limits(max_spread_width=8)
     red, blue = (ids(collection, colour) for colour in list(PALETTE)[:2])
     collection.vote(Ask((red[0],)), picked=red[1:3], rejected=blue[:1])
     assert spread_of(collection) is None

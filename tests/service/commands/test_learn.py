@@ -190,10 +190,9 @@ def test_learn_from_bad_tables_loses_nothing(run, changeable, tmp_path, content,
 
 
 @pytest.fixture
-def few_suffice(monkeypatch):
+def few_suffice(set_limits):
     """Let 27 pictures have codes, for the 5 nearest."""
-    monkeypatch.setattr("lookalike.collection.training.codes.NEAREST", 5)
-    monkeypatch.setattr("lookalike.collection.training.codes.MIN_PICTURES", 20)
+    set_limits(code_neighbours=5, min_for_codes=20)
 
 
 def test_codes_are_learned_alone_and_rolled_back(run, changeable, few_suffice):

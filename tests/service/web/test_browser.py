@@ -784,9 +784,8 @@ def test_a_tap_tags_and_moves_the_picture_below_its_heading(browser, store):
 
 
 @plainly
-def test_pictures_loaded_after_a_vote_stay(window, store, monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.pages.routes.PAGE", 9)
-    monkeypatch.setattr("lookalike.service.web.pages.fragments.PAGE", 9)
+def test_pictures_loaded_after_a_vote_stay(window, store, set_limits):
+    set_limits(page=9)
     page = window.open("/search?like=1")
     rejected = page.locator(".tile").nth(2)
     number = rejected.get_attribute("data-id")

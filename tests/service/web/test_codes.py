@@ -12,10 +12,9 @@ CODES = {"codes": "itq", "bits": 24, "candidates": 8}
 
 
 @pytest.fixture(autouse=True)
-def few_suffice(monkeypatch):
+def few_suffice(set_limits):
     """Let 27 pictures have codes, for the 5 nearest."""
-    monkeypatch.setattr("lookalike.collection.training.codes.NEAREST", 5)
-    monkeypatch.setattr("lookalike.collection.training.codes.MIN_PICTURES", 20)
+    set_limits(code_neighbours=5, min_for_codes=20)
 
 
 @pytest.fixture

@@ -151,8 +151,8 @@ def test_the_page_offers_a_choice_where_there_is_one(client, alone):
     assert "Search by <select" not in client.get("/search?word=red&by=brightness").text
 
 
-def test_links_carry_the_ranker(client, monkeypatch):
-    monkeypatch.setattr("lookalike.service.web.pages.routes.PAGE", 5)
+def test_links_carry_the_ranker(client, set_limits):
+    set_limits(page=5)
     for path in ("/search?like=1", "/search?word=red", "/", "/picture/1?like=2&at=3", "/learned"):
         sign = "&" if "?" in path else "?"
         page = client.get(f"{path}{sign}by=brightness").text
