@@ -1,7 +1,9 @@
+from functools import partial
+
 import pytest
 from hypothesis import settings
 
-from tests.limits import PLACES
+from tests import limits
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)
@@ -11,13 +13,7 @@ settings.load_profile("untimed")
 @pytest.fixture
 def set_limits(monkeypatch):
     """Return what sets limits to the few pictures of a test, by their names in tests/limits.py."""
-
-    def set_limits(**limits):
-        for name, value in limits.items():
-            for place in PLACES[name]:
-                monkeypatch.setattr(place, value)
-
-    return set_limits
+    return partial(limits.set_limits, monkeypatch)
 
 
 @pytest.fixture

@@ -47,3 +47,10 @@ PLACES = {
     "omks_ratios": (f"{_PAPERS}.omks.QUICK_RATIOS",),
     "wsabie_plan": (f"{_PAPERS}.wsabie_methods.QUICK",),
 }
+
+
+def set_limits(patch, **limits):
+    """Set limits by their names, until the patch is undone."""
+    for name, value in limits.items():
+        for place in PLACES[name]:
+            patch.setattr(place, value)

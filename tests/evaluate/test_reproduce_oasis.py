@@ -17,6 +17,7 @@ from lookalike.evaluate.reproduce import (
 )
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
 from lookalike.evaluate.reproduce.vectors import FoldVectors
+from tests.limits import set_limits
 
 KINDS = ("stripes", "spots", "noise")
 
@@ -46,16 +47,23 @@ def pictures(tmp_path_factory):
     return top
 
 
+SMALL = {
+    "visterm_dimension": 48,
+    "oasis_table_steps": (500, 2000),
+    "oasis_steps": 2000,
+    "oasis_positive_steps": 1600,
+}
+
+
 @pytest.fixture(autouse=True)
-def _small(set_limits):
-    set_limits(visterm_dimension=48, oasis_table_steps=(500, 2000))
-    set_limits(oasis_steps=2000, oasis_positive_steps=1600)
+def _small(monkeypatch):
+    set_limits(monkeypatch, **SMALL)
 
 
 @pytest.fixture(scope="module")
 def outcome(pictures, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        _small.__wrapped__(patch)
+        set_limits(patch, **SMALL)
         out = tmp_path_factory.mktemp("out")
         told = []
         tables = oasis.reproduce(
