@@ -188,6 +188,7 @@ EXPORTS = {
         "LEGO",
         "LMNN",
         "MCML",
+        "MMC",
         "NCA",
         "OASIS",
         "RCA",

@@ -191,7 +191,7 @@ def test_a_method_is_left_out_of_sets_too_large_for_it(fold):
 def test_asterisks_are_explained_where_there_are_any():
     assert oasis_tables.asterisks([["MCML", Spread(1, 1, 5)]]) == []
     (note,) = oasis_tables.asterisks([["MCML", "*"]])
-    assert "MCML 800" in note
+    assert "MCML 3,000" in note
 
 
 def test_the_paper_is_quoted_right():

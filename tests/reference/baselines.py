@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from tests.reference.xoshiro import next_word
+
 
 def squared_distance(M, a, b):
     difference = a - b
@@ -69,3 +71,45 @@ def lego_step(A, z, target, eta):
     ) / (2 * eta * now)
     change = eta * (after - target) / (1 + eta * (after - target) * now)
     return A - change * np.outer(A @ z, z @ A)
+
+
+def lego_pairs(codes, steps, words):
+    """Pairs as they are drawn: in turn of one class and of two, each from all pictures."""
+    n = len(codes)
+    members = np.argsort(codes, kind="stable")
+    classes = codes[members]
+    pairs = []
+    while len(pairs) < steps:
+        i = ((next_word(words) >> 32) * n) >> 32
+        if len(pairs) % 2 == 0:
+            own = members[classes == codes[i]]
+            j = int(own[((next_word(words) >> 32) * len(own)) >> 32])
+            taken = i != j
+        else:
+            j = ((next_word(words) >> 32) * n) >> 32
+            taken = codes[i] != codes[j]
+        if taken:
+            pairs.append((i, j))
+    return pairs
+
+
+def mmc_pairs(codes, alike):
+    return [
+        (i, j)
+        for i in range(len(codes))
+        for j in range(len(codes))
+        if i != j and (codes[i] == codes[j]) == alike
+    ]
+
+
+def mmc_spread(M, Z, codes):
+    """The mean of √d over pairs of two classes (Xing et al., 2003, Eq. 6)."""
+    pairs = mmc_pairs(codes, False)
+    return sum(math.sqrt(max(squared_distance(M, Z[i], Z[j]), 0)) for i, j in pairs) / len(pairs)
+
+
+def mmc_loss(M, Z, codes):
+    """The mean of d over pairs of one class, less the logarithm of the spread."""
+    pairs = mmc_pairs(codes, True)
+    near = sum(squared_distance(M, Z[i], Z[j]) for i, j in pairs) / len(pairs)
+    return near - math.log(mmc_spread(M, Z, codes))

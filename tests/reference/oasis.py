@@ -43,3 +43,27 @@ def run(X, triplets, C, step, **how):
         losses.append(loss(W, X[image], X[more], X[less]))
         W = step(W, X[image], X[more], X[less], C, **how)
     return W, np.array(losses)
+
+
+def logdet_step(W, image, more, less, C):
+    """The step of least LogDet divergence, its length found by halving (Jain et al., 2008)."""
+    d = more - less
+    V = (np.outer(image, d) + np.outer(d, image)) / 2
+    if image @ W @ d >= 1 or np.sum(V**2) == 0:
+        return W
+
+    def after(tau):
+        inverse = np.linalg.inv(W) - tau * V
+        return np.linalg.inv(inverse) if np.linalg.eigvalsh(inverse)[0] > 0 else None
+
+    def short(tau):
+        moved = after(tau)
+        return moved is not None and image @ moved @ d < 1
+
+    if short(C):
+        return after(C)
+    low, high = 0.0, C
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if short(middle) else (low, middle)
+    return after(low)

@@ -8,6 +8,7 @@ QUICK = {
     "lego": {"steps": 2000, "random_state": 5},
     "lmnn": {"max_iterations": 15},
     "mcml": {"max_iterations": 15},
+    "mmc": {"max_iterations": 15},
     "nca": {"dimension": 16, "max_iterations": 15},
     "oks": {"steps": 500, "random_state": 5},
     "omks": {"steps": 500, "random_state": 5},

@@ -10,8 +10,7 @@ from sklearn.datasets import load_digits
 
 from lookalike.checks.similarity import small
 from lookalike.core.errors import InvalidInput
-from lookalike.similarity import SIMILARITIES
-from lookalike.similarity._fast import lego as lego_loops
+from lookalike.similarity import SIMILARITIES, lego
 from lookalike.similarity.classes import class_codes
 from lookalike.similarity.cosine import Cosine
 from lookalike.similarity.descent import descend
@@ -20,10 +19,11 @@ from lookalike.similarity.itml import ITML, draw_pairs, metric
 from lookalike.similarity.kitml import KITML
 from lookalike.similarity.krca import KRCA
 from lookalike.similarity.lda import LDA
-from lookalike.similarity.lego import LEGO
+from lookalike.similarity.lego import LEGO, learn_products
 from lookalike.similarity.linear_map import principal_axes
 from lookalike.similarity.lmnn import LMNN, Margins
 from lookalike.similarity.mcml import MCML, collapsed, divergence
+from lookalike.similarity.mmc import MMC, Contrast
 from lookalike.similarity.nca import NCA
 from lookalike.similarity.rca import RCA
 from tests.reference import baselines as slow
@@ -252,52 +252,43 @@ class TestMathematics:
         values, vectors = np.linalg.eigh(goal)
         np.testing.assert_allclose(M, (vectors * values.clip(0)) @ vectors.T, atol=1e-8)
 
-    @settings(max_examples=60)
-    @given(
-        st.integers(0, 1000),
-        st.booleans(),
-        st.floats(1e-3, 1e3),
-        st.floats(0.01, 10),
-        st.floats(1, 20),
-    )
-    def test_lego_step(self, seed, same, eta, near, ratio):
-        rng = np.random.default_rng(seed)
-        root = rng.normal(size=(4, 4)) + 2 * np.eye(4)
-        before = root @ root.T
-        z = rng.normal(size=4)
-        far = near * ratio
-        after = before.copy()
-        moved = lego_loops.step(after, z, np.empty(4), same, near, far, eta)
-        distance, target = z @ before @ z, near if same else far
-        if (distance <= near) if same else (distance >= far):
-            assert not moved
-            np.testing.assert_array_equal(after, before)
-            return
-        assert moved
-        scale = np.abs(before).max()
-        np.testing.assert_allclose(
-            after, slow.lego_step(before, z, target, eta), rtol=1e-6, atol=1e-7 * scale
-        )
-        # The defining equations: the gradient of D_ld(A, A_t) + η/2 (zᵀAz − y)² is zero.
-        left = np.linalg.inv(after)
-        right = np.linalg.inv(before) + eta * (z @ after @ z - target) * np.outer(z, z)
-        np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-5 * np.abs(left).max())
-        assert np.linalg.eigvalsh(after)[0] > 0
-        assert abs(z @ after @ z - target) < abs(distance - target)
-
-    @settings(max_examples=25)
-    @given(st.integers(0, 10_000), st.floats(1e-3, 1e2), st.integers(1, 3000))
-    def test_lego_stays_positive_definite(self, seed, eta, steps):
-        X, y = small(seed=seed % 50)
-        Z = X[:, :5].astype(np.float64)
-        members = np.arange(len(y), dtype=np.uint32)
-        starts = np.array([0, 6, 12, 18, 24], dtype=np.uint32)
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(0, 1000), st.floats(1e-3, 1e2), st.floats(0.01, 10), st.floats(1, 20))
+    def test_lego_steps(self, seed, eta, near, ratio):
+        Z, codes, before = self.problem(seed)
+        before = before + np.eye(4)
+        start, far = Z @ before @ Z.T, near * ratio
         state = np.array([seed + 1, 2, 3, 4], dtype=np.uint64)
-        A = np.eye(5)
-        lego_loops.learn(A, Z, y.astype(np.uint32), members, starts, 0.1, 9.0, eta, steps, state)
-        values = np.linalg.eigvalsh((A + A.T) / 2)
-        assert values[0] > 0
-        np.testing.assert_allclose(A, A.T, atol=1e-9 * values[-1])
+        pairs = slow.lego_pairs(codes, 40, state.tolist())
+        found, moved = learn_products(start, codes, near, far, eta, 40, state)
+        A, count = before, 0
+        for i, j in pairs:
+            z, same = Z[i] - Z[j], codes[i] == codes[j]
+            distance, target = z @ A @ z, near if same else far
+            if (distance <= near) if same else (distance >= far):
+                continue
+            after = slow.lego_step(A, z, target, eta)
+            # The defining equations: the gradient of D_ld(A, A_t) + η/2 (zᵀAz − y)² is zero.
+            left = np.linalg.inv(after)
+            right = np.linalg.inv(A) + eta * (z @ after @ z - target) * np.outer(z, z)
+            np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-4 * np.abs(left).max())
+            assert np.linalg.eigvalsh(after)[0] > 0
+            A, count = after, count + 1
+        assert moved == count
+        products = Z @ A @ Z.T
+        np.testing.assert_allclose(found, products, rtol=1e-5, atol=1e-6 * np.abs(products).max())
+
+    def test_lego_learns_the_same_in_blocks_and_one_by_one(self, digits, monkeypatch):
+        X, y, P, _ = digits
+        whole = LEGO(steps=3000, random_state=0).fit(X, y)
+        assert whole.moved_ > 10 * lego.ROUND
+        monkeypatch.setattr(lego, "ROUND", 2)
+        single = LEGO(steps=3000, random_state=0).fit(X, y)
+        assert single.moved_ == whole.moved_
+        expected = whole.scores(P, P)
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(single.scores(P, P), expected, atol=1e-4 * scale)
+        assert np.linalg.eigvalsh(whole.components_.astype(np.float64))[0] > 0
 
     @pytest.mark.parametrize("slack", [0.1, 1.0, 10.0])
     def test_itml_passes(self, slack):
@@ -347,6 +338,51 @@ class TestMathematics:
         np.testing.assert_allclose(covariance, np.diag(spread), atol=1e-4)
         assert np.all((spread > 0) & (spread < 1 / (1 - learned.shrinkage_)))
 
+    def test_rca_without_shrinkage_is_the_inverse_of_the_covariance_within(self, digits):
+        X, y, *_ = digits
+        z = RCA(dimension=10, shrinkage=0).fit(X, y).item_vectors(X)[:, :-1].astype(np.float64)
+        within = z - np.array([z[y == label].mean(axis=0) for label in y])
+        np.testing.assert_allclose(within.T @ within / len(z), np.eye(10), atol=1e-3)
+        with pytest.raises(InvalidInput, match="along every axis"):
+            RCA(shrinkage=0).fit(X[:30], y[:30])
+
+    def test_kitml_of_full_rank_keeps_every_direction(self):
+        X, y = small()
+        low = KITML(kernel="rbf:1", pairs=200, random_state=0).fit(X, y)
+        full = KITML(kernel="rbf:1", pairs=200, random_state=0, dimension=len(y)).fit(X, y)
+        assert len(low.components_) == len(y) // 5
+        assert len(full.components_) >= len(y) - 3
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_mmc_loss_and_gradient(self, seed):
+        Z, codes, M = self.problem(seed)
+        loss, gradient = Contrast.of(Z, codes).loss(M)
+
+        def reference(M):
+            return slow.mmc_loss(M, Z, codes)
+
+        assert loss == pytest.approx(reference(M), rel=1e-9)
+        np.testing.assert_allclose(
+            gradient, slow.numeric_gradient(reference, M), rtol=1e-5, atol=1e-6
+        )
+
+    def test_mmc_has_the_maximum_of_xing(self):
+        """No metric with the same sum over similar pairs spreads the others more."""
+        Z, codes, _ = self.problem()
+        contrast = Contrast.of(Z, codes)
+        M, *_ = descend(contrast.loss, np.eye(4), step=0.1, iterations=3000, tolerance=1e-14)
+
+        def spread(M):
+            return slow.mmc_spread(M / np.vdot(M, contrast.within), Z, codes)
+
+        assert spread(np.eye(4)) < 0.9 * spread(M)
+        rng = np.random.default_rng(0)
+        for size in (0.01, 0.1, 1.0):
+            for _ in range(20):
+                values, axes = np.linalg.eigh(M)
+                root = axes * np.sqrt(values.clip(0)) + size * rng.normal(size=(4, 4))
+                assert spread(root @ root.T) <= spread(M) * (1 + 5e-3)
+
     def test_lda_is_scikit_learns(self, digits):
         from sklearn.decomposition import PCA
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -393,6 +429,7 @@ class TestWorth:
             (RCA(dimension=20), 0.02),  # 0.715
             (LDA(), 0.05),  # 0.738
             (NCA(dimension=16), 0.01),  # 0.681
+            (MMC(max_iterations=3), 0.02),
             (ITML(random_state=0), 0.02),
             (KRCA(), 0.02),
             (KITML(dimension=30, random_state=0), 0.02),

@@ -362,6 +362,16 @@ class TestKernels:
         expected = [[formula(x.astype(float), y.astype(float)) for y in Y] for x in X]
         np.testing.assert_allclose(kernel.values("test", Pairs(X, Y)), expected, rtol=1e-4)
 
+    @pytest.mark.parametrize("name", ["rbf:0.5", "exponential:0.5"])
+    def test_a_picture_is_wholly_like_itself(self, name):
+        rng = np.random.default_rng(0)
+        X = rng.normal(5, 1, (40, 300)).astype(np.float32)
+        X[7] = X[3]
+        kernel = Kernel.of("test", name).fitted("test", X)
+        values = kernel.values("test", Pairs(X, X.copy()))
+        np.testing.assert_array_equal(np.diag(values), 1)
+        assert values[3, 7] == 1
+
     def test_the_bandwidth_is_the_mean_distance(self):
         X, _ = pictures()
         distances = [((x - y) ** 2).sum() for i, x in enumerate(X) for y in np.delete(X, i, axis=0)]

@@ -36,9 +36,9 @@ def triplets_of(seed, n, count):
     return np.random.default_rng(seed).integers(0, n, (count, 3)).astype(np.uint32)
 
 
-def taken(X, triplets, C, *, symmetric=False, dissimilarity=False):
+def taken(X, triplets, C, *, symmetric=False, **how):
     W = np.eye(X.shape[1], dtype=np.float32)
-    stepper = Stepper(X, aggressiveness=C, symmetric=symmetric, dissimilarity=dissimilarity)
+    stepper = Stepper(X, aggressiveness=C, symmetric=symmetric, **{"dissimilarity": False, **how})
     return W, stepper.take(W, triplets)
 
 
@@ -82,6 +82,49 @@ def test_dissimilarity_equals_slow(form):
     expected, _ = slow.run(X, triplets, 0.2, slow.dissimilarity_step)
     np.testing.assert_allclose(W, expected, atol=3e-4)
     np.testing.assert_allclose(W, W.T, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("C", [0.05, 10.0])
+def test_logdet_steps_equal_slow_and_stay_positive(form, C):
+    X, triplets = rows(4), triplets_of(4, 30, 60)
+    W, (updates, total) = taken(form(X), triplets, C, logdet=True)
+    expected, losses = slow.run(X, triplets, C, slow.logdet_step)
+    np.testing.assert_allclose(W, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+    assert np.linalg.eigvalsh(W.astype(np.float64))[0] > 0
+    assert total == pytest.approx(losses.sum(), rel=1e-3)
+    assert updates > 10
+
+
+def test_logdet_meets_its_margin_where_C_does_not_bind():
+    X = rows(7, n=4, density=0.8)
+    triplet = np.array([[1, 2, 3]], dtype=np.uint32)
+    W, _ = taken(X, triplet, 1e6, logdet=True)
+    assert slow.loss(np.eye(12), X[1], X[2], X[3]) > 0.1
+    assert slow.loss(W.astype(float), X[1], X[2], X[3]) == pytest.approx(0, abs=1e-3)
+
+
+def test_logdet_learns_what_oasis_learns(digits):
+    X, y, P, labels = digits
+    figures = {
+        divergence: mean_average_precision(
+            OASIS(steps=8000, blend=1.0, random_state=0, divergence=divergence).fit(X, y), P, labels
+        )
+        for divergence in ("frobenius", "logdet")
+    }
+    start = mean_average_precision(OASIS(steps=1, blend=0.0).fit(X, y), P, labels)
+    assert min(figures.values()) > start + 0.05
+    with pytest.raises(InvalidInput, match="Eq\\. 22"):
+        OASIS(divergence="logdet", symmetric="dissimilarity").fit(X, y)
+
+
+def test_the_root_maps_pictures_into_a_euclidean_space(digits):
+    X, y, P, _ = digits
+    model = OASIS(steps=2000, positive="after", normalize=False, blend=1.0, random_state=0)
+    A = model.fit(X, y).root()
+    mapped = P[:20] @ A.T
+    scores = model.scores(P[:20], P[:20])
+    np.testing.assert_allclose(mapped @ mapped.T, scores, atol=1e-3 * np.abs(scores).max())
 
 
 @given(st.integers(0, 10_000))
@@ -435,13 +478,15 @@ def test_a_file_of_0_1_0_is_read(tmp_path):
     model = OASIS.load(path)
     np.testing.assert_array_equal(model.W_, W)
     assert (model.steps_, model.blend_, model.normalized_, model.positive_) == (40, 0.4, True, True)
+    settings |= {"divergence": "frobenius"}
     assert (model.fingerprint_, model.get_params()) == ("abc", settings)
     root = np.sqrt(np.arange(1, 5))
     np.testing.assert_allclose(model.scores(np.eye(4), np.eye(4)), np.eye(4), atol=1e-6)
     np.testing.assert_allclose(model.query_vectors(np.eye(4)), np.diag(root), atol=1e-6)
     np.testing.assert_allclose(model.reach(np.eye(4)), 0.4)
     model.save(tmp_path / "again", fingerprint="abc")
-    assert load_arrays(tmp_path / "again", kind="oasis/3")[1] == manifest
+    again = load_arrays(tmp_path / "again", kind="oasis/3")[1]
+    assert again == manifest | {"settings": settings}
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers(digits, tmp_path):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lookalike.similarity.lego import LEGO
     from lookalike.similarity.lmnn import LMNN
     from lookalike.similarity.mcml import MCML
+    from lookalike.similarity.mmc import MMC
     from lookalike.similarity.multi_kernel import MultiKernelSimilarity
     from lookalike.similarity.nca import NCA
     from lookalike.similarity.oasis import OASIS
@@ -31,6 +32,7 @@ __all__ = [
     "LEGO",
     "LMNN",
     "MCML",
+    "MMC",
     "NCA",
     "OASIS",
     "RCA",
@@ -56,6 +58,7 @@ __getattr__ = _lazy.exports(
         "LEGO": "lego",
         "LMNN": "lmnn",
         "MCML": "mcml",
+        "MMC": "mmc",
         "MultiKernelSimilarity": "multi_kernel",
         "NCA": "nca",
         "OASIS": "oasis",

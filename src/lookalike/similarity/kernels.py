@@ -21,6 +21,9 @@ SAMPLED = 2000
 MAX_VALUES = 1 << 24
 """Numbers in memory at once while kernel values that compare column by column are computed."""
 
+CANCELLED = 1e-4
+"""Squared distances below this share of the squared lengths are computed from differences."""
+
 UNEQUAL = 1e-4
 """How far K and its transpose may differ, as a share of the largest value: rounding."""
 
@@ -40,7 +43,14 @@ class Pairs:
     def squared_distances(self) -> Floats:
         """|x − y|², from 0."""
         own, other = (np.einsum("ij,ij->i", rows, rows)[:, None] for rows in (self.X, self.Y))
-        return np.asarray(np.maximum(own + other.T - 2 * self.products, 0), dtype=np.float32)
+        squares = np.asarray(own + other.T - 2 * self.products, dtype=np.float32)
+        # Of rows that are nearly the same, all digits cancel; a row is at distance 0 of itself.
+        near = np.argwhere(squares <= CANCELLED * (own + other.T))
+        step = max(1, MAX_VALUES // max(1, self.X.shape[1]))
+        for start in range(0, len(near), step):
+            at, to = near[start : start + step].T
+            squares[at, to] = np.square(self.X[at] - self.Y[to]).sum(axis=1)
+        return squares
 
     @cached_property
     def chi_squares(self) -> Floats:

@@ -21,7 +21,7 @@ class KITML(KernelMap, ITML):
         Such as ``rbf:0.5``; see :class:`~lookalike.similarity.kernels.Kernel`.
     dimension : int or None
         Principal components kept; None is a fifth of the training pictures, at most 200, as in
-        paper 5.
+        paper 5. As many as pictures, or more, are KITML of full rank (its KITMLFR).
     slack, pairs, max_passes, tolerance, random_state
         As for :class:`~lookalike.similarity.ITML`.
 

@@ -20,10 +20,13 @@ class KRCA(KernelMap, RCA):
     dimension : int or None
         Principal components kept before learning; None keeps all that the pictures span.
 
+    shrinkage : float or None
+        As for :class:`~lookalike.similarity.RCA`.
+
     Attributes
     ----------
     shrinkage_ : float
-        Ledoit and Wolf's weight of the multiple of the identity.
+        The weight of the multiple of the identity that was used.
 
     Notes
     -----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from lookalike.core import sparse as sp
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress, silent
 from lookalike.core.stored import Arrays, Learned
+from lookalike.core.threads import one_blas_thread
 from lookalike.core.vectors import Vectors, dense, unit_rows
 from lookalike.similarity.base import Formula, Similarity, stored_array, with_column
 from lookalike.similarity.classes import class_codes
@@ -67,7 +68,8 @@ class LinearMap(Similarity):
         who = type(self).__name__
         vectors = self._given(X)
         codes = class_codes(who, y, vectors.shape[0])
-        result = self._learn(vectors, codes, progress)
+        with one_blas_thread():
+            result = self._learn(vectors, codes, progress)
         with np.errstate(over="ignore"):
             components = np.ascontiguousarray(result.components, dtype=np.float32)
             mean = result.mean.astype(np.float32)
@@ -189,6 +191,12 @@ class Rotated:
         mean, axes, rotated = principal_axes(who, X, dimension)
         scale = unit_spread(rotated)
         return cls(mean, axes, scale, np.ascontiguousarray(rotated * scale))
+
+    def without_small_axes(self, share: float) -> Self:
+        """Return it without the axes that deviate less than a share of the first."""
+        lengths = np.linalg.norm(self.Z, axis=0)
+        kept = int(np.count_nonzero(lengths >= share * lengths[0]))
+        return replace(self, axes=self.axes[:kept], Z=np.ascontiguousarray(self.Z[:, :kept]))
 
     def map(self, A: Matrix, **numbers: float) -> LearnedMap:
         """Return the map of the original vectors for a map ``A`` of Z."""

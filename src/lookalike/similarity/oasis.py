@@ -25,7 +25,7 @@ from lookalike.similarity.base import (
     stored_array,
     with_column,
 )
-from lookalike.similarity.blend import POINTS, project_positive
+from lookalike.similarity.blend import POINTS, PowerPath, project_positive
 from lookalike.similarity.choosing import choose_reach
 from lookalike.similarity.held_out import (
     CLASSES_TO_HOLD_OUT,
@@ -38,6 +38,7 @@ from lookalike.similarity.held_out import (
 )
 from lookalike.similarity.reach import Placed, Reach, blended_formula, kinds_of, scaled_landmarks
 from lookalike.similarity.training import (
+    Divergence,
     Negatives,
     Sampling,
     Span,
@@ -102,6 +103,9 @@ class OASIS(Similarity):
         averaged (section 5.4, Eq. 21).
     sampling, negatives : str
         How triplets are drawn; see :class:`~lookalike.supervision.TripletSampler`.
+    divergence : {"frobenius", "logdet"}
+        What a step keeps small: |W − W_t|², or tr(WW_t⁻¹) − log det(WW_t⁻¹), which section 6.2
+        leaves open; with it W stays symmetric and positive, and a step costs O(d²).
     held_out : float
         The share of pictures, or of triplets, held out to choose ``steps`` and ``blend``.
     random_state : int, Generator or None
@@ -174,6 +178,7 @@ class OASIS(Similarity):
     averaged: int = 1
     sampling: Sampling = "uniform"
     negatives: Negatives = "unrelated"
+    divergence: Divergence = "frobenius"
     held_out: float = 0.2
     random_state: RandomState = None
 
@@ -306,6 +311,14 @@ class OASIS(Similarity):
         if self.reach_ is None:
             return np.full(vectors.shape[0], self.blend_, dtype=np.float32)
         return self.reach_.shares(vectors)
+
+    def root(self) -> NDArray[np.float32]:
+        """Return A with pᵀWq = (Ap)ᵀ(Aq): it maps pictures into a Euclidean space (section 6).
+
+        Without a positive W, that of the nearest positive one. Time O(d³).
+        """
+        self._width()
+        return PowerPath(self.W_).at(0.5)
 
     def formula(self) -> Formula:
         """Return pᵀWq, divided by the roots of the self-scores if normalised, and blended."""
@@ -451,6 +464,7 @@ class OASIS(Similarity):
             averaged=self.averaged,
             sampling=self.sampling,
             negatives=self.negatives,
+            divergence=self.divergence,
         )
 
     def _is_positive(self, width: int) -> bool:
@@ -477,6 +491,12 @@ class OASIS(Similarity):
         check_choice("OASIS", "symmetric", self.symmetric, get_args(Symmetric))
         check_choice("OASIS", "sampling", self.sampling, get_args(Sampling))
         check_choice("OASIS", "negatives", self.negatives, get_args(Negatives))
+        check_choice("OASIS", "divergence", self.divergence, get_args(Divergence))
+        if self.divergence == "logdet" and self.symmetric == "dissimilarity":
+            raise InvalidInput(
+                "OASIS: divergence='logdet' keeps pᵀWq symmetric and has no steps for Eq. 22; got "
+                "symmetric='dissimilarity'. Set symmetric='no'."
+            )
         check_positive(self.positive, self.normalize)
         if self.blend is not None and not (is_number(self.blend) and 0 <= self.blend <= 1):
             raise InvalidInput(f"OASIS: blend must be from 0 to 1; got {self.blend!r:.80}.")

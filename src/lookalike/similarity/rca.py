@@ -9,7 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
 
-from lookalike.core.checks import check_whole
+from lookalike.core.checks import check_share, check_whole
 from lookalike.core.errors import InvalidInput
 from lookalike.core.progress import Progress
 from lookalike.core.stored import with_settings
@@ -34,18 +34,22 @@ class RCA(LinearMap):
     ----------
     dimension : int or None
         Principal components kept before learning; None keeps all that the vectors span.
+    shrinkage : float or None
+        The weight of the multiple of the identity, from 0, RCA as published, to below 1; None is
+        that of Ledoit and Wolf.
 
     Attributes
     ----------
     components_ : ndarray of shape (k, d)
         C^{−1/2} after the principal axes.
     shrinkage_ : float
-        Ledoit and Wolf's weight of the multiple of the identity.
+        The weight of the multiple of the identity that was used.
 
     Notes
     -----
-    Departures: C is shrunk towards a multiple of the identity (Ledoit and Wolf, 2004), without
-    which it has no inverse with fewer pictures than columns; paper 1 only reduced the dimension.
+    Departures: by default C is shrunk towards a multiple of the identity (Ledoit and Wolf, 2004),
+    without which it has no inverse with fewer pictures than columns; paper 1 only reduced the
+    dimension.
 
     Examples
     --------
@@ -58,12 +62,15 @@ class RCA(LinearMap):
     _numbers: ClassVar[Mapping[str, type]] = {"shrinkage_": float}
 
     dimension: int | None = None
+    shrinkage: float | None = None
 
     shrinkage_: float = field(init=False)
 
     def _check_parameters(self) -> None:
         if self.dimension is not None:
             check_whole(type(self).__name__, "dimension", self.dimension, 1)
+        if self.shrinkage is not None:
+            check_share(type(self).__name__, "shrinkage", self.shrinkage)
 
     def _learn(self, vectors: Vectors, codes: NDArray[np.int64], progress: Progress) -> LearnedMap:
         rotated = Rotated.of(type(self).__name__, vectors, self.dimension)
@@ -78,9 +85,19 @@ class RCA(LinearMap):
                 f"{type(self).__name__}: vectors must vary within classes; those of each class are "
                 f"all the same. Give classes whose pictures differ."
             )
-        shrinkage = max(float(ledoit_wolf_shrinkage(within, assume_centered=True)), MIN_SHRINKAGE)
+        if self.shrinkage is None:
+            own = float(ledoit_wolf_shrinkage(within, assume_centered=True))
+            shrinkage = max(own, MIN_SHRINKAGE)
+        else:
+            shrinkage = float(self.shrinkage)
         shrunk = (1 - shrinkage) * (within.T @ within) / len(within)
         shrunk[np.diag_indices(len(shrunk))] += shrinkage * variance
         variances, directions = scipy.linalg.eigh(shrunk)
+        if not variances[0] > 1e-10 * variances[-1]:
+            raise InvalidInput(
+                f"{type(self).__name__}: without shrinkage, pictures must vary within classes "
+                f"along every axis; {len(codes)} pictures do not along {len(variances)}. Set "
+                f"dimension to fewer, or shrinkage to None."
+            )
         progress(2, 2)
         return rotated.map((directions / np.sqrt(variances)).T, shrinkage_=shrinkage)

@@ -29,6 +29,7 @@ SIMILARITIES: "Registry[Similarity]" = Registry(
         "lego": "lookalike.similarity.lego:LEGO",
         "lmnn": "lookalike.similarity.lmnn:LMNN",
         "mcml": "lookalike.similarity.mcml:MCML",
+        "mmc": "lookalike.similarity.mmc:MMC",
         "nca": "lookalike.similarity.nca:NCA",
         "rca": "lookalike.similarity.rca:RCA",
     },

@@ -23,6 +23,7 @@ from lookalike.supervision import Relevance, TripletSampler
 Symmetric: TypeAlias = Literal["no", "after", "during", "dissimilarity"]
 Sampling: TypeAlias = Literal["uniform", "relevance"]
 Negatives: TypeAlias = Literal["unrelated", "all"]
+Divergence: TypeAlias = Literal["frobenius", "logdet"]
 
 BLOCK = 4096
 """Triplets drawn at a time: enough to hide the overhead of a call, few enough for memory."""
@@ -88,13 +89,20 @@ class Stepper:
     """
 
     def __init__(
-        self, vectors: Vectors, *, aggressiveness: float, symmetric: bool, dissimilarity: bool
+        self,
+        vectors: Vectors,
+        *,
+        aggressiveness: float,
+        symmetric: bool,
+        dissimilarity: bool,
+        logdet: bool = False,
     ) -> None:
         self._width = np.uint64(vectors.shape[1])
         self._aggressiveness = np.float32(aggressiveness)
         self._symmetric = symmetric
         self._dissimilarity = dissimilarity
-        if sp.issparse(vectors):
+        self._logdet = logdet
+        if sp.issparse(vectors) and not logdet:
             lengths = np.diff(vectors.indptr)
             longest = int(lengths.max()) if len(lengths) else 0
             room = max(1, 2 * longest) * (2 if dissimilarity else 1)
@@ -108,8 +116,9 @@ class Stepper:
                 np.empty(room, dtype=np.float32),
             )
         else:
-            self._rows = vectors.reshape(-1)
-            count = 2 if dissimilarity else 1
+            rows: Any = vectors.toarray() if sp.issparse(vectors) else vectors
+            self._rows = np.asarray(rows, dtype=np.float32).reshape(-1)
+            count = 2 if dissimilarity or logdet else 1
             self._room = tuple(np.empty(vectors.shape[1], dtype=np.float32) for _ in range(count))
 
     def take(self, W: NDArray[np.float32], triplets: NDArray[np.uint32]) -> tuple[int, float]:
@@ -117,7 +126,9 @@ class Stepper:
         flat = W.reshape(-1)
         common = (flat, self._width, self._rows, triplets, self._aggressiveness)
         sparse = isinstance(self._rows, loops.SparseRows)
-        if self._dissimilarity:
+        if self._logdet:
+            updates, loss = loops.dense_logdet_steps(*common, *self._room)
+        elif self._dissimilarity:
             loop = loops.sparse_dissimilarity_steps if sparse else loops.dense_dissimilarity_steps
             updates, loss = loop(*common, *self._room)
         else:
@@ -171,7 +182,7 @@ class Trainer:
 
     Attributes
     ----------
-    aggressiveness, symmetric, averaged, sampling, negatives
+    aggressiveness, symmetric, averaged, sampling, negatives, divergence
         As those of OASIS.
     positive : bool
         Whether W is projected onto the positive matrices when training ends.
@@ -186,6 +197,7 @@ class Trainer:
     averaged: int
     sampling: Sampling
     negatives: Negatives
+    divergence: Divergence = "frobenius"
 
     def samplers(self, relevance: Relevance) -> list[Triplets]:
         """Return a source of triplets for each ranker, all of all pictures."""
@@ -203,6 +215,7 @@ class Trainer:
             aggressiveness=self.aggressiveness,
             symmetric=self.symmetric == "during",
             dissimilarity=self.symmetric == "dissimilarity",
+            logdet=self.divergence == "logdet",
         )
 
     def start(

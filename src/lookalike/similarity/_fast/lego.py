@@ -2,11 +2,8 @@
 
 import math
 
-import numpy as np
-
 from lookalike.core._fast import F64, LOOP, U32, U64, njit, uint64
 from lookalike.core._fast.random import next_below
-from lookalike.similarity._fast.itml import squared_distance
 
 
 @njit(**LOOP)
@@ -22,30 +19,11 @@ def closed_form(distance: float, target: float, eta: float) -> float:
     return (root - b) / (2.0 * eta * distance)
 
 
-@njit(**LOOP, fastmath=True, forceinline=True)
-def step(
-    A: F64, difference: F64, product: F64, same: bool, near: float, far: float, eta: float
-) -> bool:
-    """Move ``A`` in place if the pair violates its limit; ``product`` is overwritten. O(k²)."""
-    k = difference.size
-    distance = squared_distance(A, difference, product)
-    target = near if same else far
-    if distance <= 1e-300 or (same and distance <= near) or (not same and distance >= far):
-        return False
-    after = closed_form(distance, target, eta)
-    # η(ȳ − y) / (1 + η(ȳ − y)ŷ), where η(ȳ − y) = 1/ȳ − 1/ŷ: no cancellation for large η.
-    change = (distance - after) / (distance * distance)
-    for r in range(k):
-        moved = change * product[r]
-        for c in range(k):
-            A[r, c] -= moved * product[c]
-    return True
-
-
-@njit(**LOOP)
+@njit(**LOOP, fastmath=True)
 def learn(
-    A: F64,
-    Z: F64,
+    G: F64,
+    rows: F64,
+    changes: F64,
     codes: U32,
     members: U32,
     starts: U32,
@@ -54,16 +32,20 @@ def learn(
     eta: float,
     steps: int,
     state: U64,
-) -> int:
-    """Take ``steps`` pairs, alternately of one class and of two; return how many moved ``A``.
+) -> tuple[int, int]:
+    """Take up to ``steps`` pairs, alternately of one class and of two, until ``rows`` is full.
 
-    Class c's rows are ``members[starts[c]:starts[c+1]]``. At least two classes have two rows.
+    The learned inner products of all pictures are G − Σ_b changes[b] · rows[b] rows[b]ᵀ, where G
+    stays as it is: a pair that meets its limit costs O(b), another one O(bn). Class c's rows are
+    ``members[starts[c]:starts[c+1]]``; at least two classes have two rows. Return the pairs
+    taken, an even number unless they are all, and how many of ``rows`` were written.
     """
-    n, k = Z.shape
-    difference, product = np.empty(k), np.empty(k)
-    moved = 0
-    for at in range(steps):
-        same = at % 2 == 0
+    n = G.shape[0]
+    full = rows.shape[0] - 1
+    taken, moved = 0, 0
+    while taken < steps and (taken % 2 == 1 or moved < full):
+        same = taken % 2 == 0
+        taken += 1
         while True:
             i = next_below(state, uint64(n))
             if same:
@@ -78,8 +60,21 @@ def learn(
                     break
             if same and size == 1:
                 continue
-        for c in range(k):
-            difference[c] = Z[i, c] - Z[j, c]
-        if step(A, difference, product, same, near, far, eta):
-            moved += 1
-    return moved
+        distance = G[i, i] + G[j, j] - 2.0 * G[i, j]
+        for b in range(moved):
+            apart = rows[b, i] - rows[b, j]
+            distance -= changes[b] * apart * apart
+        target = near if same else far
+        if distance <= 1e-300 or (same and distance <= near) or (not same and distance >= far):
+            continue
+        after = closed_form(distance, target, eta)
+        # η(ȳ − y) / (1 + η(ȳ − y)ŷ), where η(ȳ − y) = 1/ȳ − 1/ŷ: no cancellation for large η.
+        changes[moved] = (distance - after) / (distance * distance)
+        for r in range(n):
+            rows[moved, r] = G[i, r] - G[j, r]
+        for b in range(moved):
+            factor = changes[b] * (rows[b, i] - rows[b, j])
+            for r in range(n):
+                rows[moved, r] -= factor * rows[b, r]
+        moved += 1
+    return taken, moved
