@@ -26,9 +26,14 @@ endif
 NUMERIC := tests/codes $(addprefix tests/,$(addsuffix /test_contract.py,similarity annotation index))
 OTHER_PROCESSOR ?= $(shell grep -qs avx512 /proc/cpuinfo && echo Haswell || echo Nehalem)
 
+# A worker more than there are cores, since many tests wait for a server or a browser; and one thread each
+# for linear algebra, since threads of several workers spend the time of the cores on waiting for each other.
+WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto --dist loadfile
-	OPENBLAS_CORETYPE=$(OTHER_PROCESSOR) $(BIN)/python -m pytest -q -n auto --dist loadfile $(NUMERIC)
+	$(PYTEST)
+	OPENBLAS_CORETYPE=$(OTHER_PROCESSOR) $(PYTEST) -q $(NUMERIC)
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
