@@ -1,4 +1,4 @@
-"""Plots like Figures 5 to 9 of paper 1: curves with error bars, and levels."""
+"""Plots as in the papers: curves with error bars and levels, bars by name, rows of pictures."""
 
 import io
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import write_whole
 from lookalike.core.errors import InvalidInput, MissingPart
+from lookalike.images import Limits, decode, read_bytes
 
 try:
     import matplotlib as mpl
@@ -28,6 +29,11 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK = "#333333"
 FORMATS = {".png": "png", ".svg": "svg"}
 MAX_BARS = 12
+MAX_LEVEL = 90
+"""Characters of names that stand side by side under bars."""
+
+TILE = 160
+"""Pixels of the longer side of a picture in a row."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,15 @@ class Series:
     x: ArrayLike
     y: ArrayLike
     spread: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A picture in a row of pictures, with words under it; a frame says right or wrong."""
+
+    file: Path
+    caption: str = ""
+    is_right: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +144,68 @@ def curve_plot(
         labelcolor=INK,
     )
     _write(figure, place)
+
+
+def bar_plot(
+    names: Sequence[str],
+    series: Sequence[Series],
+    *,
+    path: Path | str,
+    title: str,
+    y_label: str,
+    logarithmic: bool = False,
+) -> None:
+    """Draw a group of bars for each name, with error bars; the x of the series are not used."""
+    place = Path(path)
+    width = 0.8 / len(series)
+    figure = Figure(figsize=(max(7.6, 0.24 * len(names)), 4.4), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    places = np.arange(len(names))
+    for number, one in enumerate(series):
+        axes.bar(
+            places + (number - (len(series) - 1) / 2) * width,
+            np.asarray(one.y, dtype=np.float64),
+            width,
+            yerr=None if one.spread is None else np.asarray(one.spread, dtype=np.float64),
+            color=COLOURS[number % len(COLOURS)],
+            capsize=2,
+            label=_plain(one.name),
+        )
+    if logarithmic:
+        axes.set_yscale("log")
+    _dress(axes, title, "", y_label)
+    turned = sum(map(len, names)) > MAX_LEVEL
+    axes.set_xticks(places, [_plain(name) for name in names], rotation=90 if turned else 0)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=11, labelcolor=INK)
+    _write(figure, place)
+
+
+def picture_plot(
+    rows: Sequence[tuple[str, Sequence[Tile]]], *, path: Path | str, title: str
+) -> None:
+    """Draw rows of pictures, each under its name: right ones framed green, wrong ones red."""
+    columns = max(len(tiles) for _, tiles in rows)
+    figure = Figure(figsize=(1.1 * columns, 1.6 * len(rows) + 0.5), dpi=100, layout="constrained")
+    grid = figure.subplots(len(rows), columns, squeeze=False)
+    limits = Limits()
+    for (name, tiles), line in zip(rows, grid, strict=True):
+        line[0].set_title(_plain(name), loc="left", fontsize=9, color=INK)
+        for axes in line:
+            axes.set_axis_off()
+        for tile, axes in zip(tiles, line, strict=False):
+            image = decode(read_bytes(tile.file, limits), limits, side=TILE).image
+            image.thumbnail((TILE, TILE))
+            axes.imshow(np.asarray(image.convert("RGB")))
+            axes.set_axis_on()
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.set_xlabel(_plain(tile.caption[:16]), fontsize=6, color=INK)
+            colour = {None: "#999999", True: COLOURS[2], False: COLOURS[1]}[tile.is_right]
+            for side in axes.spines.values():
+                side.set_color(colour)
+                side.set_linewidth(1 if tile.is_right is None else 2.5)
+    figure.suptitle(_plain(title), fontsize=12, color=INK, x=0.01, ha="left")
+    _write(figure, Path(path))
 
 
 def _checked(series: Series) -> tuple[str, Any, Any, Any]:

@@ -39,17 +39,24 @@ GLOBAL: dict[str, tuple[Describe, int]] = {
 LOCAL: dict[str, tuple[Describe, int]] = {
     "sift": (sift.sift, sift.WIDTH),
     "surf": (surf.surf, surf.WIDTH),
+    "affine": (sift.affine_sift, sift.WIDTH),
 }
 """What describes points of a picture, and the lengths."""
 
-HELD = {"sift": np.uint8, "surf": np.float16}
+HELD = {"sift": np.uint8, "surf": np.float16, "affine": np.uint8}
 """The types that hold descriptors of points while words are learned."""
 
 WORDS = {f"{name}{words}": (name, words) for name in LOCAL for words in (200, 1000)}
 """The views that count visual words: of which descriptor, and of how many."""
 
-CLASSIC = (*GLOBAL, *WORDS)
-"""The nine views of paper 5."""
+OWN = (*GLOBAL, *WORDS)
+"""The views that are described here, not by a further feature."""
+
+CLASSIC = tuple(name for name in OWN if not name.startswith("affine"))
+"""The nine views of paper 5, with SIFT at its own points."""
+
+PAPER = tuple(name.replace("sift", "affine") for name in CLASSIC)
+"""The nine views of paper 5, with SIFT at Hessian-affine regions as there."""
 
 SAMPLE_PICTURES = 1000
 MAX_JOINED = 256
@@ -70,7 +77,8 @@ class Views(Feature):
     ----------
     views : str or sequence of str, default="embedding,colour,edges,…,surf1000"
         Names separated by commas: ``colour``, ``edges``, ``gabor``, ``lbp``, ``gist``,
-        ``sift200``, ``sift1000``, ``surf200``, ``surf1000`` (:data:`CLASSIC`), or any other
+        ``sift200``, ``sift1000``, ``surf200``, ``surf1000`` (:data:`CLASSIC`), ``affine200`` and
+        ``affine1000`` (SIFT at Hessian-affine regions, as in the paper), or any other
         feature, such as ``embedding`` and ``visterms``. By default the embedding and the nine.
     components : int, default=50
         The most principal components of a classic view; others keep up to 256.
@@ -120,7 +128,7 @@ class Views(Feature):
         self.random_state = random_state
         Views._check_parameters(self)
         self._names = [name.strip() for name in self.views.split(",")]
-        self._joined = {name: FEATURES.make(name) for name in self._names if name not in CLASSIC}
+        self._joined = {name: FEATURES.make(name) for name in self._names if name not in OWN}
         self.dimension = sum(self.blocks.values())
 
     @property
@@ -290,7 +298,7 @@ class Views(Feature):
 
     def _check_parameters(self) -> None:
         check_whole("Views", "components", self.components, 1)
-        choices = [*CLASSIC, *(name for name in FEATURES.names if name != self.name)]
+        choices = [*OWN, *(name for name in FEATURES.names if name != self.name)]
         names = [name.strip() for name in self.views.split(",")]
         for place, name in enumerate(names):
             if name not in choices:

@@ -1,10 +1,13 @@
-"""Figures 2 and 3 of paper 5: precision at top n, and what more triplets bring."""
+"""Figures 2 to 4 of paper 5: precision at top n, what more triplets bring, and examples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
+from lookalike.evaluate.plots import Tile, picture_plot
 from lookalike.evaluate.reproduce.oasis_figures import Drawn, draw
-from lookalike.evaluate.reproduce.omks_methods import CUTOFFS, Split
+from lookalike.evaluate.reproduce.omks_methods import CUTOFFS, METHODS, Experiment, Split
 from lookalike.evaluate.reproduce.omks_tables import Outcomes, run_methods
 from lookalike.evaluate.reproduce.omks_views import ViewSet
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
@@ -16,6 +19,8 @@ RATIOS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 """RatioTrain of Figure 3."""
 
 COMPARED = ("OMKS", "OMKS-U", "OKS-Best", "OKS-Avg", "OASIS-Best", "KITML-Best", "Eucl.-Best")
+EXAMPLES, SHOWN = 2, 10
+EXAMPLE_METHODS = ("OMKS", "OKS-Best", "OASIS-Best", "Eucl.-Best")
 LEARNED = ("OMKS", "OMKS-U", "OKS-Best", "OKS-Avg", "OASIS-Best")
 
 
@@ -64,3 +69,30 @@ def figure_3(
         levels=[],
         x_label="RatioTrain: share of positive pairs with a triplet, %",
     )
+
+
+def figure_4(data: ViewSet, split: Split, out: Path, *, ratio: float, random_state: int) -> Drawn:
+    """Show the first pictures that several methods rank for two queries (section 6.8)."""
+    pictures = data.pictures
+    experiment = Experiment(data.views, pictures.labels, split, ratio, random_state)
+    rng = np.random.default_rng([random_state, 4])
+    asked = np.sort(rng.permutation(len(split.query))[:EXAMPLES])
+    rows: list[tuple[str, list[Tile]]] = []
+    found: list[list[str | float]] = []
+    for name in EXAMPLE_METHODS:
+        METHODS[name].run(experiment)
+        for number, query in enumerate(asked, start=1):
+            own = split.query[query]
+            order = np.argsort(-np.asarray(experiment.ranked)[query], kind="stable")
+            first = [row for row in split.test[order] if row != own][:SHOWN]
+            tiles = [Tile(pictures.files[own], "query")]
+            for at, row in enumerate(first, start=1):
+                is_right = bool(pictures.labels[row] == pictures.labels[own])
+                tiles.append(Tile(pictures.files[row], str(pictures.labels[row]), is_right))
+                found.append([f"{name}, query {number}", at, float(is_right), ""])
+            rows.append((f"{name}, query {number}", tiles))
+    rows.sort(key=lambda row: row[0].rpartition(" ")[2])
+    path = out / f"figure-4-{pictures.name}.png"
+    title = f"Figure 4: the first {SHOWN} pictures, {pictures.title}"
+    picture_plot(rows, path=path, title=title)
+    return Drawn(path, title, found)

@@ -15,7 +15,7 @@ from lookalike.core.progress import Progress, silent
 from lookalike.core.vectors import unit_rows
 from lookalike.evaluate.reproduce.picture_sets import PictureSet
 from lookalike.evaluate.reproduce.vectors import Pictures, exact_vectors
-from lookalike.features.views import CLASSIC, Views
+from lookalike.features.views import PAPER, Views
 
 KIND = "experiment-views/1"
 
@@ -32,14 +32,14 @@ def described(
     classes, as in section 6.3.1.
     """
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    key = fingerprint({"files": facts, "seed": random_state, "views": list(CLASSIC)}, {})
+    key = fingerprint({"files": facts, "seed": random_state, "views": list(PAPER)}, {})
     path = cache / f"{key}.safetensors"
     try:
         arrays, _ = load_arrays(path, kind=KIND)
-        return {name: arrays[name] for name in CLASSIC}
+        return {name: arrays[name] for name in PAPER}
     except (DamagedFile, KeyError):
         pass
-    feature = Views(views=CLASSIC, random_state=random_state)
+    feature = Views(views=PAPER, random_state=random_state)
     feature.fit(Pictures(files, feature.decode_side))
     rows = []
     for row in exact_vectors(files, feature):
