@@ -21,7 +21,8 @@ from bench import Figure, Options, main
 from lookalike.codes import S3PLH, DeepBeliefCodes, Encoder, ITQCodes, RidgeCodes
 from lookalike.evaluate import class_gains
 from lookalike.evaluate.reproduce.picture_sets import picture_sets
-from lookalike.evaluate.reproduce.qah import BITS, DEEP, GAINS, outcome
+from lookalike.evaluate.reproduce.qah import BITS, DEEP, outcome
+from lookalike.evaluate.reproduce.qah_figures import GAINS
 from lookalike.features import Reduction
 
 
@@ -132,16 +133,17 @@ def measure(options: Options) -> list[Figure]:
                 found = outcome(
                     encoder, (split.train, split.train_labels), (split.test, split.test_labels)
                 )
-                print(f"{split.name}, {name}, {bits} bits: {found.seconds:.0f} s", file=sys.stderr)
-                plain, adaptive = np.nanmean(found.plain), np.nanmean(found.adaptive)
+                print(f"{split.name}, {name}, {bits} bits", file=sys.stderr)
+                first, chosen = found.entire["plain"], found.entire["chosen"]
+                plain, adaptive = np.nanmean(first), np.nanmean(chosen)
                 means[name] = plain
                 what = f"{split.name}, {name}, {bits} bits"
                 figures.append(Figure(f"{what}: ΔMAP by plain Hamming", float(plain)))
                 gain = 100 * (adaptive / plain - 1)
-                change = found.adaptive - found.plain
+                change = chosen - first
                 error = np.nanstd(change, ddof=1) / np.sqrt(np.count_nonzero(~np.isnan(change)))
                 paper = GAINS.get(name, {}).get(bits)
-                papers = float(100 * (np.nanmean(found.paper) / plain - 1))
+                papers = float(100 * (np.nanmean(found.entire["paper"]) / plain - 1))
                 judged = name in GAINS
                 figures.append(
                     Figure(
@@ -158,15 +160,15 @@ def measure(options: Options) -> list[Figure]:
                     Figure(f"{what}: % gained by the paper's rule", papers, against=against)
                 )
                 for part, values in (
-                    ("class weights", found.by_class),
-                    ("margins", found.by_margin),
+                    ("class weights", found.entire["by_class"]),
+                    ("margins", found.entire["by_margin"]),
                 ):
                     alone = 100 * (np.nanmean(values) / plain - 1)
                     figures.append(Figure(f"{what}: % gained by {part} alone", float(alone)))
-                upper = [float(np.nanmean(one)) for one in found.upper]
+                upper = [float(np.nanmean(found.upper[one])) for one in ("plain", "chosen")]
                 half = 100 * (upper[1] / upper[0] - 1)
                 figures.append(Figure(f"{what}: % gained, upper half", float(half)))
-                gains = class_gains(found.plain, found.adaptive, split.test_labels)
+                gains = class_gains(first, chosen, split.test_labels)
                 worse = [one for one in gains if one.worse()]
                 # By chance one class in forty is two standard errors worse.
                 figures.append(

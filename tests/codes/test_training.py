@@ -1,12 +1,13 @@
 """The mathematics of the encoders: gradients, rotations, corrected pairs, modelled data."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from lookalike.codes import S3PLH, DeepBeliefCodes, ITQCodes
 from lookalike.codes.neighbourhood import Network, neighbour_cost
 from lookalike.codes.rbm import sigmoid, train_layer
-from lookalike.codes.s3plh import pair_signs
+from lookalike.codes.s3plh import hashing_objective, pair_signs
 
 
 def slow_cost(h, shared):
@@ -95,6 +96,25 @@ def test_pairs_weigh_the_same_in_all_and_wrong_ones_more():
     X = np.stack([3.0 * (y // 2), 1.0 * (y % 2), *rng.normal(0, 0.2, (6, 300))], axis=1)
     codes = S3PLH(bits=2, random_state=0).fit(X, y).encode(X)[:, 0]
     assert len({tuple(np.unique(codes[y == one])) for one in range(4)}) == 4
+
+
+def test_the_objective_of_hashing_is_that_of_the_paper_and_learning_raises_it():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 40)
+    X = (rng.normal(size=(4, 9))[y] + 0.6 * rng.normal(size=(40, 9))).astype(np.float32)
+    encoder = S3PLH(bits=6, random_state=0).fit(X, y)
+    H = np.unpackbits(encoder.encode(X), axis=1, count=6) * 2.0 - 1
+    shared = y[:, None] == y
+    expected = 0.0
+    for k in range(6):
+        for i in range(40):
+            for j in range(i):
+                expected += H[i, k] * H[j, k] * (1 if shared[i, j] else -1)
+        expected += np.mean((H[:, k] - H[:, k].mean()) ** 2)
+    found = hashing_objective(H, shared)
+    assert found == pytest.approx(expected)
+    by_chance = [hashing_objective(rng.choice([-1, 1], H.shape), shared) for _ in range(20)]
+    assert found > max(by_chance)
 
 
 def test_itq_rotates_to_lower_quantisation_error():

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lookalike.codes.base import LinearEncoder, Matrix, centred
 from lookalike.core.checks import check_number, check_whole
@@ -139,6 +139,31 @@ def pair_signs(has: sp.csr_matrix) -> NDArray[np.float32]:
     )
     np.fill_diagonal(signs, 0.0)
     return signs
+
+
+def hashing_objective(signs: ArrayLike, shared: NDArray[np.bool_]) -> float:
+    """Return J(H), what semi-supervised hashing maximises (paper 3, section 4.1).
+
+    The sum over bits of Σ h(p_i)h(p_j) over pairs that share a label, less that over pairs that do
+    not, plus the variance of the bit.
+
+    Parameters
+    ----------
+    signs : array of shape (n, bits)
+        H: +1 or −1 for each bit of each picture.
+    shared : bool array of shape (n, n)
+        Which pairs share a label; each pair counts once, and no picture with itself.
+
+    Examples
+    --------
+    >>> shared = np.array([[True, True, False], [True, True, False], [False, False, True]])
+    >>> hashing_objective([[1], [1], [-1]], shared).__round__(2)
+    3.89
+    """
+    H = np.asarray(signs, dtype=np.float64)
+    pairs = np.where(shared, 1.0, -1.0)
+    np.fill_diagonal(pairs, 0.0)
+    return float(np.einsum("ik,ij,jk->", H, pairs, H, optimize=True) / 2 + H.var(axis=0).sum())
 
 
 def _reweigh(pairs: NDArray[np.float32], projected: NDArray[np.float32], step: float) -> None:

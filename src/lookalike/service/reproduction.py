@@ -16,11 +16,14 @@ from lookalike.evaluate.reproduce.oasis import reproduce
 from lookalike.service.screen import Screen, kept
 
 TAKEN = {
-    "qah": {"labels", "words"},
+    "qah": {"labels", "words", "feature"},
     "sparse": {"vocabulary", "pictures"},
     "wsabie": {"labels", "words", "isa", "levels", "feature", "dimension"},
 }
 """The options beside data and folder that a paper takes, if any."""
+
+FEATURES = {"wsabie": ("visterms", "embedding"), "qah": ("embedding", "bags")}
+"""What may describe the pictures, the default first."""
 
 
 def run_reproduction(
@@ -43,6 +46,11 @@ def run_reproduction(
         papers = [one for one, taken in TAKEN.items() if name in taken]
         if paper not in papers:
             raise InvalidInput(f"--{name}: only for {', '.join(papers)}. Leave it out for {paper}.")
+    if answer.get("feature", FEATURES.get(paper, ("",))[0]) not in FEATURES.get(paper, ("",)):
+        raise InvalidInput(
+            f"--feature: for {paper} must be one of {', '.join(FEATURES[paper])}; "
+            f"got {answer['feature']}."
+        )
     runs: dict[str, Callable[..., list[Table]]] = {
         "oasis": reproduce,
         "omks": omks.reproduce,

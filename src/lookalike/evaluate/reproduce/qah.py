@@ -1,7 +1,6 @@
-"""Paper 3, query-adaptive Hamming distance: Figures 3 to 5, on a folder of pictures with labels."""
+"""Paper 3, query-adaptive Hamming distance: Figures 1 and 3 to 6, on pictures with labels."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,53 +9,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookalike.codes import S3PLH, BitWeights, DeepBeliefCodes, Encoder
-from lookalike.core.arrays import write_whole
 from lookalike.core.progress import Progress, silent
-from lookalike.evaluate.delta import class_gains, delta_average_precision
-from lookalike.evaluate.plots import Series, curve_plot
-from lookalike.evaluate.reproduce.oasis_figures import Drawn
-from lookalike.evaluate.reproduce.vectors import stored_vectors
-from lookalike.evaluate.reproduce.wsabie_data import tagged_pictures
-from lookalike.evaluate.tables import Cell, Table
-from lookalike.features import Reduction
+from lookalike.evaluate.delta import delta_average_precision
+from lookalike.evaluate.reproduce import qah_figures as figures
+from lookalike.evaluate.reproduce.oasis_figures import Drawn, write_report
+from lookalike.evaluate.reproduce.qah_data import (
+    CodedSet,
+    FeatureName,
+    is_nus_wide,
+    labelled_folder,
+    nus_wide,
+)
+from lookalike.evaluate.tables import Table
 from lookalike.supervision import Relevance
 
 BITS = (32, 48)
 
-GAINS = {"S3PLH": {32: 5.0, 48: 5.0}, "deep": {32: 6.2, 48: 10.1}}
-"""Per cent that ΔMAP gains over the entire list (paper 3, section 6, Figure 4)."""
-
-AT_DISTANCE_0 = 2.4
-"""Pictures at distance 0 of a query, 48 bits of the deep belief net (section 6, Figure 3)."""
-
-DEEP = {"epochs": 10, "batches": 5}
+DEEP = {"epochs": 10, "batches": 50}
 QUICK = {"hidden": (64,), "epochs": 3, "batches": 1}
 
+DRAWS = 3
+"""How often codes are learned anew, for the error that their draw adds."""
+
 MAX_QUERIES = 8000
-DIMENSION = 256
+BLOCK = 32
+"""Queries whose distances to all codes are in memory at once."""
+
 DESCRIBING = 100
 """The weight of describing the pictures in progress; codes count as 1."""
+
+Part = tuple[NDArray[np.float32], Sequence[set[str]]]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """ΔAP of each query by plain and by query-adaptive Hamming distance, and how it came about.
+    """ΔAP of each query by several distances, and how it came about.
 
-    ``paper`` is by the paper's rule (section 5.2), ``adaptive`` by the ``rule`` chosen on pictures
-    held out; ``by_class`` and ``by_margin`` are with one part of its weights alone. ``upper`` are
-    plain and adaptive over the upper half of each list; ``at`` is the mean number of pictures at
-    each Hamming distance.
+    ``entire`` and ``upper`` have a row for each distance: ``plain``; ``paper``, by the paper's rule
+    (section 5.2); ``chosen``, by the ``rule`` chosen on pictures held out; ``by_class`` and
+    ``by_margin``, with one part of its weights alone. ``at`` is the mean number of pictures at each
+    Hamming distance, ``weights`` those of the first queries.
     """
 
-    plain: NDArray[np.float64]
-    adaptive: NDArray[np.float64]
-    paper: NDArray[np.float64]
-    by_class: NDArray[np.float64]
-    by_margin: NDArray[np.float64]
-    upper: tuple[NDArray[np.float64], NDArray[np.float64]]
+    entire: Mapping[str, NDArray[np.float64]]
+    upper: Mapping[str, NDArray[np.float64]]
     at: NDArray[np.float64]
-    seconds: float
     rule: str
+    codes: NDArray[np.uint8]
+    weights: NDArray[np.float64]
 
 
 def reproduce(
@@ -65,6 +65,7 @@ def reproduce(
     *,
     labels: Path | None = None,
     words: str | None = None,
+    feature: FeatureName = "embedding",
     quick: bool = False,
     random_state: int = 0,
     progress: Progress = silent,
@@ -74,10 +75,12 @@ def reproduce(
     Parameters
     ----------
     data, labels, words
-        The pictures and their labels, as for
+        NUS-WIDE as it is published, or pictures and their labels, as for
         :func:`~lookalike.evaluate.reproduce.wsabie_data.tagged_pictures`.
+    feature : {"embedding", "bags"}
+        The feature that describes pictures; bags of 500 SIFT words in the paper.
     quick : bool
-        A small net and 16 bits instead of 32.
+        A small net, one draw of the codes, and 16 bits instead of 32.
     out, random_state, progress
         As for :func:`lookalike.evaluate.reproduce.oasis.reproduce`.
 
@@ -90,119 +93,147 @@ def reproduce(
     Notes
     -----
     *Departures.* Pictures are described by the default embedding, reduced to 256 numbers as
-    collections do, where the paper has 500 visual words of NUS-WIDE. The training and validation
-    parts teach the codes and the weights; all test pictures are queries, up to 8,000. The paper's
-    rule has its own row; beside it stands the rule chosen on a third of the training pictures.
+    collections do, unless ``feature`` is ``bags`` or the data NUS-WIDE, whose published counts of
+    words are not soft-weighted. The training and validation parts teach the codes and the weights;
+    all test pictures are queries, up to 8,000. The paper's rule has its own row; beside it stands
+    the rule chosen on a third of the training pictures. The codes are learned three times.
     """
-    pictures = tagged_pictures(data, labels=labels, words=words, random_state=random_state)
     steps = (16, 48) if quick else BITS
-    total = DESCRIBING + 2 * len(steps)
-    learned_from = sum(pictures.sizes[:2])
-    described = stored_vectors(
-        pictures.files,
-        learned_from,
-        out / "vectors",
-        feature="embedding",
-        dimension=DIMENSION,
-        random_state=random_state,
-        progress=lambda done, count: progress(DESCRIBING * done // count, total),
-    )
-    rows = np.asarray(described, np.float32)
-    width = min(DIMENSION, learned_from - 1, rows.shape[1])
-    reduction = Reduction(dimension=width).fit(rows[:learned_from], parent="reproduction")
-    vectors = reduction.apply(rows)
-    named = [set(words) for words in pictures.words]
-    # Ties go by row, so that the order must say nothing of the labels.
-    order = np.random.default_rng(random_state).permutation(np.arange(learned_from, len(vectors)))
-    train = vectors[:learned_from], named[:learned_from]
-    test = vectors[order], [named[row] for row in order]
-    outcomes: dict[tuple[str, int], Outcome] = {}
+    draws = 1 if quick else DRAWS
+    total = DESCRIBING + 2 * len(steps) * draws
+    if is_nus_wide(data):
+        coded = nus_wide(data, random_state=random_state)
+    else:
+        coded = labelled_folder(
+            data,
+            out / "vectors",
+            labels=labels,
+            words=words,
+            feature=feature,
+            random_state=random_state,
+            progress=lambda done, count: progress(DESCRIBING * done // count, total),
+        )
+    outcomes: dict[tuple[str, int], list[Outcome]] = {}
+    done = DESCRIBING
     for bits in steps:
-        for name, encoder in _encoders(bits, quick, random_state).items():
-            outcomes[name, bits] = outcome(encoder, train, test)
-            progress(DESCRIBING + len(outcomes), total)
+        for draw in range(draws):
+            for name, encoder in _encoders(bits, quick, random_state + draw).items():
+                train = coded.train, coded.train_labels
+                result = outcome(encoder, train, (coded.test, coded.test_labels))
+                outcomes.setdefault((name, bits), []).append(result)
+                done += 1
+                progress(done, total)
+    every = {
+        label for some in (coded.train_labels, coded.test_labels) for one in some for label in one
+    }
     notes = (
-        *pictures.notes,
-        f"{learned_from:,} pictures to learn from, {len(order):,} test pictures, "
-        f"{len(set().union(*named)):,} labels.",
+        *coded.notes,
+        f"{len(coded.train):,} pictures to learn from, {len(coded.test):,} test pictures, "
+        f"{len(every):,} labels.",
     )
+    first = outcomes["deep", 48][0]
     made = [
-        _distances(outcomes["deep", 48]),
-        _gains(outcomes, notes),
-        _classes(outcomes["deep", 48], test[1]),
+        figures.distances(first.at),
+        figures.gains(outcomes, notes),
+        figures.classes(first.entire["plain"], first.entire["chosen"], coded.test_labels),
     ]
-    panels = _draw(outcomes, made[2], out)
-    for number, panel in panels.items():
-        points = Table(["curve", "x", "y"], panel.rows)
-        write_whole(out / f"figure-{number}.csv", points.csv().encode())
-    _report(out / "report.md", data, made, panels)
+    panels = figures.draw_all(outcomes, made[2], out)
+    if coded.files:
+        panels |= _examples(first, coded, out)
+    heading = (
+        "# Query-adaptive Hamming distance: Figures 1 and 3 to 6\n\n"
+        "Jiang, Wang and Chang, *Lost in Binarization: Query-Adaptive Ranking for Similar Image "
+        f"Search with Compact Codes* (2011), reproduced on the pictures in `{data.name}`."
+    )
+    errors = (
+        "Errors are standard errors over the queries and, where codes are learned several times, "
+        "over their draws."
+    )
+    write_report(out, heading, made, panels, values=["value"], errors=errors)
     return made
 
 
-def outcome(
-    encoder: Encoder,
-    train: tuple[NDArray[np.float32], Sequence[set[str]]],
-    test: tuple[NDArray[np.float32], Sequence[set[str]]],
-    **settings: Any,
-) -> Outcome:
+def outcome(encoder: Encoder, train: Part, test: Part, **settings: Any) -> Outcome:
     """Learn codes and class weights, and rank all test pictures for each of them."""
-    begin = time.process_time()
     encoder.fit(*train)
-    seconds = time.process_time() - begin
     learned, codes = encoder.encode(train[0]), encoder.encode(test[0])
     known = learned, train[1], train[0], encoder.values(train[0])
     own = {"bits": encoder.bits, "random_state": 0}
     model = BitWeights(**{**own, "rule": "chosen", **settings}).fit(*known)
     paper = BitWeights(**own, rule="paper").fit(*known)
     queries = np.arange(min(len(codes), MAX_QUERIES))
-    relevant = Relevance.of(test[1], len(codes)).rows(queries)
-    ones = np.unpackbits(codes, axis=1, count=encoder.bits).astype(np.float64)
-    plain = hamming_scores(ones, queries, None)
-    values = encoder.values(test[0][queries])
-    queried = codes[queries], test[0][queries]
-    adaptive, papers, by_class, by_margin = (
-        hamming_scores(ones, queries, weights)
-        for weights in (
-            model.query_weights(*queried, values),
-            paper.query_weights(codes[queries]),
-            model.query_weights(*queried),
-            model.margin_weights(values),
-        )
-    )
-    entire = [
-        delta_average_precision(one, relevant, own=queries)
-        for one in (plain, adaptive, papers, by_class, by_margin)
-    ]
-    upper = [
-        delta_average_precision(one, relevant, own=queries, upper=0.5) for one in (plain, adaptive)
-    ]
-    distances = np.rint(-plain * encoder.bits).astype(np.int64)
-    at = np.bincount(distances.ravel(), minlength=encoder.bits + 1).astype(np.float64)
+
+    def weights(rows: NDArray[np.intp]) -> dict[str, NDArray[Any] | None]:
+        values = encoder.values(test[0][rows])
+        queried = codes[rows], test[0][rows]
+        return {
+            "plain": None,
+            "paper": paper.query_weights(codes[rows]),
+            "chosen": model.query_weights(*queried, values),
+            "by_class": model.query_weights(*queried),
+            "by_margin": model.margin_weights(values),
+        }
+
+    entire, upper, at = compare(codes, encoder.bits, test[1], queries, weights)
+    some = np.asarray(weights(queries[: figures.EXAMPLES])["chosen"], np.float64)
+    rule = f"{model.rule_}, smoothing {model.smoothing_:g}, agreement {model.agreement_:g}"
+    return Outcome(entire, upper, at, rule, codes, some)
+
+
+def compare(
+    codes: NDArray[np.uint8],
+    bits: int,
+    labels: Sequence[set[str]],
+    queries: NDArray[np.intp],
+    weights: Callable[[NDArray[np.intp]], Mapping[str, NDArray[Any] | None]],
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]], NDArray[np.float64]]:
+    """Rank all codes for queries, a block at a time, by each of several weights.
+
+    Return ΔAP over entire lists and over their upper half by the name of the weights, and the mean
+    number of codes at each Hamming distance; ``weights`` returns those of some queries, None for
+    plain distances. Memory O(block · codes), whatever the number of queries.
+    """
+    relevance = Relevance.of(labels, len(codes))
+    entire: dict[str, list[NDArray[np.float64]]] = {}
+    upper: dict[str, list[NDArray[np.float64]]] = {}
+    at = np.zeros(bits + 1)
+    for start in range(0, len(queries), BLOCK):
+        rows = queries[start : start + BLOCK]
+        relevant = relevance.rows(rows)
+        for name, some in weights(rows).items():
+            scores = hamming_scores(codes, bits, rows, some)
+            whole = delta_average_precision(scores, relevant, own=rows)
+            half = delta_average_precision(scores, relevant, own=rows, upper=0.5)
+            entire.setdefault(name, []).append(whole)
+            upper.setdefault(name, []).append(half)
+            if some is None:
+                distances = np.rint(-scores.ravel() * bits).astype(np.int64)
+                at += np.bincount(distances, minlength=bits + 1)
     # Each query is at distance 0 of itself.
     at[0] -= len(queries)
-    first, second = upper
-    return Outcome(
-        plain=entire[0],
-        adaptive=entire[1],
-        paper=entire[2],
-        by_class=entire[3],
-        by_margin=entire[4],
-        upper=(first, second),
-        at=at / len(queries),
-        seconds=seconds,
-        rule=f"{model.rule_}, smoothing {model.smoothing_:g}, agreement {model.agreement_:g}",
-    )
+    joined = [
+        {name: np.concatenate(parts) for name, parts in some.items()} for some in (entire, upper)
+    ]
+    return joined[0], joined[1], at / len(queries)
 
 
 def hamming_scores(
-    ones: NDArray[np.float64], queries: NDArray[np.intp], weights: NDArray[Any] | None
-) -> NDArray[np.float64]:
+    codes: NDArray[np.uint8], bits: int, queries: NDArray[np.intp], weights: NDArray[Any] | None
+) -> NDArray[np.float32]:
     """Return negative (weighted) Hamming distances of all codes to some, as a share of the most."""
-    query_vectors = ones[queries]
-    each = np.ones_like(query_vectors) if weights is None else np.asarray(weights, np.float64)
-    far = (each * query_vectors) @ (1 - ones).T + (each * (1 - query_vectors)) @ ones.T
-    # Sums of the same weights in another order are the same distance.
-    scores: NDArray[np.float64] = -np.round(far / each.sum(axis=1, keepdims=True), 9)
+    bytes_ = codes.shape[1]
+    differing = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
+    scores = np.empty((len(queries), len(codes)), np.float32)
+    for at, query in enumerate(queries):
+        each = np.zeros(8 * bytes_)
+        each[:bits] = 1 if weights is None else weights[at]
+        tables = differing @ each.reshape(bytes_, 8).T / each.sum()
+        apart = codes ^ codes[query]
+        far = np.zeros(len(codes))
+        for place in range(bytes_):
+            far += tables[apart[:, place], place]
+        # Sums of the same weights in another order are the same distance.
+        scores[at] = -np.round(far, 9)
     return scores
 
 
@@ -214,135 +245,15 @@ def _encoders(bits: int, quick: bool, seed: int) -> dict[str, Encoder]:
     }
 
 
-def _distances(outcomes: Outcome) -> Table:
-    rows: list[list[Cell]] = [
-        [at, None if at else AT_DISTANCE_0, float(count)] for at, count in enumerate(outcomes.at)
-    ]
-    return Table(
-        ["distance", "paper", "ours"],
-        rows[:17],
-        title="Figure 3: mean number of pictures at each Hamming distance of a query",
-        notes=["48 bits of the deep belief net. The paper has 107,859 test pictures of NUS-WIDE."],
-        digits=2,
-    )
-
-
-def _gains(outcomes: dict[tuple[str, int], Outcome], notes: Sequence[str]) -> Table:
-    rows: list[list[Cell]] = []
-    for (name, bits), one in outcomes.items():
-        for part, (plain, adaptive) in (
-            ("entire, the paper's rule", (one.plain, one.paper)),
-            ("entire, chosen rule", (one.plain, one.adaptive)),
-            ("entire, class weights alone", (one.plain, one.by_class)),
-            ("upper half", one.upper),
-        ):
-            change = adaptive - plain
-            before = float(np.nanmean(plain))
-            judged = np.count_nonzero(~np.isnan(change))
-            error = float(np.nanstd(change, ddof=1) / np.sqrt(judged)) if judged > 1 else 0.0
-            paper = GAINS[name].get(bits) if part == "entire, the paper's rule" else None
-            rows.append(
-                [
-                    *(name, bits, part, before, float(np.nanmean(adaptive)), paper),
-                    *(100 * float(np.nanmean(change)) / before, 100 * error / before),
-                ]
-            )
-    return Table(
-        ["codes", "bits", "list", "Hamming", "adaptive", "paper's gain", "gain", "± error"],
-        rows,
-        title="Figure 4: ΔMAP by plain and by query-adaptive Hamming distance, and the gain in %",
-        notes=[
-            *notes,
-            "The paper prints no ΔMAP itself, and gives the gain of S3PLH as about 5 %.",
-            "The paper's rule goes by codes alone (section 5.2); where the chosen rule agrees, it "
-            "counts margins as well.",
-            *(
-                f"Chosen for {name}, {bits} bits: {one.rule}."
-                for (name, bits), one in outcomes.items()
-            ),
-        ],
-        digits=3,
-    )
-
-
-def _classes(outcomes: Outcome, labels: Sequence[set[str]]) -> Table:
-    gains = class_gains(outcomes.plain, outcomes.adaptive, labels[: len(outcomes.plain)])
-    gains.sort(key=lambda one: -one.gain)
-    worse = sum(one.worse() for one in gains)
-    rows: list[list[Cell]] = [
-        [
-            *(one.name, one.queries, one.before, one.after, one.gain),
-            None if np.isnan(one.error) else one.error,
-        ]
-        for one in gains
-    ]
-    return Table(
-        ["class", "queries", "Hamming", "adaptive", "gain", "± error"],
-        rows,
-        title="Figure 5: ΔMAP of each class, 48 bits of the deep belief net",
-        notes=[
-            f"{worse} of {len(gains)} classes lose more than two standard errors; by chance, one "
-            f"in forty would. In the paper none of 81 loses."
-        ],
-        digits=3,
-    )
-
-
-def _draw(outcomes: dict[tuple[str, int], Outcome], classes: Table, out: Path) -> dict[int, Drawn]:
-    """Draw the figures; those of the paper are bars and, in Figure 3, on a logarithmic axis."""
-    at = outcomes["deep", 48].at
-    places = np.arange(1, len(classes.rows) + 1)
-    figures = np.array([row[2:4] for row in classes.rows], np.float64).reshape(-1, 2)
-    some = np.flatnonzero(at > 0)
-    panels = {
-        3: [Series("deep, 48 bits", some, np.log10(at[some]))],
-        4: [
-            Series(f"{codes}, {how}", bits, [float(np.nanmean(one)) for one in values])
-            for codes in GAINS
-            for how, pick in (("Hamming", 0), ("adaptive", 1))
-            for bits, values in [
-                (
-                    [bits for name, bits in outcomes if name == codes],
-                    [
-                        (one.plain, one.adaptive)[pick]
-                        for (name, _), one in outcomes.items()
-                        if name == codes
-                    ],
-                )
-            ]
-        ],
-        5: [
-            Series(name, places, figures[:, column])
-            for column, name in enumerate(("Hamming", "adaptive"))
-        ],
+def _examples(one: Outcome, coded: CodedSet, out: Path) -> dict[int, list[Drawn]]:
+    """Show what plain and query-adaptive distance rank first for a few queries."""
+    asked = np.arange(min(figures.EXAMPLES, len(one.codes)))
+    bits = one.weights.shape[1]
+    scores = {
+        "Hamming": hamming_scores(one.codes, bits, asked, None),
+        "adaptive": hamming_scores(one.codes, bits, asked, one.weights),
     }
-    axes = {
-        3: ("Figure 3: pictures at each distance", "Hamming distance", "log10 of pictures"),
-        4: ("Figure 4: ΔMAP over entire lists", "bits", "ΔMAP"),
-        5: ("Figure 5: ΔMAP of each class", "class, by its gain", "ΔMAP"),
+    return {
+        1: [figures.examples(1, scores, coded, asked[:1], 10, out)],
+        6: [figures.examples(6, scores, coded, asked[1:], 5, out)],
     }
-    drawn = {}
-    for number, series in panels.items():
-        title, x_label, y_label = axes[number]
-        path = out / f"figure-{number}.png"
-        curve_plot(series, path=path, title=title, x_label=x_label, y_label=y_label)
-        points: list[list[str | float]] = [
-            [one.name, float(x), float(y)]
-            for one in series
-            for x, y in zip(np.asarray(one.x), np.asarray(one.y), strict=True)
-        ]
-        drawn[number] = Drawn(path, title, points)
-    return drawn
-
-
-def _report(path: Path, data: Path, made: list[Table], panels: dict[int, Drawn]) -> None:
-    lines = [
-        "# Query-adaptive Hamming distance: Figures 3 to 5",
-        "",
-        "Jiang, Wang and Chang, *Lost in Binarization: Query-Adaptive Ranking for Similar Image "
-        f"Search with Compact Codes* (2011), reproduced on the pictures in `{data.name}`.",
-    ]
-    for table, (number, panel) in zip(made, panels.items(), strict=True):
-        lines += ["", f"## Figure {number}", "", table.markdown()]
-        lines += ["", f"![{panel.caption}]({panel.path.name})"]
-    write_whole(path, ("\n".join(lines) + "\n").encode())

@@ -25,6 +25,7 @@ class Kind(StrEnum):
 
     embedding = "embedding"
     visterms = "visterms"
+    bags = "bags"
 
 
 def reproduce(
@@ -64,7 +65,11 @@ def reproduce(
         ),
     ] = None,
     feature: Annotated[
-        Kind | None, typer.Option(help="wsabie: how to describe pictures.", show_default="visterms")
+        Kind | None,
+        typer.Option(
+            help="wsabie, qah: how to describe pictures; bags are of SIFT words, for qah.",
+            show_default="visterms for wsabie, embedding for qah",
+        ),
     ] = None,
     dimension: Annotated[
         int | None,
