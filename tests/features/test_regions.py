@@ -216,9 +216,12 @@ def test_a_large_vocabulary_is_searched_by_cells():
     assert (neighbours != np.arange(2500)[:, None]).all()
 
 
-def test_a_vocabulary_larger_than_the_sample_is_refused():
-    with pytest.raises(InvalidInput, match=r"dimension must be at most.*Give more pictures"):
-        Regions(dimension=100_000).fit(pictures(2))
+def test_a_vocabulary_is_no_larger_than_its_pictures_allow():
+    fitted = Regions(dimension=100_000).fit([rgb(scene())])
+    regions = len(fitted.local_regions(rgb(scene())).places)
+    assert fitted.dimension == len(fitted.vocabulary_.words) == regions // 4
+    with pytest.raises(InvalidInput, match=r"these 1 have 0\. Give more pictures"):
+        Regions(dimension=8).fit([Image.new("RGB", (64, 64), "grey")])
     with pytest.raises(InvalidInput, match="from 1 to"):
         learn_words(np.zeros((3, 128), np.uint8), 4, 0, lambda: None)
 

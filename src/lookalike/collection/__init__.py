@@ -7,6 +7,7 @@ from lookalike.collection.log.entry import Entry
 from lookalike.collection.log.log import NewWords
 from lookalike.collection.nouns.people import Person
 from lookalike.collection.pictures.added import Added
+from lookalike.collection.pictures.describing import readable_pictures
 from lookalike.collection.ranking.gate import Gate
 from lookalike.collection.ranking.rankers import RankerInfo
 from lookalike.collection.search.albums import Album
@@ -31,6 +32,7 @@ from lookalike.core.lazy import exports as _exports
 
 if TYPE_CHECKING:
     from lookalike.collection.search.exporting import recipe_beside
+    from lookalike.collection.search.object_match import ObjectMatch
     from lookalike.collection.training.choosing import new_annotators
     from lookalike.collection.training.learning import codes_wanted
 
@@ -58,6 +60,7 @@ __all__ = [
     "Match",
     "ModelRow",
     "NewWords",
+    "ObjectMatch",
     "Person",
     "PictureRow",
     "PictureTag",
@@ -76,6 +79,7 @@ __all__ = [
     "codes_wanted",
     "is_backup",
     "new_annotators",
+    "readable_pictures",
     "recipe_beside",
     "restore_backup",
     "spread",
@@ -84,6 +88,7 @@ __all__ = [
 __getattr__ = _exports(
     __name__,
     {
+        "ObjectMatch": "search.object_match",
         "codes_wanted": "training.learning",
         "new_annotators": "training.choosing",
         "recipe_beside": "search.exporting",

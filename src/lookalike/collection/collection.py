@@ -430,7 +430,8 @@ class Collection:
             picture, as a file, its content or a Pillow image; or an
             :class:`~lookalike.collection.Ask`: several pictures to be like and unlike.
         k, by
-            How many to find at most, from 1; and the ranker to search by, by default the first.
+            How many to find at most, from 1; and the ranker to search by, by default the first,
+            *together* with that of regions if there is one: the same object comes before likeness.
         learned : bool
             Whether to use what was learned and voted; else the cosine of the vectors.
         offset : int

@@ -39,6 +39,8 @@ SAMPLE_PICTURES = 5_000
 SAMPLE_REGIONS = 8_000_000
 """Descriptors in memory while a vocabulary is learned: one gigabyte."""
 REGIONS_A_WORD = 12
+MIN_REGIONS_A_WORD = 4
+"""A vocabulary has no more words than a quarter of the regions it is learned from."""
 PICTURES_A_FILE = 50
 MAX_WORDS = 500_000
 MAX_NEIGHBOURS = 10
@@ -105,8 +107,8 @@ class Regions(Feature):
     Parameters
     ----------
     dimension : int, default=50_000
-        Words in the vocabulary, at most 500,000 and fewer than the regions of all pictures that
-        ``fit`` is given.
+        Words in the vocabulary, at most 500,000. ``fit`` lowers it to a quarter of the regions of
+        the pictures it is given, where they have fewer.
     detector : {"hessian", "sift"}, default="hessian"
         Hessian-affine regions, or the round ones of OpenCV's SIFT.
     upright : bool, default=False
@@ -198,12 +200,13 @@ class Regions(Feature):
         most = max(1, SAMPLE_REGIONS // len(drawn))
         described = _Described(self, images, drawn, most, checkpoint).all(count)
         rows = np.concatenate(described)
-        if len(rows) < self.dimension:
+        if len(rows) < 2 * MIN_REGIONS_A_WORD:
             raise InvalidInput(
-                f"Regions: dimension must be at most the number of regions in the training "
-                f"pictures, {len(rows)}; got {self.dimension}. Give more pictures or a smaller "
-                f"dimension."
+                f"Regions: a vocabulary needs pictures with at least {2 * MIN_REGIONS_A_WORD} "
+                f"regions; these {len(drawn)} have {len(rows)}. Give more pictures, or such as "
+                f"are not blank."
             )
+        self.dimension = min(self.dimension, len(rows) // MIN_REGIONS_A_WORD)
         sample = rows[np.sort(rng.permutation(len(rows))[: REGIONS_A_WORD * self.dimension])]
         step_file = None if checkpoint is None else checkpoint / "words"
         vocabulary = learn_words(

@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 from urllib.parse import quote
 
 import httpx
@@ -55,6 +55,9 @@ from lookalike.service.answers import (
     Suggestions,
     Upload,
 )
+
+if TYPE_CHECKING:
+    from lookalike.collection import ObjectMatch
 
 T = TypeVar("T")
 
@@ -326,6 +329,15 @@ class Client:
         """Explain in sentences why a picture matches a search."""
         query = {"like": _several(like), "unlike": _several(unlike), "picture": picture}
         return list(self._get(Reasons, "/api/reasons", {**query, "k": k, "by": by}).reasons)
+
+    def why(
+        self, like: Ref | Iterable[Ref], picture: int, *, by: str | None = None
+    ) -> "ObjectMatch":
+        """Return the regions that a picture shares with the most alike of some examples."""
+        from lookalike.collection import ObjectMatch
+
+        query = {"like": _several(like), "picture": picture, "by": by}
+        return self._get(ObjectMatch, "/api/why", query)
 
     def view_weights(self, *, by: str | None = None) -> dict[str, float]:
         """Return how much each view counts in searches; empty for a feature of one view."""

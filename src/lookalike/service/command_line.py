@@ -33,6 +33,7 @@ from lookalike.service.commands.search import search
 from lookalike.service.commands.serve import serve
 from lookalike.service.commands.tag import tag
 from lookalike.service.commands.upkeep import backup, check
+from lookalike.service.commands.vocabulary import vocabulary
 from lookalike.service.options import ListingCommand
 from lookalike.service.screen import complain, write_json
 
@@ -162,6 +163,11 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike index photos --model clip.onnx --mean .5,.5,.5 --std .5,.5,.5",
         "lookalike index photos --feature visterms --dimension 10000 -c words",
         "lookalike index photos --model clip.onnx --name clip",
+        "lookalike index photos --feature regions",
+    ),
+    vocabulary: (
+        "lookalike vocabulary ~/Pictures --words 100000 --out words",
+        "lookalike index ~/Pictures --feature regions --vocabulary words",
     ),
     learn: (
         "lookalike learn --folders",
@@ -178,6 +184,7 @@ COMMANDS: dict[Callable[..., None], Sequence[str]] = {
         "lookalike search --word sunset --sheet sunsets.html",
         "lookalike search holiday.jpg --by visterms",
         "lookalike search holiday.jpg --album Beaches",
+        "lookalike search street.jpg --by regions --box 120,80,300,200 --explain",
     ),
     tag: (
         "lookalike tag new/*.jpg",

@@ -31,10 +31,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The matches of one ranking, best first."""
+    """The matches of one ranking, best first; ``wide`` shows pictures large."""
 
     heading: str
     tiles: Sequence[Tile]
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,8 @@ def _strip(strip: Strip) -> str:
     judged = [tile.right for tile in strip.tiles if tile.right is not None]
     count = f" <span>{sum(judged)} of {len(judged)} right</span>" if judged else ""
     tiles = "".join(f"<li>{_figure(tile)}</li>" for tile in strip.tiles)
-    return f"<h2>{_safe(strip.heading)}{count}</h2><ol>{tiles}</ol>"
+    kind = ' class="wide"' if strip.wide else ""
+    return f"<h2>{_safe(strip.heading)}{count}</h2><ol{kind}>{tiles}</ol>"
 
 
 def _figure(tile: Tile) -> str:
@@ -202,6 +204,8 @@ figure.right div { border-color: var(--right); }
 figure.wrong div { border-color: var(--wrong); border-style: dashed; }
 img { display: block; width: 100%; aspect-ratio: 1; object-fit: contain; }
 ol img { max-height: 5rem; }
+.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); }
+.wide img { max-height: none; aspect-ratio: auto; }
 .mark { position: absolute; top: -.45rem; right: -.45rem; width: 1.3rem; height: 1.3rem;
   padding: .1rem; border-radius: 50%; background: var(--right); fill: none; stroke: var(--card);
   stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; }

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from lookalike.collection import Collection, RankerInfo
@@ -12,21 +13,42 @@ from lookalike.index import INDEXES
 
 DEFAULT = "embedding"
 
-OF_EMBEDDING, OF_VISTERMS = ("model", "side", "layout", "mean", "std"), ("dimension",)
-"""The options that are settings of a feature."""
+REGIONS = "regions"
+
+OF_EMBEDDING, OF_WORDS = ("model", "side", "layout", "mean", "std"), ("dimension",)
+"""The options that are settings of a feature: the embedding, or one of visual words."""
 
 
 @dataclass(frozen=True)
 class Ranker:
-    """A ranker asked for: its feature, the settings that were given, and its name if it has one."""
+    """A ranker asked for: its feature, the settings that were given, and its name if it has one.
+
+    ``vocabulary`` is a file that ``lookalike vocabulary`` wrote, if one was given.
+    """
 
     feature: str
     settings: Mapping[str, Any]
     name: str | None
+    vocabulary: Path | None = None
 
     def make(self) -> Feature:
         """Return the feature."""
-        return FEATURES.make(self.feature, self.settings)
+        if self.vocabulary is None:
+            return FEATURES.make(self.feature, self.settings)
+        feature = FEATURES.load(self.vocabulary)
+        if feature.name != REGIONS:
+            raise InvalidInput(
+                f"index: {self.vocabulary} is a {feature.name}, not a vocabulary of regions. Make "
+                f"one with lookalike vocabulary."
+            )
+        own = feature.settings()
+        for name, value in self.settings.items():
+            if own.get(name) != value:
+                raise InvalidInput(
+                    f"index: {self.vocabulary} was learned with {name}={own.get(name)}, not "
+                    f"{value}. Leave the setting out, or learn another vocabulary."
+                )
+        return feature
 
 
 @dataclass(frozen=True)
@@ -43,11 +65,12 @@ class FeatureOptions:
     mean: Sequence[float] | None = None
     std: Sequence[float] | None = None
     dimension: int | None = None
+    vocabulary: Path | None = None
 
     def rankers(self) -> list[Ranker]:
         """Return the rankers asked for; without any option, none."""
         self._check()
-        given = {name: getattr(self, name) for name in (*OF_EMBEDDING, *OF_VISTERMS)}
+        given = {name: getattr(self, name) for name in (*OF_EMBEDDING, *OF_WORDS)}
         if (
             not self.features
             and not self.name
@@ -57,9 +80,10 @@ class FeatureOptions:
             return []
         result = []
         for feature in self._features:
-            own = {DEFAULT: OF_EMBEDDING, "visterms": OF_VISTERMS}.get(feature, ())
+            own = {DEFAULT: OF_EMBEDDING, "visterms": OF_WORDS, REGIONS: OF_WORDS}.get(feature, ())
             settings = {name: given[name] for name in own if given[name] is not None}
-            result.append(Ranker(feature, {**settings, **self.settings}, self.name))
+            file = self.vocabulary if feature == REGIONS else None
+            result.append(Ranker(feature, {**settings, **self.settings}, self.name, file))
         return result
 
     def named(self) -> dict[str, Feature] | None:
@@ -77,10 +101,16 @@ class FeatureOptions:
         if len(self._features) > 1 and (self.name is not None or self.settings):
             option = "--name" if self.name is not None else "--set"
             raise InvalidInput(f"index: {option} works only with one --feature.")
-        for option, feature in (("model", DEFAULT), ("dimension", "visterms")):
-            if getattr(self, option) is not None and feature not in self._features:
+        needs = (
+            ("model", (DEFAULT,)),
+            ("dimension", ("visterms", REGIONS)),
+            ("vocabulary", (REGIONS,)),
+        )
+        for option, features in needs:
+            if getattr(self, option) is not None and not {*features} & {*self._features}:
                 raise InvalidInput(
-                    f"index: --{option} works only with --feature {feature}. Give both or neither."
+                    f"index: --{option} works only with --feature {' or '.join(features)}. Give "
+                    f"both or neither."
                 )
         for option in ("side", "layout", "mean", "std"):
             if getattr(self, option) is not None and self.model is None:
@@ -101,7 +131,11 @@ def unfinished(store: Collection, queries: Ranker) -> dict[str, Feature]:
     """
     rankers, features = store.models.rankers(), store.features
     alike = [info for info in rankers if info.feature == queries.feature]
-    if queries.settings or queries.name not in (None, *(info.name for info in alike)):
+    if (
+        queries.settings
+        or queries.vocabulary
+        or queries.name not in (None, *(info.name for info in alike))
+    ):
         feature = _made(queries, alike)
         same = [info for info in alike if _is_same(queries, feature, features.get(info.name))]
         if not same:

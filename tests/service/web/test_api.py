@@ -682,7 +682,7 @@ def test_openapi_tells_of_every_route(reader):
         *[("get", "/api/people/undo"), ("post", "/api/people/undo")],
         *[("get", "/api/events"), ("get", "/api/standing"), ("get", "/api/models")],
         *[("get", "/api/suggestions/{ref}"), ("get", "/api/reasons"), ("get", "/api/facets")],
-        ("get", "/api/views"),
+        *[("get", "/api/views"), ("get", "/api/why")],
         *[("post", "/api/jobs"), ("get", "/api/jobs"), ("get", "/api/jobs/{id}")],
         *[("get", "/api/jobs/{id}/events"), ("delete", "/api/jobs/{id}"), ("get", "/api/export")],
         *[("get", "/api/status"), ("get", "/api/rankers"), ("get", "/api/words")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,11 @@ from lookalike.collection.search import albums, searching
 from lookalike.collection.store.albums import SavedSearch
 from lookalike.collection.store.queries import Ask, Ref, query_thumbnail
 from lookalike.collection.vectors import queries
-from lookalike.collection.vectors.queries import Box
+from lookalike.collection.vectors.queries import Box, Query
 from lookalike.images import Limits
+
+if TYPE_CHECKING:
+    from lookalike.collection.search.object_match import ObjectMatch
 
 
 class Queries(Noun):
@@ -103,3 +107,45 @@ class Queries(Noun):
     def all_of(self, search: SavedSearch) -> NDArray[np.int64]:
         """Return the ids of all that a search finds, best first, or a filter lets pass, rising."""
         return albums.search_ids(self._session, search, partial(matching, self._session))
+
+    def object_match(
+        self,
+        query: Query | Ask,
+        picture: int,
+        *,
+        by: str | None = None,
+        limits: Limits | None = None,
+    ) -> ObjectMatch:
+        """Say by which regions a picture matches a query: where they lie, and what each adds.
+
+        Parameters
+        ----------
+        query : int, str, Path, bytes, Image or Ask
+            As for :meth:`Collection.search`; of several examples the most alike counts.
+        picture : int
+        by : str, optional
+            A ranker of regions; by default, and for a ranker of another feature, the first.
+        limits : Limits, optional
+            What the query may cost to decode before it is refused.
+        """
+        from lookalike.collection.search import object_match
+
+        ranker = object_match.ranker_of_objects(self._session, by)
+        return object_match.object_match(self._session, ranker, query, picture, limits)
+
+    def object_picture(
+        self,
+        query: Query | Ask,
+        picture: int,
+        *,
+        by: str | None = None,
+        limits: Limits | None = None,
+    ) -> Image.Image:
+        """Return a query and a picture side by side, the regions they share joined by lines.
+
+        The parameters are those of :meth:`object_match`.
+        """
+        from lookalike.collection.search import object_match
+
+        ranker = object_match.ranker_of_objects(self._session, by)
+        return object_match.object_picture(self._session, ranker, query, picture, limits)

@@ -20,7 +20,7 @@ from lookalike.core.errors import (
     LookalikeError,
     UnreadablePicture,
 )
-from lookalike.core.progress import Progress
+from lookalike.core.progress import Progress, silent
 from lookalike.features import Feature
 from lookalike.images import Decode, Limits, content_hash, decode, read_bytes
 
@@ -37,13 +37,44 @@ def fit_feature(
     decode: Decode = decode,
 ) -> None:
     """Fit a feature on a sample of the files that can be read, if there are any."""
-    drawn = np.random.default_rng(0).permutation(len(paths))[:PICTURES_TO_FIT]
+    sample = readable_pictures(paths, feature, limits, PICTURES_TO_FIT, decode=decode)
+    if len(sample):
+        feature.fit(sample, progress)
+
+
+def readable_pictures(
+    paths: Sequence[Path],
+    feature: Feature,
+    limits: Limits | None = None,
+    most: int = PICTURES_TO_FIT,
+    progress: Progress = silent,
+    *,
+    decode: Decode = decode,
+) -> "Decoded":
+    """Return a sample of the files, as a feature needs them, without those that cannot be read.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    feature : Feature
+        It says at what size pictures are decoded.
+    limits : Limits, optional
+        What a picture may cost before it is left out.
+    most : int
+        Files that are tried.
+    progress : callable
+    decode : callable
+        What decodes pictures.
+    """
+    drawn = np.random.default_rng(0).permutation(len(paths))[:most]
     sample = Decoded([paths[place] for place in sorted(drawn.tolist())], feature, limits, decode)
+    files = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        readable = list(pool.map(sample.is_readable, range(len(sample))))
-    files = [path for path, good in zip(sample.paths, readable, strict=True) if good]
-    if files:
-        feature.fit(Decoded(files, feature, limits, decode), progress)
+        readable = pool.map(sample.is_readable, range(len(sample)))
+        for done, (path, good) in enumerate(zip(sample.paths, readable, strict=True), start=1):
+            files += [path] if good else []
+            progress(done, len(sample))
+    return Decoded(files, feature, limits, decode)
 
 
 class Decoded(Sequence[Any]):

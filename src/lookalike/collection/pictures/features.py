@@ -7,7 +7,7 @@ from sqlite3 import Connection
 
 from lookalike.collection.log.models import NewFeature
 from lookalike.collection.pictures.describing import describe_missing, fit_feature
-from lookalike.collection.ranking.rankers import RankerInfo
+from lookalike.collection.ranking.rankers import TOGETHER, RankerInfo
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.store import rankers as ranker_rows
 from lookalike.collection.store.database import Database
@@ -76,6 +76,10 @@ def add_ranker(
         raise InvalidInput(
             f"Collection: the name of a ranker is text of at most {MAX_NAME} characters; got "
             f"{name!r:.80}."
+        )
+    if name == TOGETHER:
+        raise InvalidInput(
+            f"Collection: {TOGETHER} names searches by look and object. Choose another name."
         )
     if index is not None:
         INDEXES.get(index)

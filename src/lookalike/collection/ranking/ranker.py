@@ -14,6 +14,7 @@ from lookalike.collection.vectors.space import Space, followed_index, served_ind
 from lookalike.collection.votes.gate import HeldLabels
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.collection.votes.preferences import Preferences
+from lookalike.core import sparse as sp
 from lookalike.core.vectors import Vectors, dense, unit_rows
 from lookalike.index import Hits
 from lookalike.index.base import Index
@@ -55,6 +56,8 @@ class Ranker:
         The count of comings and goings of pictures that it has seen.
     damage : str
         Why what was learned cannot be used; then only the cosine answers.
+    objects : Ranker or None
+        The ranker of objects whose matches count as well, in a search by both.
     """
 
     id: int
@@ -70,6 +73,7 @@ class Ranker:
     changes: int
     damage: str = ""
     codes: "Candidates | None" = None
+    objects: "Ranker | None" = None
 
     @classmethod
     def of(
@@ -156,7 +160,9 @@ class Ranker:
         before, after = (
             np.linalg.norm(one, axis=1, keepdims=True) for one in (dense(query), queries)
         )
-        return np.asarray(queries * (before / np.maximum(after, 1e-30)), np.float32)
+        turned = np.asarray(queries * (before / np.maximum(after, 1e-30)), np.float32)
+        # Of many words a query has few, with votes as well: inverted lists find it.
+        return sp.csr_matrix(turned) if sp.issparse(query) else turned
 
     @cached_property
     def _asks_as_stored(self) -> bool:

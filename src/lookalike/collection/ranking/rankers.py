@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,6 +79,12 @@ class RankerInfo:
     codes: CodeFigures | None = None
 
 
+OBJECTS = "regions"
+"""The feature that finds the same object again."""
+
+TOGETHER = "together"
+"""What searches by look and by object together are named by; no ranker is called so."""
+
 MAX_PEOPLE = 16
 """People whose layers are in memory; those who have not searched for the longest go."""
 
@@ -139,7 +145,7 @@ class Rankers:
             return self._rows
 
     def row(self, by: str | None = None) -> RankerRow:
-        """Return the ranker of a name, or the first.
+        """Return the ranker of a name, or the first; for *together*, the first by look.
 
         Raises
         ------
@@ -150,6 +156,15 @@ class Rankers:
         names = [row.name for row in rows]
         if by is None:
             return rows[0]
+        if by == TOGETHER:
+            looks = [row for row in rows if row.feature != OBJECTS]
+            if looks and len(looks) < len(rows):
+                return looks[0]
+            raise InvalidInput(
+                f"{self._folder.path} cannot be searched by look and object together: that takes "
+                f"regions and another feature. Add the one it has not: lookalike index PICTURES "
+                f"--feature {OBJECTS}."
+            )
         if by not in names:
             raise InvalidInput(
                 f"{self._folder.path} has no ranker {by!r:.80}. Choose one of {', '.join(names)}."
@@ -160,6 +175,9 @@ class Rankers:
         self, by: str | None = None, *, learned: bool = True, who: str = people.OWNER
     ) -> Ranker:
         """Return the ranker of a name, or the first, as it is now, with the layers of a person.
+
+        Where none is named, and for *together*, it has the ranker of objects beside it, if there
+        is one that can be used.
 
         With ``learned`` false, one whose learned model is damaged is returned, too: the plain
         ranking does without it.
@@ -174,7 +192,19 @@ class Rankers:
             If a file or part it needs is not usable.
         """
         with self.lock:
-            return self._layered(self._usable(self.row(by), learned), who)
+            row = self.row(by)
+            ranker = self._layered(self._usable(row, learned), who)
+            if by not in (None, TOGETHER) or row.feature == OBJECTS:
+                return ranker
+            objects = next(self._of_objects(learned, who), None)
+        return ranker if objects is None else replace(ranker, objects=objects)
+
+    def _of_objects(self, learned: bool, who: str) -> Iterator[Ranker]:
+        """Yield the rankers of objects that can be used; the lock must be held."""
+        for row in self._rows:
+            if row.feature == OBJECTS and row.ready and row.fingerprint is not None:
+                with suppress(LookalikeError, OSError):
+                    yield self._layered(self._usable(row, learned), who)
 
     def _layered(self, shared: Ranker, who: str) -> Ranker:
         """Return a ranker with what a person's own votes add; the lock must be held."""

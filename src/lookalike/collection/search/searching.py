@@ -12,6 +12,7 @@ from PIL import Image
 from lookalike.collection.ranking.ranker import Ranker
 from lookalike.collection.ranking.session import Session
 from lookalike.collection.search.matches import Match
+from lookalike.collection.search.together import DEPTH, raised
 from lookalike.collection.store import pictures
 from lookalike.collection.store.database import Database
 from lookalike.collection.store.pictures import PictureRow
@@ -26,7 +27,7 @@ from lookalike.collection.vectors.queries import (
 )
 from lookalike.collection.votes.ledger import Ledger
 from lookalike.core.checks import check_whole
-from lookalike.core.errors import UnreadablePicture
+from lookalike.core.errors import NotFound, UnreadablePicture
 from lookalike.core.text import shown
 from lookalike.core.vectors import Vectors
 from lookalike.features.pipeline import decode_side
@@ -123,9 +124,40 @@ def ranked(
         record=record,
     )
     picked = [] if queries is None else _picked(ranker, queries, picked_ids)
+    others = [hit for hit in pairs(hits) if hit[0] >= 0]
+    if ranker.objects is not None:
+        objects = _objects(
+            database, ranker.objects, ledger, query, first, learned, among, limits, {*apart}
+        )
+        others = raised(ranker, vector, others, objects, learned=learned)
     least = -np.inf if min_score is None else min_score
-    others = (hit for hit in pairs(hits) if hit[0] >= 0 and hit[1] >= least)
-    return [*picked, *others][:most]
+    return [*picked, *(hit for hit in others if hit[1] >= least)][:most]
+
+
+def _objects(
+    database: Database,
+    ranker: Ranker,
+    ledger: Ledger,
+    query: Query | Ask,
+    first: str | None,
+    learned: bool,
+    among: NDArray[np.int64] | None,
+    limits: Limits | None,
+    apart: set[int],
+) -> list[tuple[int, float]]:
+    """Return what a ranker of objects finds, best first; nothing if it does not know an example."""
+    try:
+        hits = ranked(
+            *(database, ranker, ledger, query, DEPTH),
+            first=first,
+            learned=learned,
+            among=among,
+            min_score=None,
+            limits=limits,
+        )
+    except NotFound:
+        return []
+    return [hit for hit in hits or () if hit[0] not in apart]
 
 
 def _picked_ids(

@@ -127,7 +127,19 @@ def index(
     ] = None,
     dimension: Annotated[
         int | None,
-        typer.Option(min=1, help="Codebook size of visterms.", show_default="1000"),
+        typer.Option(
+            min=1,
+            help="Codebook size of visterms, or words of regions.",
+            show_default="1000, or 50,000",
+        ),
+    ] = None,
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The words of regions, as lookalike vocabulary wrote them.",
+            show_default="learned from the pictures",
+        ),
     ] = None,
     max_pixels: Annotated[
         int | None,
@@ -148,9 +160,9 @@ def index(
 
     Pictures already in it are skipped, so running again continues where the last run stopped.
     With a further --feature, the pictures already in it are described again, and can then be
-    searched by either. To see better at twice the time: lookalike index photos --model lite2.
-    Files that cannot be used are listed with the reason, and the exit code is
-    3.
+    searched by either; --feature regions finds the same object again. To see better at twice the
+    time: lookalike index photos --model lite2. Files that cannot be used are listed with the
+    reason, and the exit code is 3.
     """
     from lookalike.images import Limits
     from lookalike.service.feature_options import FeatureOptions
@@ -167,6 +179,7 @@ def index(
         mean=_numbers(mean),
         std=_numbers(std),
         dimension=dimension,
+        vocabulary=vocabulary,
     )
     given: dict[str, Any] = {"max_pixels": max_pixels, "max_bytes": max_bytes}
     limits = Limits(**{name: value for name, value in given.items() if value is not None})

@@ -1,25 +1,50 @@
 """The command ``lookalike search``: find pictures by picture or by word."""
 
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookalike.core.errors import UnreadablePicture
+from lookalike.core.errors import InvalidInput, UnreadablePicture
 from lookalike.core.text import counted
 from lookalike.service.figures import shown_score
 from lookalike.service.options import HERE, AsJson, By, CollectionPath, or_another
 from lookalike.service.screen import Screen
 
 if TYPE_CHECKING:
-    from lookalike.collection import Collection, Match, WordCounts
+    from PIL import Image
+
+    from lookalike.collection import Collection, Match, ObjectMatch, WordCounts
     from lookalike.collection import Filter as Among
     from lookalike.service.contact_sheet import Tile
 
 CLOSE = 3
+MAX_DRAWN = 20
+"""Matches whose regions are drawn on a sheet."""
+
 KINDS = {"given": "tagged", "name": "named", "learned": "learned", "start": "start word"}
 CERTAIN = ("given", "name")
+
+
+def _four_numbers(text: str | None) -> str | None:
+    _numbers(text)
+    return text
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        numbers = tuple(map(float, text.split(",")))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 4 or not all(map(isfinite, numbers)) or min(numbers[2:]) <= 0:
+        raise typer.BadParameter(
+            f"{text!r:.80} must be left, top, width and height in pixels, such as 40,60,200,150."
+        )
+    return numbers
 
 
 def search(
@@ -46,6 +71,22 @@ def search(
     no_learning: Annotated[
         bool, typer.Option("--no-learning", help="Ignore what was learned.")
     ] = False,
+    box: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X,Y,W,H",
+            help="Search with a part of the picture: left, top, width and height in its pixels.",
+            callback=_four_numbers,
+        ),
+    ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say how many regions of each match lie as in the picture; with --sheet, draw "
+            "them. The collection must have --feature regions.",
+        ),
+    ] = False,
     sheet: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page with the results.")
     ] = None,
@@ -59,11 +100,14 @@ def search(
     """
     if (picture is None) == (word is None):
         raise typer.BadParameter("give either a PICTURE or --word WORD.")
+    if word is not None and (box is not None or explain):
+        raise typer.BadParameter("--box and --explain take a PICTURE, not --word.")
     from lookalike.collection import Collection
     from lookalike.collection import Filter as Among
     from lookalike.service.word_texts import no_matches_text
 
     screen, counts, learned, warning = Screen(as_json), None, not no_learning, ""
+    whys: list[ObjectMatch] = []
     among = None if album is None else Among(album=album)
     with Collection.open(collection) as store, or_another(store):
         if picture is None:
@@ -74,13 +118,18 @@ def search(
             if sheet is not None:
                 _write_word_sheet(sheet, store, str(word), matches)
         else:
-            matches = _most_like(
-                store, picture, k, by=by, among=among, learned=learned, sheet=sheet
+            matches, whys = _search_alike(
+                *(store, picture, _numbers(box), k),
+                by=by,
+                among=among,
+                learned=learned,
+                explain=explain,
+                sheet=sheet,
             )
     if warning:
         screen.say(warning, style="red")
     if counts is None:
-        _show_alike(screen, matches)
+        _show_alike(screen, matches, whys)
     elif matches:
         _show_words(screen, matches, counts)
     else:
@@ -89,9 +138,12 @@ def search(
     if sheet is not None:
         screen.say(f"Results written to {sheet}.")
     result = [{"rank": rank, **asdict(match)} for rank, match in enumerate(matches, start=1)]
+    for entry, why in zip(result, whys, strict=False):
+        entry["why"] = asdict(why)
     screen.result(
         {
             "query": picture,
+            "box": _numbers(box),
             "word": word,
             "by": by,
             "album": album,
@@ -104,15 +156,17 @@ def search(
     )
 
 
-def _show_alike(screen: Screen, matches: "list[Match]") -> None:
-    screen.table(
-        ["rank", "score", "picture"],
-        [
-            [rank, f"{shown_score(match.score):.4f}", match.path]
-            for rank, match in enumerate(matches, start=1)
-        ],
-        numbers=["rank", "score"],
-    )
+def _show_alike(screen: Screen, matches: "list[Match]", whys: "list[ObjectMatch]") -> None:
+    columns = ["rank", "score", "picture"]
+    rows: list[list[object]] = [
+        [rank, f"{shown_score(match.score):.4f}", match.path]
+        for rank, match in enumerate(matches, start=1)
+    ]
+    if whys:
+        columns[2:2] = ["regions", "of the score"]
+        for row, why in zip(rows, whys, strict=True):
+            row[2:2] = [why.regions, f"{100 * why.agreeing:.0f} %"]
+    screen.table(columns, rows, numbers=columns[:-1])
 
 
 def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") -> None:
@@ -134,38 +188,101 @@ def _show_words(screen: Screen, matches: "list[Match]", counts: "WordCounts") ->
     )
 
 
-def _most_like(
+def _search_alike(
     store: "Collection",
     picture: str,
+    box: tuple[float, ...] | None,
     k: int,
     *,
     by: str | None,
     among: "Among | None",
     learned: bool,
+    explain: bool,
     sheet: Path | None,
+) -> "tuple[list[Match], list[ObjectMatch]]":
+    """Return the matches of a picture or a part of it and, if asked for, why; write the sheet."""
+    query = picture if box is None else _part(picture, box)
+    matches = _most_like(store, picture, query, k, by=by, among=among, learned=learned)
+    explained = matches if explain else []
+    whys = [store.queries.object_match(query, match.id, by=by) for match in explained]
+    if sheet is not None:
+        _write_sheet(sheet, store, Path(picture).name, query, matches, whys)
+    return matches, whys
+
+
+def _most_like(
+    store: "Collection",
+    picture: str,
+    query: "str | Image.Image",
+    k: int,
+    *,
+    by: str | None,
+    among: "Among | None",
+    learned: bool,
 ) -> "list[Match]":
     try:
-        matches = store.search(picture, k, by=by, learned=learned, where=among)
-        if sheet is not None:
-            _write_sheet(sheet, store, picture, matches)
+        return store.search(query, k, by=by, learned=learned, where=among)
     except UnreadablePicture as error:
         word = picture.strip() and not Path(picture).suffix and "/" not in picture
         remedy = f". To search by words, use --word {picture!r}" if word else ""
         raise UnreadablePicture(f"{error}{remedy}") from error
-    return matches
 
 
-def _write_sheet(sheet: Path, store: "Collection", picture: str, matches: "list[Match]") -> None:
+def _part(picture: str, box: tuple[float, ...]) -> "Image.Image":
+    """Return what a box holds of a picture; it may reach beyond its edges, but not lie outside."""
+    from lookalike.images import decode, read_bytes
+
+    try:
+        whole = decode(read_bytes(picture)).image
+    except UnreadablePicture as error:
+        raise UnreadablePicture(f"{picture}: {error}") from error
+    left, top, width, height = box
+    edges = (
+        *(max(0, round(left)), max(0, round(top))),
+        *(min(whole.width, round(left + width)), min(whole.height, round(top + height))),
+    )
+    if edges[2] <= edges[0] or edges[3] <= edges[1]:
+        raise InvalidInput(
+            f"search: the box {', '.join(f'{number:g}' for number in box)} lies outside "
+            f"{picture}, which has {whole.width} × {whole.height} pixels. Give left, top, width "
+            f"and height within it."
+        )
+    return whole.crop(edges)
+
+
+def _write_sheet(
+    sheet: Path,
+    store: "Collection",
+    name: str,
+    query: "str | Image.Image",
+    matches: "list[Match]",
+    whys: "list[ObjectMatch]",
+) -> None:
     from lookalike.core.arrays import write_whole
     from lookalike.service.contact_sheet import Query, Strip, Tile, contact_sheet
 
-    query = Tile(_small(store, picture), Path(picture).name)
+    strips = [Strip("Files", _tiles(store, matches))]
+    if whys:
+        drawn = [store.queries.object_picture(query, why.picture) for why in whys[:MAX_DRAWN]]
+        tiles = [
+            Tile(_jpeg(image), match.path.name, f"{why.regions} regions")
+            for image, match, why in zip(drawn, matches, whys, strict=False)
+        ]
+        strips.append(Strip("Regions that match", tiles, wide=True))
     page = contact_sheet(
-        f"Most similar to {Path(picture).name}",
+        f"Most similar to {name}",
         [_lead(store)],
-        [Query(query, [Strip("Files", _tiles(store, matches))])],
+        [Query(Tile(_small(store, query), name), strips)],
     )
     write_whole(sheet, page.encode())
+
+
+def _jpeg(image: "Image.Image") -> bytes:
+    from io import BytesIO
+
+    file = BytesIO()
+    image.save(file, "JPEG", quality=85)
+    return file.getvalue()
 
 
 def _write_word_sheet(sheet: Path, store: "Collection", word: str, matches: "list[Match]") -> None:
@@ -194,10 +311,12 @@ def _tiles(store: "Collection", matches: "list[Match]") -> "list[Tile]":
     ]
 
 
-def _small(store: "Collection", picture: str) -> bytes:
+def _small(store: "Collection", picture: "str | Image.Image") -> bytes:
     """Return a thumbnail of a query; the stored one if the file can no longer be read."""
     from lookalike.images import decode, read_bytes, thumbnail
 
+    if not isinstance(picture, str):
+        return thumbnail(picture)
     try:
         return thumbnail(decode(read_bytes(picture)).image)
     except UnreadablePicture as error:

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from lookalike.collection import Collection, RankerInfo, Standing
     from lookalike.service.web.api.parameters import Search
 
+OBJECTS = "regions"
+"""The feature that finds the same object again."""
+
+TOGETHER = "together"
+"""What a search by look and object together is called."""
+
 AnySearch = TypeVar("AnySearch", bound="Search")
 
 
@@ -39,6 +45,9 @@ class RankerView:
         first = rankers[0].name
         usable = [info.name for info in rankers if info.ready]
         name = by or (first if first in usable else next(iter(usable), first))
+        if cls(rankers, name, by).is_together:
+            # The first alone and the first together with objects are two searches.
+            return cls(rankers, first if by == TOGETHER else name, None if by == TOGETHER else by)
         return cls(rankers, name, None if name == first else name)
 
     @property
@@ -46,6 +55,19 @@ class RankerView:
         """The rankers to choose from; none where there is no other than the one in view."""
         ready = [info.name for info in self.rankers if info.ready]
         return ready if ready != [self.name] else []
+
+    @property
+    def objects(self) -> str | None:
+        """The ranker that finds the same object again; None if there is none."""
+        return next(
+            (one.name for one in self.rankers if one.feature == OBJECTS and one.ready), None
+        )
+
+    @property
+    def is_together(self) -> bool:
+        """Whether a search that names no ranker is by look and object together."""
+        first = self.rankers[0]
+        return self.objects is not None and first.feature != OBJECTS and first.ready
 
     @property
     def first(self) -> str:
@@ -64,6 +86,8 @@ def check_ranker(
     if name is None:
         return
     known = [info.name for info in rankers or collection.models.rankers()]
+    if name == TOGETHER:
+        return
     if name not in known:
         raise InvalidInput(
             f"There is no ranker {shown(name)!r:.80}. Choose one of {', '.join(map(shown, known))}."

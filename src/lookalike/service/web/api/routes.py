@@ -13,6 +13,7 @@ from lookalike.service.web.api import albums as api_albums
 from lookalike.service.web.api import duplicates as api_duplicates
 from lookalike.service.web.api import feedback as api_feedback
 from lookalike.service.web.api import jobs as api_jobs
+from lookalike.service.web.api import objects as api_objects
 from lookalike.service.web.api import people as api_people
 from lookalike.service.web.api import pictures as api_pictures
 from lookalike.service.web.api import search as api_search
@@ -90,6 +91,7 @@ def export(request: Request, by: Annotated[By, Query()] = None) -> Response:
 router = APIRouter(prefix="/api", responses=REFUSALS)
 for _part in (
     api_search.router,
+    api_objects.router,
     api_pictures.router,
     api_feedback.router,
     api_people.router,

@@ -64,7 +64,7 @@ def _sent() -> dict[str, bytes]:
         "icon.svg": (folder / "icon.svg").read_bytes(),
         "page.js": f"{script('htmx.min')}\n{joined('page', script)}".encode(),
         "style.css": b"\n".join(
-            (folder / f"{name}.css").read_bytes() for name in ("style", "many")
+            (folder / f"{name}.css").read_bytes() for name in ("style", "many", "objects")
         ),
         "theme.js": script("theme").encode(),
     }

@@ -22,6 +22,7 @@ from lookalike.service.web.api.parameters import (
 )
 from lookalike.service.web.files import FOREVER, lasting_thumbnail
 from lookalike.service.web.pages.history import entry_views
+from lookalike.service.web.pages.objects import drawing_of
 from lookalike.service.web.pages.results import (
     PAGE,
     Results,
@@ -262,6 +263,7 @@ def reasons(
         views=collection.queries.view_parts(query, picture, by=by or None),
         picture=picture,
         like=like,
+        drawing=drawing_of(collection, like, picture, by or None),
     )
 
 

@@ -202,7 +202,8 @@ def results_page(request: Request, template: str, given: Search, **more: Any) ->
 def picture(request: Request, number: int, given: Annotated[PictureView, Query()]) -> Response:
     """Show a picture and what is known about it."""
     collection = collection_of(request)
-    parameters = RankerView.of(collection, given.by).fill_in(given)
+    view = RankerView.of(collection, given.by)
+    parameters = view.fill_in(given)
     row = collection.pictures.get(number)
     searched = bool(parameters.like or parameters.word)
     pairs = search_pairs(parameters)
@@ -213,6 +214,7 @@ def picture(request: Request, number: int, given: Annotated[PictureView, Query()
         request,
         "picture.html",
         by=parameters.by,
+        view=view,
         row=row,
         thumbnail=thumbnail_address(row.id, row.sha256),
         labels=collection.labels.of([number]).get(number, []),
